@@ -1,0 +1,60 @@
+# Targets with a "##" are listed by "make help".
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# The version is what Go reads from the repository. Where git refuses to speak of it, the build goes on without.
+BUILDVCS := $(shell git status >/dev/null 2>&1 && echo true || echo false)
+
+# How many packages are tested at once. Most of them start processes and databases of their own.
+PARALLEL ?= 2
+PG := e2e/setup/postgres.sh
+
+.PHONY: help run build setup test bench arch lint fmt conformance e2e golden openapi check
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## install what is missing, build, start Writ on SQLite and run the example (PORT=, RUN_ONCE=1)
+	@e2e/setup/install.sh run
+	@$(MAKE) --no-print-directory build
+	@exec e2e/setup/run.sh
+
+build: ## build bin/writ: static, stripped, reproducible
+	CGO_ENABLED=0 go build -trimpath -buildvcs=$(BUILDVCS) -ldflags '-s -w' -o bin/writ ./cmd/writ
+
+setup: ## install what the tests need (ansible-core, Postgres, sshd, sshpass, git, a C compiler for the race detector)
+	@e2e/setup/install.sh test
+
+test: setup ## everything: formatting, vet and all tests with the race detector, on SQLite and on Postgres
+	@e2e/setup/gofmt.sh
+	go vet ./...
+	$(PG) go test -race -shuffle=on -timeout 14m -p $(PARALLEL) ./...
+
+bench: ## the benchmarks as a table (BENCH=name, BENCHTIME=2s)
+	@e2e/setup/install.sh test
+	@$(PG) e2e/setup/bench.sh
+
+arch: ## the gates: imports, sizes, names, dialect, clock, words, generated pages
+	go test -count=1 ./e2e/arch
+
+lint: ## golangci-lint, or go vet and gofmt where it is not installed
+	@e2e/setup/lint.sh
+
+fmt: ## format every Go file
+	gofmt -w $$(find . -name '*.go' -not -path './.git/*')
+
+conformance: setup ## every store against its suite, on both databases
+	$(PG) go test -race -timeout 10m -p $(PARALLEL) ./platform/db/... ./adapters/...
+
+e2e: setup ## the scenarios against the real binary
+	$(PG) go test -race -timeout 14m -p 1 ./e2e/...
+
+golden: ## write what is generated: the tables in docs and the golden files
+	go test ./e2e/arch -count=1 -run 'Page' -update
+	@if [ -d e2e/contract ]; then go test ./e2e/contract -count=1 -update; fi
+
+openapi: build ## print the OpenAPI document that this build serves
+	@e2e/setup/openapi.sh
+
+check: build lint test ## what CI runs

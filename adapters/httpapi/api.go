@@ -1,0 +1,114 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/ids"
+)
+
+// Config of the surface.
+type Config struct {
+	// PublicURL is the address that users see, empty where it is not known. Its scheme decides on HSTS.
+	PublicURL string
+	// TrustedProxies may name the client in X-Forwarded-For; nobody else is believed.
+	TrustedProxies []netip.Prefix
+	// Open says that the install asks for no tokens: it then answers loopback host names only and refuses writes
+	// from pages of other origins.
+	Open bool
+	// Version is the product's, shown in the API document.
+	Version string
+	// MetricsAuth asks a viewer's bearer token of /metrics.
+	MetricsAuth bool
+	// StreamsPerAccount caps the live streams that one account holds at once; 0 means 64.
+	StreamsPerAccount int
+	// WriteTimeout is how long one write of a streamed answer may wait for its reader; 0 means 15 seconds.
+	WriteTimeout time.Duration
+}
+
+// DefaultStreams is how many live streams an account may hold unless configured otherwise.
+const DefaultStreams = 64
+
+// Validate returns an error that names the member that makes no sense.
+func (c Config) Validate() error {
+	if c.StreamsPerAccount < 0 || c.WriteTimeout < 0 {
+		return errors.New("httpapi: the cap on streams or the time for a write is negative")
+	}
+	if c.PublicURL != "" && !strings.HasPrefix(c.PublicURL, "http://") && !strings.HasPrefix(c.PublicURL, "https://") {
+		return errors.New("httpapi: the public address is neither http nor https")
+	}
+	return nil
+}
+
+// Routes are the operations of one context.
+type Routes struct {
+	// Name orders the registration, which would else differ from start to start.
+	Name     string
+	Register func(*Router)
+}
+
+// Accounts finds an account by its id; it returns a NotFound fault for one that is gone.
+type Accounts interface {
+	UserByID(ctx context.Context, id string) (identity.User, error)
+}
+
+// Params of New.
+type Params struct {
+	Config        Config
+	Authenticator identity.Authenticator
+	Authorizer    identity.Authorizer
+	// Accounts knows the account behind a stream ticket. Without it the ticket's own word counts, and its stream is
+	// bounded by TicketStreamTime instead of ending with the account's right.
+	Accounts Accounts
+	Log      *slog.Logger
+	IDs      ids.Generator
+	Observer Observer // nil observes nothing
+	Routes   []Routes
+}
+
+// Result of New.
+type Result struct {
+	Handler http.Handler
+	// Router holds what was registered; its Close ends every live stream.
+	Router *Router
+}
+
+// New builds the handler. It returns an error where a route's declaration is incomplete or twice the same.
+func New(p Params) (Result, error) {
+	if err := p.Config.Validate(); err != nil {
+		return Result{}, err
+	}
+	if p.Observer == nil {
+		p.Observer = discard{}
+	}
+	installProblems()
+	mux := http.NewServeMux()
+	if p.Config.StreamsPerAccount == 0 {
+		p.Config.StreamsPerAccount = DefaultStreams
+	}
+	if p.Config.WriteTimeout == 0 {
+		p.Config.WriteTimeout = writeTime
+	}
+	r := newRouter(humago.New(mux, document(p.Config.Version)), p, newStreams(p.Config.StreamsPerAccount))
+	for _, routes := range sorted(p.Routes) {
+		routes.Register(r)
+	}
+	if err := errors.Join(r.faults...); err != nil {
+		return Result{}, err
+	}
+	var h http.Handler = &dispatcher{mux: mux}
+	if p.Config.Open {
+		h = loopbackOnly(h)
+	}
+	h = secured(h, strings.HasPrefix(p.Config.PublicURL, "https://"))
+	h = &edge{next: h, log: p.Log, ids: p.IDs, observer: p.Observer, proxies: p.Config.TrustedProxies}
+	return Result{Handler: h, Router: r}, nil
+}

@@ -1,0 +1,123 @@
+package httpapi
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/writ-automation/writ/platform/clock"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// DefaultBody is the cap on a request's body unless its route says otherwise.
+const DefaultBody = 1 << 20
+
+// bodyTime is how long a body may take to arrive, for each mebibyte that is allowed of it.
+const bodyTime = 10 * time.Second
+
+// drain is how much of a body beyond its cap is read and dropped before the refusal.
+const drain = 4 << 20
+
+// bodyKey is where an operation's metadata carries the cap on its body.
+const bodyKey = "body"
+
+// gate is the middleware that reads a body within its cap, refuses what is not strict JSON, and hands on the bytes.
+func (r *Router) gate(ctx huma.Context, next func(huma.Context)) {
+	if m := ctx.Method(); m == http.MethodGet || m == http.MethodHead {
+		next(ctx)
+		return
+	}
+	req, w := humago.Unwrap(ctx)
+	limit, _ := ctx.Operation().Metadata[bodyKey].(int64)
+	body, err := read(req, w, limit)
+	if err == nil {
+		err = admissible(req.Header, body, ctx.Operation().RequestBody != nil)
+	}
+	if err != nil {
+		r.refuse(ctx, err)
+		return
+	}
+	if len(body) > 0 {
+		requestOf(ctx.Context()).digest = digestOf(body)
+		// huma compares media types byte by byte.
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	next(ctx)
+}
+
+// read takes at most limit bytes.
+func read(req *http.Request, w http.ResponseWriter, limit int64) ([]byte, error) {
+	if enc := req.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
+		return nil, plainProblem(http.StatusUnsupportedMediaType, "unsupported_media_type", "request bodies are taken without a Content-Encoding")
+	}
+	ctl := http.NewResponseController(w)
+	// A connection without deadlines is one that tests made; the server's own timeouts hold beside this one.
+	_ = ctl.SetReadDeadline(clock.Deadline(bodyTime * time.Duration(1+limit>>20)))
+	body, err := io.ReadAll(io.LimitReader(req.Body, limit+1))
+	if int64(len(body)) > limit {
+		// A client that is still sending when the connection closes never sees the answer.
+		_, _ = io.CopyN(io.Discard, req.Body, drain)
+	}
+	// A deadline left behind would cancel the context of a handler that works longer than the body took.
+	_ = ctl.SetReadDeadline(time.Time{})
+	var late net.Error
+	switch {
+	case int64(len(body)) > limit:
+		return nil, tooLarge(limit)
+	case errors.As(err, &late) && late.Timeout():
+		return nil, plainProblem(http.StatusRequestTimeout, "request_timeout", "the request body did not arrive in time")
+	case err != nil:
+		return nil, badBody("", "could not be read")
+	}
+	return body, nil
+}
+
+func tooLarge(limit int64) error {
+	return (&fault.Error{Kind: fault.TooLarge, Message: "the request body is too large"}).With("limit", limit)
+}
+
+// admissible checks the type and the form of a body. Operations that take none accept an empty object.
+func admissible(h http.Header, body []byte, wanted bool) error {
+	if len(bytes.TrimSpace(body)) == 0 {
+		if wanted && len(body) > 0 {
+			return badBody("", "holds no JSON")
+		}
+		return nil
+	}
+	if ct := h.Get("Content-Type"); ct != "" {
+		media, params, err := mime.ParseMediaType(ct)
+		charset := params["charset"]
+		if err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
+			return plainProblem(http.StatusUnsupportedMediaType, "unsupported_media_type", "request bodies are application/json in UTF-8")
+		}
+	}
+	if err := Strict(body); err != nil {
+		return err
+	}
+	if !wanted {
+		var none map[string]json.RawMessage
+		if json.Unmarshal(body, &none) != nil || len(none) > 0 {
+			return badBody("", "this operation takes none")
+		}
+	}
+	return nil
+}
+
+func digestOf(body []byte) [sha256.Size]byte {
+	var b bytes.Buffer
+	if json.Compact(&b, body) != nil {
+		return sha256.Sum256(body)
+	}
+	return sha256.Sum256(b.Bytes())
+}

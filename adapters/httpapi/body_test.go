@@ -1,0 +1,137 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+)
+
+func TestStrictBodies(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	for body, where := range map[string]string{
+		`{"tool":"bash","nope":1}`:                               "nope",
+		`{"Tool":"bash"}`:                                        "Tool",
+		`{"tool":7}`:                                             "tool",
+		`{"tags":"a"}`:                                           "tags",
+		`{"tags":["a",1]}`:                                       "tags[1]",
+		`{"shards":"2"}`:                                         "shards",
+		`{"shards":1.5}`:                                         "shards",
+		`{"shards":99999999999999999999}`:                        "shards",
+		`{"dry_run":"yes"}`:                                      "dry_run",
+		`{"labels":{"a":1}}`:                                     "labels.a",
+		`{"tool":"bash","tool":"bash"}`:                          "tool",
+		`{"extra_vars":{"a":{"b":1,"b":2}}}`:                     "extra_vars.a.b",
+		`{"extra_vars":{"a":[0,"x\u0000"]}}`:                     "extra_vars.a[1]",
+		`{"extra_vars":{"a":"\ud800"}}`:                          "extra_vars.a",
+		`{"extra_vars":{"a":"\udc00\ud800"}}`:                    "extra_vars.a",
+		`{"extra_vars":{"a":1e999}}`:                             "extra_vars.a",
+		`{"extra_vars":[]}`:                                      "extra_vars",
+		`{"notifications":[{"kind":"webhook","url":"u","x":1}]}`: "notifications[0].x",
+		`{"tool":"bash"} {}`:                                     "body",
+		`{"tool":"bash"}x`:                                       "body",
+		`{"tool":`:                                               "tool",
+		`{"tool" "bash"}`:                                        "tool",
+		`[]`:                                                     "body",
+		`"x"`:                                                    "body",
+		"{\"tool\":\"\xff\"}":                                    "body",
+		`{"tool":"a` + "\x00" + `"}`:                             "tool",
+		`{"extra_vars":{"a":` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}}`: "body",
+		"   ": "body",
+	} {
+		p := f.call("POST", "/v1/runs", "operator", body).problem(t, 400)
+		if len(p.Errors) == 0 || p.Errors[0].Location != where {
+			t.Errorf("%s: %+v, want %s", body, p, where)
+		}
+	}
+	f.call("POST", "/v1/runs", "operator", `{"extra_vars":{"a":"\ud83d\ude00 é \\ud800","deep":`+strings.Repeat("[", 60)+strings.Repeat("]", 60)+`}}`).json(t, 201)
+}
+
+func TestNoErrorEchoesAValue(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	for _, body := range []string{
+		`{"tool":["s3cr3t"]}`, `{"env":{"a":["s3cr3t"]}}`, `{"shards":"s3cr3t"}`, `{"command":{"s3cr3t":1}}`, `{"tool":"s3cr3t"`, `{"tool":"s3cr3t\u0000"}`,
+	} {
+		a := f.call("POST", "/v1/runs", "operator", body)
+		a.problem(t, 400)
+		if strings.Contains(string(a.body), "s3cr3t") || strings.Contains(f.log.String(), "s3cr3t") {
+			t.Errorf("%s is echoed: %s", body, a.body)
+		}
+	}
+	if a := f.call("GET", "/v1/runs?limit=s3cr3t", "viewer", ""); strings.Contains(string(a.body), "s3cr3t") {
+		t.Errorf("echoed: %s", a.body)
+	}
+}
+
+func TestBodySize(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	frame := `{"tool":"bash","command":""}`
+	exact := strings.Replace(frame, `""`, `"`+strings.Repeat("x", httpapi.DefaultBody-len(frame))+`"`, 1)
+	if len(exact) != 1<<20 {
+		t.Fatal(len(exact))
+	}
+	f.call("POST", "/v1/runs", "operator", exact).json(t, 201)
+	p := f.call("POST", "/v1/runs", "operator", exact+" ").problem(t, 413)
+	if p.Reason != "too_large" {
+		t.Errorf("%+v", p)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), "POST", f.url+"/v1/runs", struct{ *bytes.Reader }{bytes.NewReader([]byte(exact + " "))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer operator")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _ = resp.Body.Close(); resp.StatusCode != 413 {
+		t.Errorf("chunked: %d", resp.StatusCode)
+	}
+}
+
+func TestMediaTypes(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	body := `{"tool":"bash"}`
+	for _, ct := range []string{"", "application/json", "application/json; charset=utf-8", "Application/JSON"} {
+		f.call("POST", "/v1/runs", "operator", body, "Content-Type", ct).json(t, 201)
+	}
+	for _, ct := range []string{"text/xml", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "application/json; charset=utf-16", "application/merge-patch+json", ";;"} {
+		f.call("POST", "/v1/runs", "operator", body, "Content-Type", ct).problem(t, 415)
+	}
+	f.call("POST", "/v1/runs", "operator", body, "Content-Encoding", "gzip").problem(t, 415)
+	f.call("POST", "/v1/runs/"+knownRun+"/cancel", "operator", "", "Content-Type", "application/x-www-form-urlencoded").json(t, 200)
+}
+
+// FuzzStrict checks that what Strict accepts is JSON that decodes the same for every reader: re-encoded, it is still
+// accepted, and it holds no NUL.
+func FuzzStrict(f *testing.F) {
+	for _, s := range []string{`{}`, `{"a":[1,2,{"b":null}]}`, `{"a":1,"a":2}`, `"\ud800"`, `"\ud83d\ude00"`, `1e400`, `[[[[]]]]`, "\"\x00\"", `{"a":1}x`, ``} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if httpapi.Strict(data) != nil {
+			return
+		}
+		var v any
+		if err := json.Unmarshal(data, &v); err != nil {
+			t.Fatalf("accepted %q: %v", data, err)
+		}
+		again, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := httpapi.Strict(again); err != nil {
+			t.Fatalf("%q became %q: %v", data, again, err)
+		}
+		if bytes.Contains(again, []byte(`\u0000`)) && !bytes.Contains(again, []byte(`\\u0000`)) {
+			t.Fatalf("a NUL passed: %q", data)
+		}
+	})
+}

@@ -1,0 +1,70 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// countFormat marks a parameter that Count reads: text to the validator, an integer to a reader of the document.
+const countFormat = "count"
+
+const about = "Automation runs against fleets of hosts: submit, schedule, approve, follow, compare and audit them. " +
+	"Calls present `Authorization: Bearer <token>`. Every error is `application/problem+json` with `error`, a sentence, " +
+	"and `reason`, a stable code; the fields at fault are in `errors`."
+
+// document makes huma's configuration: no page and no schema route of its own, since those load from elsewhere, no
+// link transformer, since that alters bodies, and strict JSON.
+func document(version string) huma.Config {
+	json := huma.Format{Marshal: marshal, Unmarshal: unmarshal}
+	return huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title: "Writ", Version: version, Description: about,
+				License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
+			},
+			Components: &huma.Components{
+				Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName),
+				SecuritySchemes: map[string]*huma.SecurityScheme{
+					"bearer": {Type: "http", Scheme: "bearer", Description: "A token of an account."},
+				},
+			},
+			OnAddOperation: []huma.AddOpFunc{showCounts},
+		},
+		Formats:                      map[string]huma.Format{"application/json": json, "json": json},
+		DefaultFormat:                "application/json",
+		RejectUnknownQueryParameters: true,
+	}
+}
+
+func showCounts(_ *huma.OpenAPI, op *huma.Operation) {
+	zero := 0.0
+	for _, p := range op.Parameters {
+		if p.Schema != nil && p.Schema.Format == countFormat {
+			p.Schema = &huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: &zero, Description: p.Schema.Description}
+		}
+	}
+}
+
+// marshal encodes before it writes, so that a value that cannot be encoded is still an error answer. A failed write
+// means that the client is gone, which is nobody's fault.
+func marshal(w io.Writer, v any) error {
+	b, err := encode(v)
+	if err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	_, _ = w.Write(b)
+	return nil
+}
+
+// unmarshal decodes a body that strict has passed.
+func unmarshal(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	if err == nil {
+		return nil
+	}
+	return misfit(err)
+}

@@ -1,0 +1,307 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+const knownRun = "run_01k0a8bq3vtx5zk9w2m4n6p8rs"
+
+type wall struct{}
+
+func (wall) Now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+type counter struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (c *counter) New(p ids.Prefix) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n++
+	return string(p) + strings.Repeat("0", 20) + string(rune('a'+c.n%26))
+}
+
+// guard authenticates tokens named like roles and authorizes by role.
+type guard struct {
+	open    bool
+	mu      sync.Mutex
+	revoked map[string]bool
+}
+
+func (g *guard) Authenticate(_ context.Context, token string) (identity.Principal, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.open {
+		return identity.Principal{User: identity.User{ID: "usr_admin", Username: "admin", Role: identity.Admin}, Open: true}, nil
+	}
+	r := identity.Role(token)
+	if token == "broken" {
+		return identity.Principal{}, errors.New("SQL text that must stay hidden")
+	}
+	if !r.Valid() || g.revoked[token] {
+		return identity.Principal{}, identity.BadToken.New("the token is unknown, expired or revoked")
+	}
+	return identity.Principal{User: identity.User{ID: "usr_" + token, Username: token, Role: r}}, nil
+}
+
+func (g *guard) revoke(token string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.revoked = map[string]bool{token: true}
+}
+
+func (g *guard) Authorize(_ context.Context, p identity.Principal, n identity.Need) error {
+	rank := map[identity.Role]int{identity.Viewer: 1, identity.Operator: 2, identity.Admin: 3}
+	asks := map[string]int{"read": 1, "submit": 2, "control": 2, "approve": 3}[n.Act]
+	if asks == 0 || rank[p.User.Role] < asks {
+		return identity.NotAllowed.New("this takes another role")
+	}
+	return nil
+}
+
+// fake stands for the runs module. It knows one run.
+type fake struct {
+	mu        sync.Mutex
+	err       error // every call's answer, where set
+	actor     actor.Actor
+	submitted runs.Submission
+	pipeline  runs.PipelineSubmission
+	replayed  bool
+	filter    runs.Filter
+	reason    string
+	events    []runs.Event
+	eventsErr func(after int64) error
+	log       string
+	truncated int64
+	copyErr   error
+	logAsked  []runs.LogRange
+	follow    func(ctx context.Context, after, offset int64, emit func(runs.Update) error) error
+	tickets   map[string]bool
+	query     runs.LogQuery
+	matrix    runs.MatrixQuery
+	compared  string
+}
+
+func run() *runs.Run {
+	zero := 0
+	return &runs.Run{
+		ID: knownRun, Kind: runs.Single, Status: runs.Succeeded, Revision: 7,
+		Spec: runs.Spec{
+			Tool: "bash", Command: "echo hi", Env: map[string]string{"A": "b"},
+			Notifications: []runs.Notification{{Kind: "webhook", URL: "https://hooks.test/T0PSECRET", Key: "K3Y"}},
+		},
+		Vars:      runs.Vars{"big": json.RawMessage("9007199254740993"), "db_password": json.RawMessage(`"hunter2"`)},
+		Outputs:   runs.Vars{"url": json.RawMessage(`"http://x"`)},
+		Actor:     actor.Actor{Type: actor.User, ID: "usr_admin", Name: "admin", IP: "10.0.0.1"},
+		CreatedAt: time.Date(2026, 1, 5, 8, 30, 0, 123456000, time.UTC), StartedAt: time.Date(2026, 1, 5, 8, 30, 1, 0, time.UTC),
+		EndedAt: time.Date(2026, 1, 5, 8, 30, 3, 500000000, time.UTC), ExitCode: &zero,
+		Hosts: runs.HostCounts{runs.HostOK: 2}, HostsTouched: 2,
+	}
+}
+
+func (f *fake) one(ctx context.Context, id string) (*runs.Run, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.actor = actor.From(ctx)
+	if f.err != nil {
+		return nil, f.err
+	}
+	if id != knownRun {
+		return nil, runs.RunNotFound.New("no run %q", id)
+	}
+	return run(), nil
+}
+
+func (f *fake) Submit(ctx context.Context, s runs.Submission) (*runs.Run, bool, error) {
+	f.submitted = s
+	r, err := f.one(ctx, knownRun)
+	return r, f.replayed, err
+}
+
+func (f *fake) SubmitPipeline(ctx context.Context, s runs.PipelineSubmission) (*runs.Run, bool, error) {
+	f.pipeline = s
+	r, err := f.one(ctx, knownRun)
+	if r != nil {
+		r.Kind = runs.Pipeline
+		r.Graph = &runs.Graph{Steps: []runs.StepState{{StepSpec: runs.StepSpec{Name: "a"}}}}
+	}
+	return r, f.replayed, err
+}
+
+func (f *fake) Cancel(ctx context.Context, id string) (*runs.Run, error) { return f.one(ctx, id) }
+func (f *fake) Retry(ctx context.Context, id string) (*runs.Run, error)  { return f.one(ctx, id) }
+func (f *fake) RelaunchFailed(ctx context.Context, id string) (*runs.Run, error) {
+	return f.one(ctx, id)
+}
+func (f *fake) Rerun(ctx context.Context, id string) (*runs.Run, error) { return f.one(ctx, id) }
+func (f *fake) Get(ctx context.Context, id string) (*runs.Run, error)   { return f.one(ctx, id) }
+
+func (f *fake) Approve(ctx context.Context, id, reason string) (*runs.Run, error) {
+	f.reason = reason
+	return f.one(ctx, id)
+}
+
+func (f *fake) Reject(ctx context.Context, id, reason string) (*runs.Run, error) {
+	f.reason = reason
+	return f.one(ctx, id)
+}
+
+func (f *fake) List(ctx context.Context, q runs.Filter) (*runs.List, error) {
+	f.filter = q
+	r, err := f.one(ctx, knownRun)
+	if err != nil {
+		return nil, err
+	}
+	return &runs.List{Runs: []*runs.Run{r}, Total: 3, HasMore: true, NextCursor: "abc"}, nil
+}
+
+func (f *fake) Children(ctx context.Context, id string) ([]*runs.Run, error) {
+	shard, err := f.one(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	step := run()
+	shard.Kind, step.Kind, step.StepName = runs.Shard, runs.Step, "build"
+	return []*runs.Run{shard, step}, nil
+}
+
+func (f *fake) Events(ctx context.Context, id string, after int64, limit int) (*runs.EventPage, error) {
+	if _, err := f.one(ctx, id); err != nil {
+		return nil, err
+	}
+	if f.eventsErr != nil {
+		if err := f.eventsErr(after); err != nil {
+			return nil, err
+		}
+	}
+	p := &runs.EventPage{NextAfter: after, End: true}
+	for _, e := range f.events {
+		if e.Seq > after && len(p.Events) < limit {
+			p.Events = append(p.Events, e)
+			p.NextAfter = e.Seq
+		}
+	}
+	return p, nil
+}
+
+func (f *fake) Log(ctx context.Context, id string, r runs.LogRange) (*runs.LogView, error) {
+	if _, err := f.one(ctx, id); err != nil {
+		return nil, err
+	}
+	f.logAsked = append(f.logAsked, r)
+	total := int64(len(f.log))
+	v := &runs.LogView{Total: total, From: r.From, To: r.To, Sealed: true, Omitted: f.truncated}
+	if v.To == 0 || v.To > total {
+		v.To = total
+	}
+	if r.Tail > 0 {
+		v.From = max(0, total-r.Tail)
+		v.Omitted += v.From
+	}
+	v.Truncated = v.Omitted > 0
+	v.Copy = func(_ context.Context, w io.Writer) error {
+		part := f.log[v.From:v.To]
+		if f.copyErr != nil && r.To > 0 {
+			part = part[:len(part)/2]
+		}
+		if _, err := io.WriteString(w, part); err != nil {
+			return err
+		}
+		return f.copyErr
+	}
+	return v, nil
+}
+
+func (f *fake) Hosts(ctx context.Context, id string) ([]runs.HostSummary, error) {
+	_, err := f.one(ctx, id)
+	return []runs.HostSummary{{Host: "web1", OK: 2, Worst: runs.HostOK, Duration: 1500 * time.Millisecond}}, err
+}
+
+func (f *fake) Tasks(ctx context.Context, id string) ([]runs.TaskSummary, error) {
+	_, err := f.one(ctx, id)
+	return []runs.TaskSummary{{Task: "ping", Duration: time.Second}}, err
+}
+
+func (f *fake) Compare(ctx context.Context, id, with string) (*runs.Comparison, error) {
+	f.compared = with
+	r, err := f.one(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return &runs.Comparison{
+		Run: r, Baseline: run(), Before: time.Second, After: 2 * time.Second,
+		Hosts: []runs.HostChange{{Host: "web1", Before: runs.HostFailed, After: runs.HostOK, Verdict: runs.Recovered}},
+		Tasks: []runs.TaskChange{{Task: "ping", Before: time.Second, After: 3 * time.Second}},
+	}, nil
+}
+
+func (f *fake) Follow(ctx context.Context, id string, after, offset int64, emit func(runs.Update) error) error {
+	if _, err := f.one(ctx, id); err != nil {
+		return err
+	}
+	return f.follow(ctx, after, offset, emit)
+}
+
+func (f *fake) Mint(ctx context.Context, id string) (string, error) {
+	if _, err := f.one(ctx, id); err != nil {
+		return "", err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tickets = map[string]bool{"t1": true}
+	return "t1", nil
+}
+
+func (f *fake) Redeem(_ context.Context, ticket, id string) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if id != knownRun || !f.tickets[ticket] {
+		return "", runs.BadTicket.New("the ticket is unknown, used or expired")
+	}
+	delete(f.tickets, ticket)
+	return "usr_viewer", nil
+}
+
+func (f *fake) Matrix(ctx context.Context, id string, q runs.MatrixQuery) (*runs.Matrix, error) {
+	f.matrix = q
+	_, err := f.one(ctx, id)
+	return &runs.Matrix{Tasks: []runs.MatrixTask{{ID: "t1", Name: "ping"}}, Hosts: 1, Names: []string{"web1"}, Rev: 3, Cells: []byte{1, 1}}, err
+}
+
+func (f *fake) Failures(ctx context.Context, id string) ([]runs.FailureGroup, error) {
+	_, err := f.one(ctx, id)
+	return []runs.FailureGroup{{Task: "ping", Message: "no", Outcome: runs.HostFailed, Count: 1, Hosts: []string{"web1"}}}, err
+}
+
+func (f *fake) Find(ctx context.Context, id string, q runs.LogQuery) (*runs.LogHits, error) {
+	f.query = q
+	_, err := f.one(ctx, id)
+	return &runs.LogHits{Total: 1, Hits: []runs.LogHit{{Line: 1, Text: "hi"}}}, err
+}
+
+func (f *fake) Why(ctx context.Context, id string) (*runs.Explanation, error) {
+	_, err := f.one(ctx, id)
+	return &runs.Explanation{State: runs.Pending, Reasons: []runs.Reason{{Code: "queued", Text: "waits"}}}, err
+}
+
+type health struct{ down bool }
+
+func (h *health) Ready(context.Context) error {
+	if h.down {
+		return fault.Wrap(fault.Unavailable, errors.New("disk gone"), "the store does not answer")
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/adapters/httpapi/ops"
+	runsapi "github.com/writ-automation/writ/adapters/httpapi/runs"
+	"github.com/writ-automation/writ/ports/system"
+)
+
+// TestMain checks that no stream, heartbeat or server outlives the tests.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	http.DefaultClient.CloseIdleConnections()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+type observed struct {
+	route, method string
+	code          int
+}
+
+type observer struct {
+	mu   sync.Mutex
+	seen []observed
+}
+
+func (o *observer) Observe(route, method string, code int, _ time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.seen = append(o.seen, observed{route, method, code})
+}
+
+type fixture struct {
+	t      *testing.T
+	url    string
+	srv    *httptest.Server
+	fake   *fake
+	guard  *guard
+	health *health
+	log    *safeBuffer
+	seen   *observer
+	router *httpapi.Router
+}
+
+func routesOf(t *testing.T, f *fixture) []httpapi.Routes {
+	t.Helper()
+	o, err := ops.New(ops.Params{
+		Health: f.health, Info: system.Info{Version: "1.2.3"},
+		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "writ_runs 1\n") }),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := runsapi.New(runsapi.Params{
+		Submitter: f.fake, Controller: f.fake, Approver: f.fake, Reader: f.fake, Streamer: f.fake, Tickets: f.fake,
+		Insight: f.fake, Clock: wall{}, Heartbeat: 20 * time.Millisecond,
+	})
+	return []httpapi.Routes{r, o}
+}
+
+func setup(t *testing.T, change ...func(*httpapi.Params)) *fixture {
+	t.Helper()
+	f := &fixture{t: t, fake: &fake{}, guard: &guard{}, health: &health{}, log: &safeBuffer{}, seen: &observer{}}
+	p := httpapi.Params{
+		Config: httpapi.Config{Version: "1.2.3"}, Authenticator: f.guard, Authorizer: f.guard,
+		Log: slog.New(slog.NewJSONHandler(f.log, nil)), IDs: &counter{}, Observer: f.seen,
+		Routes: routesOf(t, f),
+	}
+	for _, c := range change {
+		c(&p)
+	}
+	f.guard.open = p.Config.Open
+	res, err := httpapi.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.router = res.Router
+	f.srv = httptest.NewServer(res.Handler)
+	f.url = f.srv.URL
+	t.Cleanup(func() {
+		res.Router.Close()
+		f.srv.Close()
+	})
+	return f
+}
+
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// call sends a request as the role that token names. Headers come in pairs; "Host" sets the host.
+func (f *fixture) call(method, path, token, body string, header ...string) answer {
+	f.t.Helper()
+	var r io.Reader
+	if body != "" {
+		r = strings.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(f.t.Context(), method, f.url+path, r)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		if header[i] == "Host" {
+			req.Host = header[i+1]
+			continue
+		}
+		req.Header.Set(header[i], header[i+1])
+	}
+	client := &http.Client{
+		Transport:     &http.Transport{DisableCompression: true, DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		f.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		f.t.Logf("%s %s: read: %v", method, path, err)
+	}
+	return answer{resp.StatusCode, resp.Header, b}
+}
+
+type problem struct {
+	Title, Detail, Error, Reason string
+	Status                       int
+	Errors                       []struct{ Location, Message string }
+	RequestID                    string `json:"request_id"`
+}
+
+// problem checks the shape that every error has.
+func (a answer) problem(t *testing.T, status int) problem {
+	t.Helper()
+	var p problem
+	if a.status != status {
+		t.Fatalf("status %d, want %d: %s", a.status, status, a.body)
+	}
+	if ct := a.header.Get("Content-Type"); ct != "application/problem+json" {
+		t.Fatalf("content type %q: %s", ct, a.body)
+	}
+	if err := json.Unmarshal(a.body, &p); err != nil {
+		t.Fatalf("%v: %s", err, a.body)
+	}
+	if p.Error == "" || p.Error != p.Detail || p.Reason == "" || p.Status != status || p.Title == "" {
+		t.Fatalf("not the shape of an error: %s", a.body)
+	}
+	return p
+}
+
+func (a answer) json(t *testing.T, status int) map[string]any {
+	t.Helper()
+	if a.status != status {
+		t.Fatalf("status %d, want %d: %s", a.status, status, a.body)
+	}
+	d := json.NewDecoder(bytes.NewReader(a.body))
+	d.UseNumber()
+	var m map[string]any
+	if err := d.Decode(&m); err != nil {
+		t.Fatalf("%v: %s", err, a.body)
+	}
+	return m
+}

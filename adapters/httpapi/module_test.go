@@ -1,0 +1,52 @@
+package httpapi_test
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"go.uber.org/fx"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/adapters/httpapi/ops"
+	runsapi "github.com/writ-automation/writ/adapters/httpapi/runs"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/system"
+)
+
+// TestModulesWire builds the surface through fx, every folder's routes included, and stops it.
+func TestModulesWire(t *testing.T) {
+	t.Parallel()
+	f, g := &fake{}, &guard{}
+	var h http.Handler
+	app := fx.New(
+		fx.NopLogger, httpapi.Module, runsapi.Module, ops.Module,
+		fx.Supply(httpapi.Config{Version: "1"}, system.Info{}, slog.New(slog.DiscardHandler)),
+		fx.Provide(
+			func() (identity.Authenticator, identity.Authorizer, clock.Clock, ids.Generator, system.Health) {
+				return g, g, wall{}, &counter{}, &health{}
+			},
+			func() (runs.Submitter, runs.Controller, runs.Approver, runs.Reader) { return f, f, f, f },
+			func() (runs.Streamer, runs.Tickets) { return f, f },
+			fx.Annotate(func() http.Handler { return http.NotFoundHandler() }, fx.ResultTags(`name:"metrics"`)),
+		),
+		fx.Populate(&h),
+	)
+	if err := app.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]int{"/v1/runs": 401, "/healthz": 200, "/v1/runs/x/why": 404} {
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), "GET", path, nil))
+		if rec.Code != want {
+			t.Errorf("%s: %d, want %d", path, rec.Code, want)
+		}
+	}
+	if err := app.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

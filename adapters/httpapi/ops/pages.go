@@ -1,0 +1,111 @@
+package ops
+
+import (
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// pagePolicy lets a page load from its own origin alone. The reference page draws with inline images.
+const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+	"connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+
+// maxAsset bounds what an embedded asset unpacks to.
+const maxAsset = 16 << 20
+
+// pages are the embedded pages, parsed.
+type pages struct{ ui *template.Template }
+
+func newPages() (*pages, error) {
+	ui, err := template.ParseFS(assets, "assets/ui.html")
+	if err != nil {
+		return nil, fmt.Errorf("parse the start page: %w", err)
+	}
+	return &pages{ui: ui}, nil
+}
+
+// startPage is what the start page tells.
+type startPage struct {
+	Version, Commit, Started string
+	Ready, Open, MetricsAuth bool
+}
+
+func (p *pages) start(w http.ResponseWriter, s startPage) error {
+	var b bytes.Buffer
+	if err := p.ui.Execute(&b, s); err != nil {
+		return fmt.Errorf("render the start page: %w", err)
+	}
+	html(w, b.Bytes())
+	return nil
+}
+
+func html(w http.ResponseWriter, b []byte) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", pagePolicy)
+	_, _ = w.Write(b)
+}
+
+func (p *pages) docs(w http.ResponseWriter, r *http.Request) {
+	b, err := assets.ReadFile("assets/docs.html")
+	if err != nil {
+		unknown(w, r)
+		return
+	}
+	html(w, b)
+}
+
+func (p *pages) style(w http.ResponseWriter, r *http.Request) { serve(w, r, "ui.css") }
+
+// asset serves what the reference page names, and nothing else of the folder.
+func (p *pages) asset(w http.ResponseWriter, r *http.Request) { serve(w, r, r.PathValue("asset")) }
+
+// kept maps what is served to its media type.
+func kept() map[string]string {
+	return map[string]string{
+		"swagger-ui-bundle.js": "text/javascript; charset=utf-8", "swagger-ui.css": "text/css; charset=utf-8",
+		"init.js": "text/javascript; charset=utf-8", "ui.css": "text/css; charset=utf-8",
+		"LICENSE.swagger-ui.txt": "text/plain; charset=utf-8",
+	}
+}
+
+func serve(w http.ResponseWriter, r *http.Request, name string) {
+	media, ok := kept()[name]
+	if !ok {
+		unknown(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", media)
+	w.Header().Set("Cache-Control", "no-cache")
+	if b, err := assets.ReadFile("assets/" + name); err == nil {
+		_, _ = w.Write(b)
+		return
+	}
+	packed, err := assets.ReadFile("assets/" + name + ".gz")
+	if err != nil {
+		unknown(w, r)
+		return
+	}
+	w.Header().Set("Vary", "Accept-Encoding")
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(packed)
+		return
+	}
+	if z, err := gzip.NewReader(bytes.NewReader(packed)); err == nil {
+		_, _ = io.Copy(w, io.LimitReader(z, maxAsset))
+	}
+}
+
+func unknown(w http.ResponseWriter, r *http.Request) {
+	httpapi.Refuse(w, r, http.StatusNotFound, "not_found", "there is nothing under this path")
+}

@@ -1,0 +1,129 @@
+package ops
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/system"
+)
+
+// Params are what the routes show.
+type Params struct {
+	Health  system.Health
+	Info    system.Info
+	Metrics http.Handler
+}
+
+type handlers struct {
+	Params
+	router *httpapi.Router
+	pages  *pages
+}
+
+const tag = "system"
+
+// New returns the routes. It returns an error where an embedded page does not parse.
+func New(p Params) (httpapi.Routes, error) {
+	pages, err := newPages()
+	if err != nil {
+		return httpapi.Routes{}, err
+	}
+	return httpapi.Routes{Name: "ops", Register: func(r *httpapi.Router) {
+		h := &handlers{Params: p, router: r, pages: pages}
+		h.health(r)
+		h.documents(r)
+		h.html(r)
+	}}, nil
+}
+
+// HealthBody says how the server is.
+type HealthBody struct {
+	Status string `json:"status"`
+}
+
+// HealthOutput answers with it.
+type HealthOutput struct{ Body HealthBody }
+
+func (h *handlers) health(r *httpapi.Router) {
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: "/healthz", ID: "check-liveness", Tag: tag, Summary: "Tell whether the process serves",
+		Access: httpapi.Public(), Status: http.StatusOK, Example: HealthBody{Status: "ok"}, Errors: []int{http.StatusInternalServerError},
+	}, func(context.Context, *struct{}) (*HealthOutput, error) {
+		return &HealthOutput{Body: HealthBody{Status: "ok"}}, nil
+	})
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: "/readyz", ID: "check-readiness", Tag: tag, Summary: "Tell whether the store answers",
+		Access: httpapi.Public(), Status: http.StatusOK, Example: HealthBody{Status: "ready"}, Errors: []int{http.StatusServiceUnavailable},
+	}, func(ctx context.Context, _ *struct{}) (*HealthOutput, error) {
+		if err := h.Health.Ready(ctx); err != nil {
+			return nil, err
+		}
+		return &HealthOutput{Body: HealthBody{Status: "ready"}}, nil
+	})
+	access := httpapi.Public()
+	if r.Config().MetricsAuth {
+		access = httpapi.Needs("system", "read")
+	}
+	r.Raw(httpapi.Route{
+		Method: http.MethodGet, Path: "/metrics", ID: "read-metrics", Tag: tag, Summary: "Read the metrics as text",
+		Access: access, Status: http.StatusOK, Produces: "text/plain", Example: "writ_runs{status=\"running\"} 3\n",
+		Errors: []int{http.StatusInternalServerError},
+	}, h.Metrics)
+}
+
+func (h *handlers) documents(r *httpapi.Router) {
+	for _, d := range []struct {
+		path, id, media string
+		pick            func(json, yaml []byte) []byte
+	}{
+		{"/openapi.json", "read-openapi-json", "application/openapi+json", func(j, _ []byte) []byte { return j }},
+		{"/openapi.yaml", "read-openapi-yaml", "application/openapi+yaml", func(_, y []byte) []byte { return y }},
+	} {
+		r.Raw(httpapi.Route{
+			Method: http.MethodGet, Path: d.path, ID: d.id, Tag: tag, Summary: "Read the API document",
+			Access: httpapi.Public(), Status: http.StatusOK, Produces: d.media, Example: "openapi: 3.1.0",
+			Errors: []int{http.StatusInternalServerError},
+		}, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			json, yaml, err := r.Document()
+			if err != nil {
+				httpapi.WriteError(w, req, err)
+				return
+			}
+			w.Header().Set("Content-Type", d.media)
+			_, _ = w.Write(d.pick(json, yaml))
+		}))
+	}
+}
+
+// page declares a route that browsers ask for and the API document leaves out.
+func page(r *httpapi.Router, path, id, summary string, f http.HandlerFunc) {
+	r.Raw(httpapi.Route{
+		Method: http.MethodGet, Path: path, ID: id, Tag: tag, Summary: summary, Access: httpapi.Public(), Status: http.StatusOK,
+		Produces: "text/html", Example: "<!doctype html>", Errors: []int{http.StatusInternalServerError}, Hidden: true,
+	}, f)
+}
+
+func (h *handlers) html(r *httpapi.Router) {
+	page(r, "/docs", "read-docs", "The API reference page", h.pages.docs)
+	page(r, "/docs/{asset}", "read-docs-asset", "The reference page's assets", h.pages.asset)
+	page(r, "/{$}", "open-root", "Leads to the UI", redirect)
+	page(r, "/ui", "open-ui", "Leads to the UI", redirect)
+	page(r, "/ui/{$}", "read-ui", "The start page", h.start)
+	page(r, "/ui/style.css", "read-ui-style", "The start page's style", h.pages.style)
+}
+
+func redirect(w http.ResponseWriter, r *http.Request) {
+	http.Redirect(w, r, "/ui/", http.StatusFound)
+}
+
+func (h *handlers) start(w http.ResponseWriter, r *http.Request) {
+	c := h.router.Config()
+	err := h.pages.start(w, startPage{
+		Version: h.Info.Version, Commit: h.Info.Commit, Started: h.Info.Started.UTC().Format("2006-01-02T15:04:05Z"),
+		Ready: h.Health.Ready(r.Context()) == nil, Open: c.Open, MetricsAuth: c.MetricsAuth,
+	})
+	if err != nil {
+		httpapi.WriteError(w, r, err)
+	}
+}

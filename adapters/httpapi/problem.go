@@ -1,0 +1,264 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// statusClientGone is what the log says of a request whose client did not wait for the answer.
+const statusClientGone = 499
+
+// maxFieldErrors bounds how many fields at fault one answer names.
+const maxFieldErrors = 20
+
+// Problem is the body of every error: RFC 9457 with the sentence as `error`, a stable code as `reason`, the fields at
+// fault, and whatever more the fault tells, flat beside them.
+type Problem struct {
+	Title     string       `json:"title" doc:"The status in words." example:"Conflict"`
+	Status    int          `json:"status" doc:"The HTTP status." example:"409"`
+	Detail    string       `json:"detail" doc:"One plain sentence."`
+	Text      string       `json:"error" doc:"The same sentence."`
+	Reason    string       `json:"reason" doc:"A stable code in snake_case." example:"run_not_cancelable"`
+	Errors    []FieldError `json:"errors,omitempty" doc:"The fields at fault."`
+	RequestID string       `json:"request_id,omitempty" doc:"Names the request in the server's log; given with a 500."`
+
+	more       map[string]any
+	retryAfter time.Duration
+}
+
+// FieldError names one field at fault by its path.
+type FieldError struct {
+	Location string `json:"location" example:"steps[1].name"`
+	Message  string `json:"message" example:"unknown field"`
+}
+
+// Error implements error.
+func (p *Problem) Error() string { return p.Text }
+
+// GetStatus implements huma.StatusError.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType implements huma.ContentTypeFilter.
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
+
+// TransformSchema lets a problem have more members than those named.
+func (p *Problem) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	s.AdditionalProperties = true
+	return s
+}
+
+// MarshalJSON flattens the fault's details into the body; they never replace a named member.
+func (p *Problem) MarshalJSON() ([]byte, error) {
+	type plain Problem
+	if len(p.more) == 0 {
+		return encode((*plain)(p))
+	}
+	b, err := encode((*plain)(p))
+	if err != nil {
+		return nil, err
+	}
+	all := maps.Clone(p.more)
+	named := map[string]json.RawMessage{}
+	if err := json.Unmarshal(b, &named); err != nil {
+		return nil, err
+	}
+	for k, v := range named {
+		all[k] = v
+	}
+	return encode(all)
+}
+
+// encode marshals without the HTML escapes that make text hard to read; nothing here is embedded in HTML.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.Bytes(), err
+}
+
+// statusOf is the one map from a fault's kind to a status.
+func statusOf(k fault.Kind) int {
+	switch k {
+	case fault.Invalid:
+		return http.StatusBadRequest
+	case fault.Unauthenticated:
+		return http.StatusUnauthorized
+	case fault.Forbidden, fault.Unlicensed:
+		return http.StatusForbidden
+	case fault.NotFound:
+		return http.StatusNotFound
+	case fault.Conflict:
+		return http.StatusConflict
+	case fault.Stale:
+		return http.StatusPreconditionFailed
+	case fault.TooLarge:
+		return http.StatusRequestEntityTooLarge
+	case fault.RateLimited:
+		return http.StatusTooManyRequests
+	case fault.Unavailable:
+		return http.StatusServiceUnavailable
+	default:
+		return http.StatusInternalServerError
+	}
+}
+
+// plainProblem is a refusal that this adapter makes itself, for statuses that no kind of fault has.
+func plainProblem(status int, reason, text string) *Problem {
+	return &Problem{Title: http.StatusText(status), Status: status, Detail: text, Text: text, Reason: reason}
+}
+
+// problemOf turns an error into its body. The text of anything but a fault stays in the log.
+func problemOf(ctx context.Context, err error) *Problem {
+	var p *Problem
+	if errors.As(err, &p) {
+		note(ctx, p, nil)
+		return p
+	}
+	var f *fault.Error
+	known := errors.As(err, &f)
+	switch {
+	case !known && ctx.Err() != nil && errors.Is(err, context.Canceled):
+		p = plainProblem(statusClientGone, "client_gone", "the client did not wait for the answer")
+	case !known && errors.Is(err, context.DeadlineExceeded):
+		p = plainProblem(http.StatusServiceUnavailable, fault.Unavailable.String(), "the server took too long to answer")
+	case !known || f.Kind == fault.Internal:
+		p = plainProblem(http.StatusInternalServerError, fault.Internal.String(), "an internal error; the server's log says more under this request id")
+		p.RequestID = RequestID(ctx)
+	default:
+		status := statusOf(f.Kind)
+		p = plainProblem(status, f.Reason(), f.Message)
+		p.more, p.retryAfter = f.Detail, f.RetryAfter
+		for _, x := range f.Fields {
+			p.Errors = append(p.Errors, FieldError(x))
+		}
+	}
+	note(ctx, p, err)
+	return p
+}
+
+// headers are those that belong to a status.
+func (p *Problem) headers(set func(name, value string)) {
+	switch p.Status {
+	case http.StatusUnauthorized:
+		set("WWW-Authenticate", "Bearer")
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		wait := max(p.retryAfter, time.Second)
+		set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
+	}
+}
+
+// write answers with the problem outside of huma.
+func (p *Problem) write(w http.ResponseWriter) {
+	p.headers(w.Header().Set)
+	w.Header().Set("Content-Type", "application/problem+json")
+	b, err := encode(p)
+	if err != nil {
+		b = []byte(`{"error":"an internal error","reason":"internal"}`)
+	}
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(b)
+}
+
+// WriteError answers a request outside of huma with err's problem: for Raw handlers.
+func WriteError(w http.ResponseWriter, r *http.Request, err error) {
+	problemOf(r.Context(), err).write(w)
+}
+
+var installOnce sync.Once
+
+// installProblems puts this package's error body and strictness into huma, which keeps them in package variables. It
+// happens once a process, before the first API exists.
+func installProblems() {
+	installOnce.Do(func() {
+		huma.ValidateStrictCasing = true
+		huma.DefaultArrayNullable = false
+		huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
+			return fromHuma(context.Background(), status, msg, errs)
+		}
+		huma.NewErrorWithContext = func(ctx huma.Context, status int, msg string, errs ...error) huma.StatusError {
+			p := fromHuma(ctx.Context(), status, msg, errs)
+			p.headers(ctx.SetHeader)
+			return p
+		}
+	})
+}
+
+// fromHuma translates what huma found wrong. A 500 wraps the handler's own error; 422 does not exist here.
+func fromHuma(ctx context.Context, status int, msg string, errs []error) *Problem {
+	if status == http.StatusInternalServerError && len(errs) > 0 {
+		return problemOf(ctx, errs[0])
+	}
+	if status == http.StatusUnprocessableEntity {
+		status = http.StatusBadRequest
+	}
+	p := plainProblem(status, reasonOf(status), msg)
+	for _, err := range errs {
+		var f *fault.Error
+		var d *huma.ErrorDetail
+		switch {
+		case errors.As(err, &f):
+			return problemOf(ctx, f)
+		case errors.As(err, &d):
+			p.Errors = append(p.Errors, fieldOf(d))
+		}
+	}
+	// huma walks maps, so the order of its findings differs from call to call.
+	slices.SortStableFunc(p.Errors, func(a, b FieldError) int { return strings.Compare(a.Location, b.Location) })
+	p.Errors = p.Errors[:min(len(p.Errors), maxFieldErrors)]
+	if len(p.Errors) > 0 {
+		p.Text = p.Errors[0].Location + ": " + p.Errors[0].Message
+		p.Detail = p.Text
+	}
+	note(ctx, p, nil)
+	return p
+}
+
+func reasonOf(status int) string {
+	if status == http.StatusBadRequest {
+		return fault.Invalid.String()
+	}
+	return strings.ToLower(strings.ReplaceAll(http.StatusText(status), " ", "_"))
+}
+
+// fieldOf drops huma's prefix and, always, the value.
+func fieldOf(d *huma.ErrorDetail) FieldError {
+	loc, msg := d.Location, d.Message
+	for _, prefix := range []string{"body.", "query.", "path.", "header."} {
+		loc = strings.TrimPrefix(loc, prefix)
+	}
+	if name, ok := strings.CutPrefix(msg, "expected required property "); ok {
+		name, _, _ = strings.Cut(name, " ")
+		msg = "is required"
+		if loc == "body" || loc == "" {
+			loc = name
+		} else {
+			loc += "." + name
+		}
+	}
+	if loc == "body" {
+		if at, rest, ok := strings.Cut(msg, ": "); ok {
+			loc, msg = at, rest
+		}
+	}
+	switch {
+	case msg == "unexpected property":
+		msg = "unknown field"
+	case strings.HasPrefix(msg, "invalid value: "):
+		msg = strings.TrimPrefix(msg, "invalid value: ")
+	}
+	return FieldError{Location: loc, Message: msg}
+}

@@ -1,0 +1,199 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"time"
+
+	"github.com/writ-automation/writ/platform/clock"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/ids"
+)
+
+// Observer hears of every finished request: route is the pattern, never the path, so that its values are few.
+type Observer interface {
+	Observe(route, method string, code int, d time.Duration)
+}
+
+type discard struct{}
+
+// Observe implements Observer.
+func (discard) Observe(string, string, int, time.Duration) {}
+
+const requestPrefix ids.Prefix = "req_"
+
+// maxRequestID is how long a request id from outside may be.
+const maxRequestID = 128
+
+// request is what this adapter knows of one request beside the request itself. One goroutine handles it.
+type request struct {
+	id      string
+	ip      string
+	account string
+	reason  string
+	cause   error
+	digest  [sha256.Size]byte
+	recheck func(ctx context.Context) error
+	bounded bool // a ticket opened the stream and nobody can be asked about its account
+}
+
+type requestKey struct{}
+
+func requestOf(ctx context.Context) *request {
+	if r, ok := ctx.Value(requestKey{}).(*request); ok {
+		return r
+	}
+	return &request{}
+}
+
+// RequestID returns the id of the request that ctx belongs to, empty outside of one.
+func RequestID(ctx context.Context) string { return requestOf(ctx).id }
+
+// BodyDigest returns the SHA-256 of the request's JSON body without its insignificant white space.
+func BodyDigest(ctx context.Context) [sha256.Size]byte { return requestOf(ctx).digest }
+
+// note keeps what the request's line in the log will say of its failure.
+func note(ctx context.Context, p *Problem, cause error) {
+	r := requestOf(ctx)
+	r.reason = p.Reason
+	var f *fault.Error
+	switch {
+	case p.Status >= http.StatusInternalServerError && cause != nil:
+		r.cause = cause
+	case errors.As(cause, &f):
+		r.cause = f.Cause
+	}
+}
+
+// edge is the outermost handler: it names the request, survives its panic, and writes one line when it is over.
+type edge struct {
+	next     http.Handler
+	log      *slog.Logger
+	ids      ids.Generator
+	observer Observer
+	proxies  []netip.Prefix
+}
+
+// ServeHTTP implements http.Handler.
+func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	took := clock.Start()
+	st := &request{id: r.Header.Get("X-Request-Id"), ip: clientIP(r, e.proxies)}
+	if !printable(st.id) {
+		st.id = e.ids.New(requestPrefix)
+	}
+	w.Header().Set("X-Request-Id", st.id)
+	rec := &recorder{ResponseWriter: w}
+	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, st))
+	defer func() {
+		thrown := recover()
+		answered := thrown == nil || thrown != http.ErrAbortHandler && e.panicked(rec, r, st, thrown)
+		e.finish(rec, r, st, took.Elapsed())
+		if !answered {
+			panic(http.ErrAbortHandler)
+		}
+	}()
+	e.next.ServeHTTP(rec, r)
+}
+
+// panicked answers 500 where nothing was sent yet. Where something was, it reports false and the connection is cut,
+// so that no client takes half an answer for a whole one.
+func (e *edge) panicked(rec *recorder, r *http.Request, st *request, thrown any) bool {
+	e.log.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("request_id", st.id),
+		slog.String("route", route(r)), slog.Any("panic", thrown), slog.String("stack", string(debug.Stack())))
+	if rec.status != 0 {
+		return false
+	}
+	p := plainProblem(http.StatusInternalServerError, "internal", "an internal error; the server's log says more under this request id")
+	p.RequestID, st.reason = st.id, "panic"
+	p.write(rec)
+	return true
+}
+
+func (e *edge) finish(rec *recorder, r *http.Request, st *request, took time.Duration) {
+	status := rec.status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	e.observer.Observe(route(r), r.Method, status, took)
+	attrs := []slog.Attr{
+		slog.String("request_id", st.id), slog.String("method", r.Method), slog.String("route", route(r)),
+		slog.Int("status", status), slog.Float64("duration_ms", float64(took.Microseconds())/1000), slog.Int64("bytes", rec.bytes),
+	}
+	if st.account != "" {
+		attrs = append(attrs, slog.String("account", st.account))
+	}
+	if st.reason != "" {
+		attrs = append(attrs, slog.String("reason", st.reason))
+	}
+	level := slog.LevelInfo
+	if status >= http.StatusInternalServerError {
+		level = slog.LevelError
+	}
+	if st.cause != nil {
+		attrs = append(attrs, slog.String("cause", st.cause.Error()))
+	}
+	e.log.LogAttrs(r.Context(), level, "request", attrs...)
+}
+
+// route is the pattern that matched, without its method.
+func route(r *http.Request) string {
+	p := r.Pattern
+	for i := range len(p) {
+		if p[i] == ' ' {
+			return p[i+1:]
+		}
+	}
+	if p == "" {
+		return "unmatched"
+	}
+	return p
+}
+
+func printable(id string) bool {
+	if id == "" || len(id) > maxRequestID {
+		return false
+	}
+	for i := range len(id) {
+		if id[i] < 0x20 || id[i] > 0x7e {
+			return false
+		}
+	}
+	return true
+}
+
+// recorder remembers what was answered.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (r *recorder) WriteHeader(code int) {
+	if r.status == 0 && code >= http.StatusOK {
+		r.status = code
+	}
+	r.ResponseWriter.WriteHeader(code)
+}
+
+// Write implements http.ResponseWriter.
+func (r *recorder) Write(p []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	n, err := r.ResponseWriter.Write(p)
+	r.bytes += int64(n)
+	if err != nil {
+		return n, fmt.Errorf("write answer: %w", err)
+	}
+	return n, nil
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -1,0 +1,210 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/writ-automation/writ/ports/identity"
+)
+
+// Route declares an operation. Everything but Description, Request, MaxBody and Hidden is required.
+type Route struct {
+	Method, Path string
+	// ID is the operation id, <verb>-<noun>.
+	ID      string
+	Summary string
+	// Tag is the context that the operation belongs to.
+	Tag         string
+	Description string
+	Access      Access
+	// Status is the success.
+	Status int
+	// Produces is the media type of the success, application/json where empty.
+	Produces string
+	// Example is the success's body: a value, or a string for text.
+	Example any
+	// Request is an example of the request's body.
+	Request any
+	// Errors are the statuses beside 400, 401, 403 and 500, which follow from the rest.
+	Errors []int
+	// MaxBody caps the request's body, 0 means DefaultBody.
+	MaxBody int64
+	// Hidden keeps assets out of the API document.
+	Hidden bool
+}
+
+// Router takes the operations of every context.
+type Router struct {
+	api     huma.API
+	config  Config
+	authn   identity.Authenticator
+	authz   identity.Authorizer
+	known   Accounts
+	streams *streams
+	seen    map[string]bool
+	faults  []error
+
+	once     sync.Once
+	document []byte
+	yaml     []byte
+	failed   error
+}
+
+func newRouter(api huma.API, p Params, s *streams) *Router {
+	r := &Router{
+		api: api, config: p.Config, authn: p.Authenticator, authz: p.Authorizer, known: p.Accounts,
+		streams: s, seen: make(map[string]bool),
+	}
+	api.UseMiddleware(r.admit, r.gate)
+	return r
+}
+
+// Config returns the surface's configuration.
+func (r *Router) Config() Config { return r.config }
+
+// Close ends every live stream; it is for the server's stop.
+func (r *Router) Close() { r.streams.close() }
+
+// Document returns the API document as JSON and as YAML. It is fixed by the first call.
+func (r *Router) Document() (json, yaml []byte, err error) {
+	r.once.Do(func() {
+		if r.document, r.failed = encode(r.api.OpenAPI()); r.failed == nil {
+			r.yaml, r.failed = r.api.OpenAPI().YAML()
+		}
+	})
+	return r.document, r.yaml, r.failed
+}
+
+// Operations calls yield with every documented operation.
+func (r *Router) Operations(yield func(op *huma.Operation)) {
+	for _, item := range r.api.OpenAPI().Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete, item.Head} {
+			if op != nil {
+				yield(op)
+			}
+		}
+	}
+}
+
+// Handle registers an operation with a typed handler. An incomplete declaration registers nothing and fails New.
+func Handle[I, O any](r *Router, route Route, h func(context.Context, *I) (*O, error)) {
+	op, err := r.operation(route)
+	if err != nil {
+		r.faults = append(r.faults, err)
+		return
+	}
+	huma.Register(r.api, op, h)
+}
+
+// Raw registers a plain handler, for answers that huma has no part in.
+func (r *Router) Raw(route Route, h http.Handler) {
+	op, err := r.operation(route)
+	if err != nil {
+		r.faults = append(r.faults, err)
+		return
+	}
+	if !op.Hidden {
+		r.api.OpenAPI().AddOperation(&op)
+	}
+	r.api.Adapter().Handle(&op, r.api.Middlewares().Handler(func(ctx huma.Context) {
+		req, w := humago.Unwrap(ctx)
+		again := req.WithContext(ctx.Context())
+		h.ServeHTTP(w, again)
+	}))
+}
+
+var operationID = regexp.MustCompile(`^[a-z]+(-[a-z0-9]+)+$`)
+
+// operation checks a declaration and turns it into huma's.
+func (r *Router) operation(route Route) (huma.Operation, error) {
+	missing := ""
+	switch {
+	case !strings.HasPrefix(route.Path, "/") || route.Method == "":
+		missing = "method and path"
+	case !operationID.MatchString(route.ID) || r.seen[route.ID]:
+		missing = "unique <verb>-<noun> operation id"
+	case route.Summary == "":
+		missing = "summary"
+	case route.Tag == "":
+		missing = "tag"
+	case !route.Access.declared || !route.Access.public && (route.Access.need.Kind == "" || route.Access.need.Act == ""):
+		missing = "declaration of who may call it"
+	case route.Status == 0:
+		missing = "status"
+	case len(route.Errors) == 0:
+		missing = "list of error codes"
+	case route.Example == nil && route.Status < http.StatusMultipleChoices && route.Status != http.StatusNoContent:
+		missing = "example"
+	}
+	if missing != "" {
+		return huma.Operation{}, fmt.Errorf("httpapi: the route %s %s (%s) has no %s", route.Method, route.Path, route.ID, missing)
+	}
+	r.seen[route.ID] = true
+	if route.MaxBody == 0 {
+		route.MaxBody = DefaultBody
+	}
+	op := huma.Operation{
+		OperationID: route.ID, Method: route.Method, Path: route.Path, Summary: route.Summary, Tags: []string{route.Tag},
+		Description: route.Description, DefaultStatus: route.Status, Hidden: route.Hidden,
+		Responses:  r.responses(route),
+		Metadata:   map[string]any{accessKey: route.Access, bodyKey: route.MaxBody},
+		Extensions: map[string]any{"x-access": route.Access.String()},
+		// The gate has read the body within its cap by the time huma reads it.
+		MaxBodyBytes: route.MaxBody + 1, BodyReadTimeout: -1,
+	}
+	if !route.Access.public {
+		op.Security = []map[string][]string{{"bearer": {}}}
+	}
+	if route.Request != nil {
+		op.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{"application/json": {Example: route.Request}}}
+	}
+	return op, nil
+}
+
+func (r *Router) responses(route Route) map[string]*huma.Response {
+	media := &huma.MediaType{Example: route.Example}
+	if route.Produces == "" {
+		route.Produces = "application/json"
+		if t := reflect.TypeOf(route.Example); t != nil && t.Kind() == reflect.Struct {
+			media.Schema = r.api.OpenAPI().Components.Schemas.Schema(t, true, route.ID)
+		}
+	} else {
+		media.Schema = &huma.Schema{Type: huma.TypeString}
+	}
+	ok := &huma.Response{Description: http.StatusText(route.Status)}
+	if route.Example != nil {
+		ok.Content = map[string]*huma.MediaType{route.Produces: media}
+	}
+	out := map[string]*huma.Response{strconv.Itoa(route.Status): ok}
+	codes := append([]int{http.StatusBadRequest, http.StatusInternalServerError}, route.Errors...)
+	if !route.Access.public {
+		codes = append(codes, http.StatusUnauthorized, http.StatusForbidden)
+	}
+	if route.Method != http.MethodGet {
+		codes = append(codes, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	}
+	problem := r.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Problem](), true, "Problem")
+	for _, code := range codes {
+		p := plainProblem(code, reasonOf(code), http.StatusText(code))
+		out[strconv.Itoa(code)] = &huma.Response{
+			Description: http.StatusText(code),
+			Content:     map[string]*huma.MediaType{"application/problem+json": {Schema: problem, Example: p}},
+		}
+	}
+	return out
+}
+
+// sorted returns the routes by name: a value group arrives in random order.
+func sorted(routes []Routes) []Routes {
+	return slices.SortedFunc(slices.Values(routes), func(a, b Routes) int { return strings.Compare(a.Name, b.Name) })
+}

@@ -1,0 +1,137 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Bounds of a page of events.
+const (
+	defaultEvents = 500
+	maxEvents     = 5000
+)
+
+// EventsInput asks for a stretch of events.
+type EventsInput struct {
+	ID       string        `path:"id"`
+	After    httpapi.Count `query:"after" doc:"The sequence number that the stretch begins behind."`
+	Limit    httpapi.Count `query:"limit" doc:"500 unless given, at most 5000. A download without it holds every event."`
+	Download string        `query:"download" doc:"1 answers with newline-delimited JSON as an attachment. One that breaks off ends with a line of export_incomplete and reason."`
+}
+
+// EventsBody is a stretch of events.
+type EventsBody struct {
+	Events    []runs.Event `json:"events"`
+	Count     int          `json:"count"`
+	NextAfter int64        `json:"next_after"`
+	End       bool         `json:"end" doc:"The run has ended and no event follows."`
+	Limit     int          `json:"limit" doc:"The limit that was used."`
+}
+
+// StreamOutput answers piece by piece.
+type StreamOutput struct{ Body func(huma.Context) }
+
+// flag reads a switch of the query.
+func flag(where, v string) (bool, error) {
+	switch v {
+	case "", "0", "false":
+		return false, nil
+	case "1", "true":
+		return true, nil
+	}
+	return false, fault.BadField(where, "is neither 0 nor 1")
+}
+
+// events answers with a page or a download; which one it is decides on the media type.
+func (h *handlers) events(ctx context.Context, in *EventsInput) (*StreamOutput, error) {
+	download, err := flag("download", in.Download)
+	if err != nil {
+		return nil, err
+	}
+	limit := in.Limit.Clamp(defaultEvents, maxEvents)
+	if download {
+		limit = maxEvents
+		if in.Limit.Set && in.Limit.N > 0 {
+			limit = min(limit, in.Limit.Int())
+		}
+	}
+	page, err := h.Reader.Events(ctx, in.ID, in.After.N, limit)
+	if err != nil {
+		return nil, err
+	}
+	if download {
+		return &StreamOutput{Body: h.export(in, page)}, nil
+	}
+	body := EventsBody{
+		Events: append([]runs.Event{}, page.Events...), Count: len(page.Events), NextAfter: page.NextAfter, End: page.End, Limit: limit,
+	}
+	return &StreamOutput{Body: func(hctx huma.Context) {
+		sink := h.router.NewSink(hctx, http.StatusOK, func(hd http.Header) { hd.Set("Content-Type", "application/json") })
+		defer sink.Done()
+		if err := json.NewEncoder(sink).Encode(body); err != nil && !sink.Started() {
+			sink.Fail(ctx, fmt.Errorf("encode events: %w", err), false)
+		}
+	}}, nil
+}
+
+// export writes every event from the first page on, page by page, until one is not full.
+func (h *handlers) export(in *EventsInput, page *runs.EventPage) func(huma.Context) {
+	return func(hctx huma.Context) {
+		ctx := hctx.Context()
+		sink := h.router.NewSink(hctx, http.StatusOK, func(hd http.Header) {
+			hd.Set("Content-Type", "application/x-ndjson")
+			hd.Set("Content-Disposition", attachment(in.ID, "events.ndjson"))
+		})
+		defer sink.Done()
+		sink.Start()
+		if sink.Head() {
+			return
+		}
+		if err := h.pages(ctx, in, page, sink); err != nil {
+			sink.Fail(ctx, err, false)
+		}
+	}
+}
+
+func (h *handlers) pages(ctx context.Context, in *EventsInput, page *runs.EventPage, sink *httpapi.Sink) error {
+	left := in.Limit.N
+	enc := json.NewEncoder(sink)
+	for {
+		for i := range page.Events {
+			if err := enc.Encode(&page.Events[i]); err != nil {
+				return fmt.Errorf("write event: %w", err)
+			}
+		}
+		left -= int64(len(page.Events))
+		if len(page.Events) < maxEvents || in.Limit.Set && in.Limit.N > 0 && left <= 0 {
+			return nil
+		}
+		limit := maxEvents
+		if in.Limit.Set && in.Limit.N > 0 {
+			limit = int(min(left, maxEvents))
+		}
+		var err error
+		if page, err = h.Reader.Events(ctx, in.ID, page.NextAfter, limit); err != nil {
+			return err
+		}
+	}
+}
+
+// attachment names the file of a download. The id is that of a run that exists, but it came from outside.
+func attachment(id, suffix string) string {
+	safe := make([]byte, 0, len(id))
+	for i := range len(id) {
+		if c := id[i]; c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+			safe = append(safe, c)
+		}
+	}
+	return `attachment; filename="` + string(safe) + "-" + suffix + `"`
+}

@@ -1,0 +1,97 @@
+package runs
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+const (
+	exampleID    = "run_01k0a8bq3vtx5zk9w2m4n6p8rs"
+	exampleOther = "run_01k0a7zz3vtx5zk9w2m4n6p8rs"
+)
+
+func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC) }
+
+func exampleSubmit() SubmitBody {
+	return SubmitBody{
+		Playbook: "site.yml", Inventory: "hosts.ini", Limit: "web", ExtraVars: runs.Vars{"version": json.RawMessage(`"1.4.2"`)},
+		Labels: map[string]string{"team": "web"}, Change: "CHG-1042",
+	}
+}
+
+func exampleRun() RunBody {
+	b := exampleRow()
+	b.ExtraVars = runs.Vars{"version": json.RawMessage(`"1.4.2"`)}
+	return b
+}
+
+func exampleRow() RunBody {
+	started, ended, code := exampleTime().Add(time.Second), exampleTime().Add(42*time.Second), 0
+	return RunBody{
+		ID: exampleID, Kind: "single", Status: "succeeded", Tool: "ansible", Playbook: "site.yml", Inventory: "hosts.ini",
+		Limit: "web", Queue: "default", Labels: map[string]string{"team": "web"}, Change: "CHG-1042",
+		CreatedAt: exampleTime(), StartedAt: &started, EndedAt: &ended, DurationMS: 41000, ExitCode: &code,
+		Warnings: []runs.Warning{}, Source: "api", Actor: actor.Actor{Type: actor.User, ID: "usr_01k0a0000vtx5zk9w2m4n6p8rs", Name: "admin"},
+		Worker: "wkr_01k0a0001vtx5zk9w2m4n6p8rs", Hosts: map[string]int{"changed": 2, "ok": 1}, HostsTouched: 3, EventCount: 27, LogBytes: 4096,
+	}
+}
+
+func exampleList() ListBody {
+	return ListBody{Runs: []RunBody{exampleRow()}, Count: 1, Total: 1, NextOffset: 1, Limit: 200}
+}
+
+func examplePipeline() PipelineBody {
+	return PipelineBody{Name: "release", Inventory: "hosts.ini", Steps: []StepInput{
+		{Name: "build", Tool: "bash", Command: "make build"},
+		{Name: "deploy", Playbook: "deploy.yml", DependsOn: []string{"build"}, Retries: 1},
+	}}
+}
+
+func examplePipelineRun() RunBody {
+	return RunBody{
+		ID: exampleID, Name: "release", Kind: "pipeline", Status: "pending", Inventory: "hosts.ini", CreatedAt: exampleTime(),
+		Warnings: []runs.Warning{}, Source: "api", Actor: actor.Actor{Type: actor.User, Name: "admin"}, Hosts: map[string]int{},
+		Steps: []StepBody{{Name: "build", Status: "pending", RunID: exampleOther}, {Name: "deploy", Status: "pending"}},
+	}
+}
+
+func exampleShards() ShardList {
+	b, index := exampleRow(), 0
+	b.Kind, b.ParentID, b.ShardIndex = "shard", exampleOther, &index
+	return ShardList{Shards: []RunBody{b}, Count: 1, Total: 1}
+}
+
+func exampleSteps() StepList {
+	b := exampleRow()
+	b.Kind, b.ParentID, b.StepName = "step", exampleOther, "deploy"
+	return StepList{Steps: []RunBody{b}, Count: 1, Total: 1}
+}
+
+func exampleHosts() HostList {
+	return HostList{Hosts: []HostBody{{Host: "web1", OK: 4, Changed: 1, Worst: "changed", DurationMS: 3100}}, Count: 1, Total: 1}
+}
+
+func exampleTasks() TaskList {
+	return TaskList{Tasks: []TaskBody{{Play: "all", Task: "Install packages", OK: 2, Changed: 1, Hosts: 3, DurationMS: 2200, MeanMS: 900, MaxMS: 2100}}, Count: 1, Total: 1}
+}
+
+func exampleCompare() CompareBody {
+	base := exampleRow()
+	base.ID = exampleOther
+	return CompareBody{
+		Run: exampleRow(), Baseline: base, Duration: SpanBody{BeforeMS: 38000, AfterMS: 41000},
+		Hosts:         []HostChangeBody{{Host: "web1", Before: "failed", After: "changed", Verdict: "recovered"}},
+		Tasks:         []TaskChangeBody{{Task: "Install packages", BeforeMS: 2000, AfterMS: 2200, DeltaMS: 200}},
+		ChangedFields: []string{"extra_vars"},
+	}
+}
+
+func exampleEvents() EventsBody {
+	return EventsBody{
+		Events: []runs.Event{{Seq: 1, At: exampleTime(), Type: runs.EventStatus, From: runs.Pending, To: runs.Running}},
+		Count:  1, NextAfter: 1, Limit: 500,
+	}
+}

@@ -1,0 +1,252 @@
+package runs
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Bounds of a list's query.
+const (
+	defaultRows = 200
+	maxRows     = 1000
+	maxQuery    = 1000
+	maxTerms    = 32
+)
+
+// ListInput narrows and pages the run list.
+type ListInput struct {
+	Limit  httpapi.Count `query:"limit" doc:"Rows of a page: 200 unless given, at most 1000."`
+	Offset httpapi.Count `query:"offset"`
+	Cursor string        `query:"cursor" doc:"The next_cursor of the page before; stays stable while runs arrive."`
+	Status []string      `query:"status,explode" doc:"Repeated, or a list with commas."`
+	Tool   string        `query:"tool"`
+	Order  string        `query:"order" doc:"newest, the default, or oldest."`
+	Task   string        `query:"task" doc:"Runs in which a task of this name ran."`
+	After  string        `query:"after" doc:"Created at or after this instant, RFC 3339."`
+	Before string        `query:"before" doc:"Created before this instant, RFC 3339."`
+	Q      string        `query:"q" doc:"Words, and the terms status: tool: source: actor: host: label:k=v change: template: queue:. Quotes hold a value with spaces."`
+}
+
+// filter reads the query. A value that makes no sense is an Invalid fault that names its parameter.
+func (in *ListInput) filter() (runs.Filter, error) {
+	f := runs.Filter{
+		Task: in.Task, Limit: in.Limit.Clamp(defaultRows, maxRows), Offset: in.Offset.Int(), Cursor: in.Cursor,
+	}
+	var err error
+	if f.Statuses, err = statuses("status", in.Status); err != nil {
+		return f, err
+	}
+	if f.Tool, err = name("tool", in.Tool); err != nil {
+		return f, err
+	}
+	switch in.Order {
+	case "", "newest":
+	case "oldest":
+		f.Oldest = true
+	default:
+		return f, fault.BadField("order", "is neither newest nor oldest")
+	}
+	if f.After, err = instant("after", in.After); err != nil {
+		return f, err
+	}
+	if f.Before, err = instant("before", in.Before); err != nil {
+		return f, err
+	}
+	if len(in.Task) > maxQuery {
+		return f, fault.BadField("task", "is longer than %d bytes", maxQuery)
+	}
+	return f, search(&f, in.Q)
+}
+
+func statuses(where string, values []string) ([]runs.Status, error) {
+	var out []runs.Status
+	for _, list := range values {
+		for _, v := range strings.Split(list, ",") {
+			s := runs.Status(strings.TrimSpace(v))
+			if !s.Valid() {
+				return nil, fault.BadField(where, "is no status of a run")
+			}
+			if !slices.Contains(out, s) {
+				out = append(out, s)
+			}
+		}
+	}
+	return out, nil
+}
+
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+func name(where, v string) (string, error) {
+	if v != "" && !nameForm.MatchString(v) {
+		return "", fault.BadField(where, "is no name")
+	}
+	return v, nil
+}
+
+func instant(where, v string) (time.Time, error) {
+	if v == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, v)
+	if err != nil {
+		return time.Time{}, fault.BadField(where, "is no RFC 3339 instant")
+	}
+	return t.UTC(), nil
+}
+
+// search reads q into the filter.
+func search(f *runs.Filter, q string) error {
+	if len(q) > maxQuery {
+		return fault.BadField("q", "is longer than %d bytes", maxQuery)
+	}
+	parts, err := terms(q)
+	if err != nil {
+		return err
+	}
+	if len(parts) > maxTerms {
+		return fault.BadField("q", "holds more than %d terms", maxTerms)
+	}
+	for _, p := range parts {
+		if err := p.into(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// term is one piece of q: a word without a key, or a key with its value.
+type term struct{ key, value string }
+
+// keys are the terms that q knows; anything else before a colon is part of a word.
+func keys() []string {
+	return []string{"status", "tool", "source", "actor", "host", "label", "change", "template", "queue"}
+}
+
+// terms splits q at white space outside of quotes. A quoted phrase is words, whatever colons it holds.
+func terms(q string) ([]term, error) {
+	var out []term
+	var b strings.Builder
+	quoted, literal := false, false
+	flush := func() {
+		out = append(out, split(b.String(), literal)...)
+		b.Reset()
+		literal = false
+	}
+	for _, r := range q {
+		switch {
+		case r == '"':
+			if !quoted && b.Len() == 0 {
+				literal = true
+			}
+			quoted = !quoted
+		case !quoted && (r == ' ' || r == '\t' || r == '\n' || r == '\r'):
+			flush()
+		default:
+			b.WriteRune(r)
+		}
+	}
+	if quoted {
+		return nil, fault.BadField("q", "has a quote without its end")
+	}
+	flush()
+	return out, nil
+}
+
+func split(s string, literal bool) []term {
+	if k, v, ok := strings.Cut(s, ":"); ok && !literal && slices.Contains(keys(), k) {
+		return []term{{key: k, value: v}}
+	}
+	var out []term
+	for _, w := range strings.Fields(s) {
+		out = append(out, term{value: w})
+	}
+	return out
+}
+
+// into adds the term to the filter. A field that is already narrowed to something else is a contradiction.
+func (t term) into(f *runs.Filter) error {
+	where := "q"
+	if t.key == "" {
+		f.Words = append(f.Words, t.value)
+		return nil
+	}
+	where = "q." + t.key
+	if t.value == "" {
+		return fault.BadField(where, "has no value")
+	}
+	switch t.key {
+	case "status":
+		if f.Statuses != nil {
+			return fault.BadField(where, "is given twice; separate several with commas")
+		}
+		var err error
+		f.Statuses, err = statuses(where, []string{t.value})
+		return err
+	case "source":
+		return sources(f, where, t.value)
+	case "label":
+		return label(f, where, t.value)
+	case "tool":
+		if _, err := name(where, t.value); err != nil {
+			return err
+		}
+		return once(&f.Tool, where, t.value)
+	case "actor":
+		return once(&f.Actor, where, t.value)
+	case "host":
+		return once(&f.Host, where, t.value)
+	case "change":
+		return once(&f.Change, where, t.value)
+	case "template":
+		return once(&f.Template, where, t.value)
+	default:
+		return once(&f.Queue, where, t.value)
+	}
+}
+
+func once(field *string, where, v string) error {
+	if *field != "" && *field != v {
+		return fault.BadField(where, "is given twice")
+	}
+	*field = v
+	return nil
+}
+
+func sources(f *runs.Filter, where, list string) error {
+	if f.Sources != nil {
+		return fault.BadField(where, "is given twice; separate several with commas")
+	}
+	all := []runs.Source{
+		runs.FromAPI, runs.FromTemplate, runs.FromSchedule, runs.FromTrigger, runs.FromRerun, runs.FromRetry,
+		runs.FromRelaunch, runs.FromReconcile, runs.FromProposal, runs.FromImport,
+	}
+	for _, v := range strings.Split(list, ",") {
+		s := runs.Source(strings.TrimSpace(v))
+		if !slices.Contains(all, s) {
+			return fault.BadField(where, "is no source of a run")
+		}
+		f.Sources = append(f.Sources, s)
+	}
+	return nil
+}
+
+func label(f *runs.Filter, where, v string) error {
+	k, value, ok := strings.Cut(v, "=")
+	if !ok || k == "" {
+		return fault.BadField(where, "is not of the form label:key=value")
+	}
+	if old, given := f.Labels[k]; given && old != value {
+		return fault.BadField(where, "gives one label two values")
+	}
+	if f.Labels == nil {
+		f.Labels = make(map[string]string)
+	}
+	f.Labels[k] = value
+	return nil
+}

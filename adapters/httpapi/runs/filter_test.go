@@ -1,0 +1,89 @@
+package runs
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+func TestSearchTerms(t *testing.T) {
+	t.Parallel()
+	for q, want := range map[string]runs.Filter{
+		"":                             {},
+		"  web   db ":                  {Words: []string{"web", "db"}},
+		"status:failed,canceled":       {Statuses: []runs.Status{runs.Failed, runs.Canceled}},
+		`"status:failed"`:              {Words: []string{"status:failed"}},
+		`"two words" x`:                {Words: []string{"two", "words", "x"}},
+		`actor:"Jane Doe"`:             {Actor: "Jane Doe"},
+		`label:team="a b" label:x=y=z`: {Labels: map[string]string{"team": "a b", "x": "y=z"}},
+		"http://x site.yml":            {Words: []string{"http://x", "site.yml"}},
+		"host:web1 change:C-1 template:tpl_1 queue:eu tool:bash source:api,rerun": {
+			Host: "web1", Change: "C-1", Template: "tpl_1", Queue: "eu", Tool: "bash", Sources: []runs.Source{runs.FromAPI, runs.FromRerun},
+		},
+		"label:a=": {Labels: map[string]string{"a": ""}},
+	} {
+		var got runs.Filter
+		if err := search(&got, q); err != nil {
+			t.Errorf("%q: %v", q, err)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%q (-want +got):\n%s", q, d)
+		}
+	}
+	for _, q := range []string{
+		`"open`, "status:", "status:x", "status:failed status:running", "source:nope", "source:api source:api", "label:=x", "label:a=1 label:a=2",
+		"tool:a tool:b", "tool:a/b", strings.Repeat("w ", 33), strings.Repeat("w", 1001),
+	} {
+		if err := search(&runs.Filter{}, q); err == nil {
+			t.Errorf("%q is taken", q)
+		}
+	}
+}
+
+func TestCarryKeepsEveryByte(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.String().Draw(t, "text")
+		var c carry
+		var out strings.Builder
+		offset := int64(0)
+		say := func(p LogPiece) {
+			if p.Offset != int64(out.Len()) {
+				t.Fatalf("piece at %d, told %d bytes", p.Offset, out.Len())
+			}
+			out.WriteString(p.Text)
+		}
+		for rest := []byte(text); len(rest) > 0; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
+			for _, p := range c.take(runs.LogChunk{Offset: offset, Data: rest[:n]}) {
+				if strings.ToValidUTF8(p.Text, "?") != p.Text {
+					t.Fatalf("cut character in %q", p.Text)
+				}
+				say(p)
+			}
+			offset += int64(n)
+			rest = rest[n:]
+		}
+		if p, ok := c.rest(); ok {
+			say(p)
+		}
+		if out.String() != text {
+			t.Fatalf("told %q of %q", out.String(), text)
+		}
+	})
+}
+
+func TestCarryAcrossAHole(t *testing.T) {
+	t.Parallel()
+	var c carry
+	first := c.take(runs.LogChunk{Data: []byte("a\xe2\x82")})
+	second := c.take(runs.LogChunk{Offset: 100, Data: []byte("b")})
+	want := []LogPiece{{0, "a"}, {1, "\xe2\x82"}, {100, "b"}}
+	if d := cmp.Diff(want, append(first, second...)); d != "" {
+		t.Error(d)
+	}
+}

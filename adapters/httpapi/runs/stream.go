@@ -1,0 +1,191 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// heartbeat is how often a stream says something, and how often it asks anew whether its caller may listen.
+const heartbeat = 15 * time.Second
+
+// reconnect is what a stream tells browsers to wait before they come back.
+const reconnect = "retry: 2000\n\n"
+
+// TicketBody is a key to one stream.
+type TicketBody struct {
+	Ticket    string `json:"ticket"`
+	ExpiresIn int    `json:"expires_in" doc:"Seconds."`
+}
+
+// TicketOutput answers with a ticket.
+type TicketOutput struct{ Body TicketBody }
+
+func (h *handlers) mint(ctx context.Context, in *IDInput) (*TicketOutput, error) {
+	ticket, err := h.Tickets.Mint(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &TicketOutput{Body: TicketBody{Ticket: ticket, ExpiresIn: int(runs.TicketTTL / time.Second)}}, nil
+}
+
+// StreamInput says from where to follow a run.
+type StreamInput struct {
+	ID        string        `path:"id"`
+	Ticket    string        `query:"ticket" doc:"A stream ticket, instead of the Authorization header."`
+	After     httpapi.Count `query:"after" doc:"The sequence number of the last event seen."`
+	LogOffset httpapi.Count `query:"log_offset" doc:"How many bytes of the log were seen."`
+	LastID    string        `header:"Last-Event-ID" doc:"What a browser sends when it comes back; the later of it and after counts."`
+}
+
+func (in *StreamInput) after() int64 {
+	seen := in.After.N
+	if n, err := strconv.ParseInt(in.LastID, 10, 64); err == nil {
+		seen = max(seen, n)
+	}
+	return seen
+}
+
+func (h *handlers) stream(_ context.Context, in *StreamInput) (*StreamOutput, error) {
+	return &StreamOutput{Body: func(hctx huma.Context) {
+		sink := h.router.NewSink(hctx, http.StatusOK, func(hd http.Header) {
+			hd.Set("Content-Type", "text/event-stream; charset=utf-8")
+			hd.Set("X-Accel-Buffering", "no")
+		})
+		defer sink.Done()
+		ctx := hctx.Context()
+		if sink.Head() {
+			sink.Start()
+			return
+		}
+		t := &teller{sink: sink, h: h}
+		err := h.router.Stream(ctx, func(ctx context.Context) error { return t.follow(ctx, in) })
+		if err != nil && !sink.Started() {
+			sink.Fail(ctx, err, false)
+		}
+	}}, nil
+}
+
+// teller writes updates as server-sent events. The heartbeat and the follower take turns with it.
+type teller struct {
+	h    *handlers
+	mu   sync.Mutex
+	sink *httpapi.Sink
+	said bool // since the last heartbeat
+	text carry
+}
+
+// follow tells the run until it has ended, the client is gone or may no longer listen.
+func (t *teller) follow(ctx context.Context, in *StreamInput) error {
+	ctx, cancel := context.WithCancel(ctx)
+	beating := make(chan struct{})
+	go func() {
+		defer close(beating)
+		defer cancel()
+		t.beat(ctx)
+	}()
+	err := t.h.Streamer.Follow(ctx, in.ID, in.after(), in.LogOffset.N, t.tell)
+	cancel()
+	<-beating
+	return err
+}
+
+// beat keeps the connection alive and ends with the caller's right to it.
+func (t *teller) beat(ctx context.Context) {
+	every := t.h.Heartbeat
+	if every == 0 {
+		every = heartbeat
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := httpapi.Recheck(ctx); err != nil || t.comment() != nil {
+			return
+		}
+	}
+}
+
+// comment says that the connection lives, unless something was said since the last time or nothing was said at all:
+// the answer may still become an error.
+func (t *teller) comment() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.said || !t.sink.Started() {
+		t.said = false
+		return nil
+	}
+	return t.send(": beat\n\n")
+}
+
+func (t *teller) tell(u runs.Update) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case u.Run != nil:
+		return t.event("run", "", body(u.Run, t.h.Clock.Now(), false))
+	case u.Event != nil:
+		return t.event("event", strconv.FormatInt(u.Event.Seq, 10), u.Event)
+	case u.Log != nil:
+		for _, piece := range t.text.take(*u.Log) {
+			if err := t.event("log", "", piece); err != nil {
+				return err
+			}
+		}
+		return nil
+	case u.End:
+		if rest, ok := t.text.rest(); ok {
+			if err := t.event("log", "", rest); err != nil {
+				return err
+			}
+		}
+		return t.event("end", "", struct{}{})
+	case u.Beat:
+		return t.send(": beat\n\n")
+	}
+	return nil
+}
+
+// event writes one server-sent event; JSON holds no line break, so its data is one line.
+func (t *teller) event(kind, id string, data any) error {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", kind, err)
+	}
+	out := "event: " + kind + "\n"
+	if id != "" {
+		out += "id: " + id + "\n"
+	}
+	t.said = true
+	return t.send(out + "data: " + string(raw) + "\n\n")
+}
+
+func (t *teller) send(s string) error {
+	if !t.sink.Started() {
+		s = reconnect + s
+	}
+	if _, err := t.sink.Write([]byte(s)); err != nil {
+		return errors.Join(errReader, err)
+	}
+	if err := t.sink.Flush(); err != nil {
+		return errors.Join(errReader, err)
+	}
+	return nil
+}
+
+// errReader says that the reader is gone or too slow; the run does not wait for it.
+var errReader = errors.New("the stream's reader is gone")

@@ -1,0 +1,180 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/writ-automation/writ/platform/clock"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// writeTime is how long one write to a slow reader may take, unless configured, before the reader is dropped.
+const writeTime = 15 * time.Second
+
+// TicketStreamTime bounds a stream that a ticket opened where no Accounts can be asked about its account again.
+const TicketStreamTime = time.Hour
+
+// TooManyStreams is the fault of an account that holds as many streams as it may.
+var TooManyStreams = fault.Code{Name: "too_many_streams", Kind: fault.RateLimited}
+
+// Codes lists the faults that this adapter makes itself.
+func Codes() []fault.Code { return []fault.Code{TooManyStreams} }
+
+// streams counts live streams by account and ends them all when the server stops.
+type streams struct {
+	limit int
+	mu    sync.Mutex
+	held  map[string]int
+	stop  chan struct{}
+	once  sync.Once
+}
+
+func newStreams(limit int) *streams {
+	return &streams{limit: limit, held: make(map[string]int), stop: make(chan struct{})}
+}
+
+func (s *streams) close() { s.once.Do(func() { close(s.stop) }) }
+
+// take admits one more stream of the account; release gives it back.
+func (s *streams) take(account string) (release func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held[account] >= s.limit {
+		f := TooManyStreams.New("this account holds %d live streams already", s.limit)
+		f.RetryAfter = writeTime
+		return nil, f
+	}
+	s.held[account]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.held[account]--; s.held[account] == 0 {
+			delete(s.held, account)
+		}
+	}, nil
+}
+
+// Stream runs serve as a live stream of ctx's caller: within the account's cap, until the server stops, and within
+// TicketStreamTime where its caller cannot be asked about again. It returns a TooManyStreams fault over the cap.
+func (r *Router) Stream(ctx context.Context, serve func(ctx context.Context) error) error {
+	st := requestOf(ctx)
+	release, err := r.streams.take(st.account)
+	if err != nil {
+		return err
+	}
+	defer release()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if st.bounded {
+		var done context.CancelFunc
+		ctx, done = context.WithTimeout(ctx, TicketStreamTime)
+		defer done()
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-r.streams.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	err = serve(ctx)
+	cancel()
+	<-ended
+	return err
+}
+
+// Sink writes an answer piece by piece. Each write has a deadline of its own, so that a reader who stops reading is
+// dropped and holds nobody up. The headers go out with the first byte; before that the answer can still be an error.
+type Sink struct {
+	w       http.ResponseWriter
+	ctl     *http.ResponseController
+	patient time.Duration
+	status  int
+	header  func(http.Header)
+	started bool
+	last    byte
+	head    bool
+}
+
+// NewSink makes a sink for the answer of ctx. header sets the headers just before they are sent.
+func (r *Router) NewSink(ctx huma.Context, status int, header func(http.Header)) *Sink {
+	req, w := humago.Unwrap(ctx)
+	return &Sink{
+		w: w, ctl: http.NewResponseController(w), status: status, header: header,
+		patient: r.config.WriteTimeout,
+		head:    req.Method == http.MethodHead,
+	}
+}
+
+// Started reports whether the headers are gone.
+func (s *Sink) Started() bool { return s.started }
+
+// Head reports whether the client asked for the headers alone.
+func (s *Sink) Head() bool { return s.head }
+
+// Start sends the headers, once.
+func (s *Sink) Start() {
+	if s.started {
+		return
+	}
+	s.started = true
+	s.header(s.w.Header())
+	s.w.WriteHeader(s.status)
+}
+
+// Write implements io.Writer.
+func (s *Sink) Write(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	s.Start()
+	if err := s.ctl.SetWriteDeadline(clock.Deadline(s.patient)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return 0, fmt.Errorf("set write deadline: %w", err)
+	}
+	s.last = p[len(p)-1]
+	return s.w.Write(p)
+}
+
+// Flush pushes what was written to the client.
+func (s *Sink) Flush() error {
+	if err := s.ctl.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return fmt.Errorf("flush answer: %w", err)
+	}
+	return nil
+}
+
+// Done lifts the write deadline for the next answer on the connection.
+func (s *Sink) Done() { _ = s.ctl.SetWriteDeadline(time.Time{}) }
+
+// Fail ends an answer that went wrong: as an error answer where nothing was sent, by cutting the connection where
+// the client expects a length, and as the last line of an export where it does not.
+func (s *Sink) Fail(ctx context.Context, err error, sized bool) {
+	p := problemOf(ctx, err)
+	switch {
+	case !s.started:
+		p.write(s.w)
+	case sized:
+		panic(http.ErrAbortHandler)
+	default:
+		line, encodeErr := encode(map[string]any{"export_incomplete": true, "reason": p.Text})
+		if encodeErr != nil {
+			return
+		}
+		if s.last != 0 && s.last != '\n' {
+			line = append([]byte{'\n'}, line...)
+		}
+		_, _ = s.Write(line)
+	}
+}
+
+var _ io.Writer = (*Sink)(nil)

@@ -1,0 +1,189 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// maxDepth bounds how deep a body may nest.
+const maxDepth = 64
+
+// badBody is the fault of a body that is no strict JSON, without a place where it has none.
+func badBody(path, format string, args ...any) *fault.Error {
+	if path == "" {
+		path = "body"
+	}
+	return fault.BadField(path, format, args...)
+}
+
+// Strict checks that body is exactly one JSON value with nothing that two readers could read differently: no
+// duplicate member, no NUL, no lone surrogate, no invalid UTF-8, nothing behind it, and no deeper than 64 levels. It
+// returns an Invalid fault that names the place.
+func Strict(body []byte) error {
+	if !utf8.Valid(body) {
+		return badBody("", "is not UTF-8")
+	}
+	s := scanner{dec: json.NewDecoder(bytes.NewReader(body)), body: body}
+	s.dec.UseNumber()
+	if err := s.value(0); err != nil {
+		return err
+	}
+	if _, err := s.dec.Token(); !errors.Is(err, io.EOF) {
+		return badBody("", "has data behind its JSON value")
+	}
+	return nil
+}
+
+type scanner struct {
+	dec  *json.Decoder
+	body []byte
+	path []string // ".name" or "[1]"
+}
+
+func (s *scanner) here() string { return strings.TrimPrefix(strings.Join(s.path, ""), ".") }
+
+// token returns the next token and checks the text of a string token, whose raw form is what was read for it.
+func (s *scanner) token() (json.Token, error) {
+	from := s.dec.InputOffset()
+	t, err := s.dec.Token()
+	if err != nil {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, badBody(s.here(), "the JSON ends too early")
+		}
+		return nil, badBody(s.here(), "is not valid JSON at byte %d", s.dec.InputOffset())
+	}
+	switch v := t.(type) {
+	case string:
+		if strings.ContainsRune(v, 0) {
+			return nil, badBody(s.here(), "holds a NUL character")
+		}
+		if loneSurrogate(s.body[from:s.dec.InputOffset()]) {
+			return nil, badBody(s.here(), "holds half of a surrogate pair")
+		}
+	case json.Number:
+		if _, err := strconv.ParseFloat(string(v), 64); err != nil {
+			return nil, badBody(s.here(), "the number is out of range")
+		}
+	}
+	return t, nil
+}
+
+func (s *scanner) value(depth int) error {
+	t, err := s.token()
+	if err != nil {
+		return err
+	}
+	d, ok := t.(json.Delim)
+	if !ok {
+		return nil
+	}
+	if depth >= maxDepth {
+		return badBody("", "nests deeper than %d levels", maxDepth)
+	}
+	if d == '{' {
+		err = s.object(depth + 1)
+	} else {
+		err = s.array(depth + 1)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = s.token()
+	return err
+}
+
+func (s *scanner) object(depth int) error {
+	seen := make(map[string]bool)
+	for s.dec.More() {
+		t, err := s.token()
+		if err != nil {
+			return err
+		}
+		name, _ := t.(string)
+		s.path = append(s.path, "."+name)
+		if seen[name] {
+			return badBody(s.here(), "is given twice")
+		}
+		seen[name] = true
+		if err := s.value(depth); err != nil {
+			return err
+		}
+		s.path = s.path[:len(s.path)-1]
+	}
+	return nil
+}
+
+func (s *scanner) array(depth int) error {
+	for i := 0; s.dec.More(); i++ {
+		s.path = append(s.path, fmt.Sprintf("[%d]", i))
+		if err := s.value(depth); err != nil {
+			return err
+		}
+		s.path = s.path[:len(s.path)-1]
+	}
+	return nil
+}
+
+// loneSurrogate reports whether raw, a JSON string as it was written, escapes one half of a surrogate pair: decoders
+// replace that silently, so that what is checked would not be what was sent.
+func loneSurrogate(raw []byte) bool {
+	for i := 0; i+1 < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		i++
+		if raw[i] != 'u' {
+			continue
+		}
+		switch u := hex4(raw[i+1:]); {
+		case u >= 0xdc00 && u <= 0xdfff:
+			return true
+		case u >= 0xd800 && u <= 0xdbff:
+			rest := raw[min(i+5, len(raw)):]
+			if len(rest) < 6 || rest[0] != '\\' || rest[1] != 'u' {
+				return true
+			}
+			if low := hex4(rest[2:]); low < 0xdc00 || low > 0xdfff {
+				return true
+			}
+			i += 6
+		}
+		i += 4
+	}
+	return false
+}
+
+func hex4(b []byte) int {
+	if len(b) < 4 {
+		return 0
+	}
+	n, err := strconv.ParseUint(string(b[:4]), 16, 32)
+	if err != nil {
+		return 0
+	}
+	return int(n)
+}
+
+// misfit says in the terms of the API what the decoder found: "path: message", without the value.
+func misfit(err error) error {
+	var t *json.UnmarshalTypeError
+	if !errors.As(err, &t) {
+		return errors.New("body: is not valid JSON")
+	}
+	field := t.Field
+	if field == "" {
+		field = "body"
+	}
+	if strings.Contains(t.Type.Kind().String(), "int") {
+		return fmt.Errorf("%s: expected a whole number in range", field)
+	}
+	return fmt.Errorf("%s: wrong type", field)
+}

@@ -1,0 +1,133 @@
+package metrics
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// countTimeout bounds the one read of a scrape.
+const countTimeout = 2 * time.Second
+
+// maxQueues bounds how many queues have series of their own; the rest are summed up as "other".
+const maxQueues = 100
+
+// Counter is the part of the runs store that a scrape reads: counters, never history.
+type Counter interface {
+	Counts(ctx context.Context) ([]runs.Count, error)
+}
+
+// Runs collects how many runs there are and how long they wait.
+type Runs struct {
+	store  Counter
+	clock  clock.Clock
+	runs   *prometheus.Desc
+	depth  *prometheus.Desc
+	oldest *prometheus.Desc
+}
+
+var _ prometheus.Collector = (*Runs)(nil)
+
+// NewRuns makes the collector over a store.
+func NewRuns(store Counter, c clock.Clock) *Runs {
+	return &Runs{
+		store: store, clock: c,
+		runs:   prometheus.NewDesc("writ_runs", "Top-level runs by status.", []string{"status"}, nil),
+		depth:  prometheus.NewDesc("writ_queue_depth", "Runs that wait for an executor.", []string{"queue"}, nil),
+		oldest: prometheus.NewDesc("writ_queue_oldest_seconds", "How long the oldest waiting run has waited.", []string{"queue"}, nil),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (r *Runs) Describe(ch chan<- *prometheus.Desc) { ch <- r.runs; ch <- r.depth; ch <- r.oldest }
+
+// Collect implements prometheus.Collector. A store that cannot be read leaves an error in place of the series.
+func (r *Runs) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), countTimeout)
+	defer cancel()
+	counts, err := r.store.Counts(ctx)
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(r.runs, err)
+		return
+	}
+	top := make(map[runs.Status]int64)
+	for _, c := range counts {
+		top[c.Status] += c.Top
+	}
+	for _, s := range runs.Statuses() {
+		ch <- prometheus.MustNewConstMetric(r.runs, prometheus.GaugeValue, float64(top[s]), string(s))
+	}
+	r.queues(ch, counts)
+}
+
+func (r *Runs) queues(ch chan<- prometheus.Metric, counts []runs.Count) {
+	now := r.clock.Now()
+	for _, q := range fold(counts) {
+		wait := 0.0
+		if !q.Oldest.IsZero() {
+			wait = max(now.Sub(q.Oldest).Seconds(), 0)
+		}
+		ch <- prometheus.MustNewConstMetric(r.depth, prometheus.GaugeValue, float64(q.Runs), q.Queue)
+		ch <- prometheus.MustNewConstMetric(r.oldest, prometheus.GaugeValue, wait, q.Queue)
+	}
+}
+
+const otherQueues = "other"
+
+// fold sums up the pending counts by queue, the default queue always among them, and puts those beyond the bound and
+// those with an odd name together.
+func fold(counts []runs.Count) []runs.Count {
+	by := map[string]*runs.Count{runs.DefaultQueue: {Queue: runs.DefaultQueue}}
+	pending := make([]runs.Count, 0, len(counts))
+	for _, c := range counts {
+		if c.Status == runs.Pending {
+			pending = append(pending, c)
+		}
+	}
+	slices.SortFunc(pending, func(a, b runs.Count) int {
+		return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Queue, b.Queue))
+	})
+	for _, c := range pending {
+		if _, known := by[c.Queue]; !plain(c.Queue) || (!known && len(by) >= maxQueues) {
+			c.Queue = otherQueues
+		}
+		add(by, c)
+	}
+	out := make([]runs.Count, 0, len(by))
+	for _, c := range by {
+		out = append(out, *c)
+	}
+	return out
+}
+
+func add(by map[string]*runs.Count, c runs.Count) {
+	sum, ok := by[c.Queue]
+	if !ok {
+		by[c.Queue] = &c
+		return
+	}
+	sum.Runs += c.Runs
+	if sum.Oldest.IsZero() || (!c.Oldest.IsZero() && c.Oldest.Before(sum.Oldest)) {
+		sum.Oldest = c.Oldest
+	}
+}
+
+// plain reports whether a queue's name is short and of ordinary characters.
+func plain(name string) bool {
+	if name == "" || len(name) > 64 {
+		return false
+	}
+	for i := range len(name) {
+		c := name[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-') {
+			return false
+		}
+	}
+	return true
+}

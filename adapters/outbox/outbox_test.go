@@ -1,0 +1,247 @@
+package outbox
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/fx"
+	"go.uber.org/fx/fxtest"
+	"go.uber.org/goleak"
+
+	"log/slog"
+
+	"github.com/writ-automation/writ/platform/clock"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/platform/ids"
+	portclock "github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/fault"
+	portids "github.com/writ-automation/writ/ports/ids"
+)
+
+//go:embed testdata/migrations
+var files embed.FS
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func migrations(t *testing.T) fs.FS {
+	t.Helper()
+	sub, err := fs.Sub(files, "testdata/migrations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sub
+}
+
+type happened struct {
+	N int `json:"n"`
+}
+
+func (happened) EventName() string { return "test.thing_happened" }
+func (happened) EventVersion() int { return 3 }
+
+// recorder is a bus that keeps what it is sent and refuses while down.
+type recorder struct {
+	mu    sync.Mutex
+	down  bool
+	tries int
+	sent  []events.Message
+}
+
+func (r *recorder) Send(_ context.Context, m events.Message) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tries++
+	if r.down {
+		return errors.New("the bus is down")
+	}
+	r.sent = append(r.sent, m)
+	return nil
+}
+
+func (r *recorder) Subscribe(events.Subscription) error { return nil }
+func (r *recorder) Run(context.Context) error           { return nil }
+
+func (r *recorder) set(down bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.down = down
+}
+
+func (r *recorder) got() (sent []string, tries int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range r.sent {
+		sent = append(sent, string(m.Data))
+	}
+	slices.Sort(sent)
+	return sent, r.tries
+}
+
+type fixture struct {
+	db     *db.DB
+	writer *Writer
+	bus    *recorder
+}
+
+func each(t *testing.T, fn func(t *testing.T, f fixture)) {
+	t.Helper()
+	t.Parallel()
+	dbtest.EachEngine(t, migrations(t), func(t *testing.T, d *db.DB) {
+		c := clock.New()
+		fn(t, fixture{db: d, writer: NewWriter(d, d.Signals(), c, ids.New(c)), bus: &recorder{}})
+	})
+}
+
+// start runs a relay until the test ends or stop is called, which waits for it.
+func (f fixture) start(t *testing.T, poll time.Duration) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r := NewRelay(f.db, f.db.Signals(), f.bus, nil)
+	r.poll = poll
+	var running sync.WaitGroup
+	running.Go(func() { r.Run(ctx) })
+	stop = func() { cancel(); running.Wait() }
+	t.Cleanup(stop)
+	return stop
+}
+
+func (f fixture) publish(t *testing.T, ns ...int) {
+	t.Helper()
+	err := f.db.Do(t.Context(), func(ctx context.Context) error {
+		for _, n := range ns {
+			if err := f.writer.Publish(ctx, happened{N: n}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (f fixture) stored(t *testing.T) int {
+	t.Helper()
+	n, err := f.db.Read(t.Context()).NewSelect().Model((*row)(nil)).Count(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(n)
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	limit := time.NewTimer(20 * time.Second)
+	defer limit.Stop()
+	look := time.NewTicker(2 * time.Millisecond)
+	defer look.Stop()
+	for !ok() {
+		select {
+		case <-look.C:
+		case <-limit.C:
+			t.Fatalf("it never happened: %s", what)
+		}
+	}
+}
+
+func TestMessagesLeaveWithTheCommit(t *testing.T) {
+	each(t, func(t *testing.T, f fixture) {
+		f.start(t, time.Hour)
+		err := f.db.Do(t.Context(), func(ctx context.Context) error {
+			return errors.Join(f.writer.Publish(ctx, happened{N: 1}), errors.New("stop"))
+		})
+		if err == nil {
+			t.Fatal("the unit did not fail")
+		}
+		f.publish(t, 2, 3)
+		eventually(t, "the outbox is empty", func() bool {
+			sent, _ := f.bus.got()
+			return len(sent) == 2 && f.stored(t) == 0
+		})
+		sent, _ := f.bus.got()
+		if diff := cmp.Diff([]string{`{"n":2}`, `{"n":3}`}, sent); diff != "" {
+			t.Error(diff)
+		}
+		m := f.bus.sent[0]
+		if !portids.Valid(portids.Message, m.ID) || m.Name != "test.thing_happened" || m.Version != 3 || m.At.IsZero() {
+			t.Errorf("the message is %+v", m)
+		}
+	})
+}
+
+func TestPublishOutsideOfUnit(t *testing.T) {
+	each(t, func(t *testing.T, f fixture) {
+		if err := f.writer.Publish(t.Context(), happened{}); !fault.Is(err, fault.Internal) {
+			t.Errorf("publish outside of a unit: %v", err)
+		}
+	})
+}
+
+func TestMessagesOutliveABusThatIsDown(t *testing.T) {
+	each(t, func(t *testing.T, f fixture) {
+		f.bus.set(true)
+		stop := f.start(t, 20*time.Millisecond)
+		f.publish(t, 1)
+		eventually(t, "the relay tried", func() bool { _, tries := f.bus.got(); return tries > 2 })
+		stop()
+		if n := f.stored(t); n != 1 {
+			t.Errorf("%d messages are stored, want the one that was refused", n)
+		}
+		f.bus.set(false)
+		f.start(t, time.Hour)
+		eventually(t, "the message left", func() bool { sent, _ := f.bus.got(); return len(sent) == 1 && f.stored(t) == 0 })
+	})
+}
+
+func TestManyMessagesLeaveInBatches(t *testing.T) {
+	each(t, func(t *testing.T, f fixture) {
+		const units, perUnit = 30, 25
+		var want []string
+		for u := range units {
+			var ns []int
+			for n := range perUnit {
+				ns = append(ns, u*perUnit+n)
+				want = append(want, fmt.Sprintf(`{"n":%d}`, u*perUnit+n))
+			}
+			f.publish(t, ns...)
+		}
+		slices.Sort(want)
+		f.start(t, time.Hour)
+		eventually(t, "the outbox is empty", func() bool { return f.stored(t) == 0 })
+		sent, _ := f.bus.got()
+		if diff := cmp.Diff(want, sent); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestModuleRunsTheRelay(t *testing.T) {
+	t.Parallel()
+	d := dbtest.Open(t, db.SQLite, migrations(t))
+	bus := &recorder{}
+	var publisher events.Publisher
+	app := fxtest.New(t, Module, fx.NopLogger, fx.Supply(d, slog.New(slog.DiscardHandler)),
+		fx.Provide(
+			func() events.Bus { return bus },
+			func() events.Signals { return d.Signals() },
+			func() portclock.Clock { return clock.New() },
+			func(c portclock.Clock) portids.Generator { return ids.New(c) },
+		), fx.Populate(&publisher))
+	app.RequireStart()
+	err := d.Do(t.Context(), func(ctx context.Context) error { return publisher.Publish(ctx, happened{N: 9}) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the message left", func() bool { sent, _ := bus.got(); return len(sent) == 1 })
+	app.RequireStop()
+}

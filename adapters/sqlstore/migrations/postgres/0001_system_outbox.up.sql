@@ -1,0 +1,8 @@
+-- +goose Up
+CREATE TABLE outbox (
+    id      TEXT PRIMARY KEY NOT NULL,
+    name    TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    at      TIMESTAMPTZ NOT NULL,
+    data    TEXT NOT NULL
+);

@@ -1,0 +1,60 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Amend implements runs.Store. It is LeaseLost where a.Lease is set and rules no more. A split that gets a shard
+// count is divided and waits for no executor any more.
+func (s *Store) Amend(ctx context.Context, id string, a runs.Amendment) error {
+	q, err := s.d.Write(ctx)
+	if err != nil {
+		return err
+	}
+	c := &change{}
+	c.put("revision = revision + 1")
+	if a.CancelRequested != nil {
+		c.put("cancel_requested = ?", *a.CancelRequested)
+	}
+	if a.ShardCount != nil {
+		c.put("shard_count = ?", *a.ShardCount)
+		c.put("claimable = (claimable AND NOT (kind = 'split' AND ? > 0))", *a.ShardCount)
+	}
+	if a.DropLease {
+		c.dropLease()
+	}
+	if len(a.Warnings) > 0 {
+		if err := s.addWarnings(ctx, q, c, id, a.Warnings); err != nil {
+			return err
+		}
+	}
+	seq, err := s.amend(ctx, q, c, id, a.Lease)
+	if err != nil {
+		return err
+	}
+	if a.Graph != nil {
+		return putDocument(ctx, q, seq, "graph", a.Graph)
+	}
+	return nil
+}
+
+func (s *Store) amend(ctx context.Context, q bun.IDB, c *change, id string, l *runs.Lease) (int64, error) {
+	condition, args := "id = ?", []any{id}
+	if l != nil {
+		condition, args = underLease, []any{id, l.Worker, l.Epoch}
+	}
+	r, err := s.apply(ctx, q, c, condition, args...)
+	if err != nil {
+		return 0, db.Translate(fmt.Errorf("amend run %s: %w", id, err))
+	}
+	if r == nil {
+		return 0, s.refusal(ctx, q, id, l)
+	}
+	return r.Seq, nil
+}

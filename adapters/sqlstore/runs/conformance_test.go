@@ -1,0 +1,21 @@
+package runs_test
+
+import (
+	"testing"
+
+	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
+	sqlruns "github.com/writ-automation/writ/adapters/sqlstore/runs"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/ports/runs/runstest"
+)
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	runstest.Run(t, func(t *testing.T, fn func(*testing.T, runstest.Stores)) {
+		dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
+			s := sqlruns.New(d)
+			fn(t, runstest.Stores{Unit: d, Runs: s, Queue: s, Logs: s, Events: s, Summaries: s, Keys: s, Tickets: s, Purger: s})
+		})
+	})
+}

@@ -1,0 +1,147 @@
+package runs
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// A filtered list is driven by one index: a branch walks it in the order of the list. What else narrows the list is
+// a condition on the runs that the branch meets, written so that no planner takes an index for it.
+
+// sqlText is a piece of SQL with its arguments.
+type sqlText struct {
+	text string
+	args []any
+}
+
+func sqlOf(text string, args ...any) sqlText { return sqlText{text, args} }
+
+// branch walks one index. The columns at and seq of the table from are those of the listed run.
+type branch struct {
+	from     string
+	at, seq  string
+	where    []sqlText
+	distinct bool
+}
+
+// term is one narrowing of a list: the branches that can drive it, and the condition on the run that the given branch
+// meets where another term does. With onRow the condition reads the run's row, as r.
+type term struct {
+	branches []branch
+	residual func(b *branch) sqlText
+	onRow    bool
+}
+
+// column makes the term of a column of runs with one of some values.
+func column[T ~string](name string, values []T, present bool) term {
+	among := sqlOf("coalesce(r."+name+", '') IN ("+marks(len(values))+")", anys(values)...)
+	t := term{onRow: true, residual: func(*branch) sqlText { return among }}
+	for _, v := range slices.Compact(slices.Sorted(slices.Values(values))) {
+		b := onRuns(sqlOf("r."+name+" = ?", v))
+		if present {
+			b.where = append(b.where, sqlOf("r."+name+" IS NOT NULL"))
+		}
+		t.branches = append(t.branches, b)
+	}
+	return t
+}
+
+func onRuns(where ...sqlText) branch {
+	return branch{from: "runs AS r", at: "r.created_at", seq: "r.seq", where: append([]sqlText{sqlOf("r.parent_id IS NULL")}, where...)}
+}
+
+func label(key, value string) term {
+	return term{
+		branches: []branch{{
+			from: "run_labels AS x", at: "x.created_at", seq: "x.run_seq",
+			where: []sqlText{sqlOf("x.key = ? AND x.value = ?", key, value)},
+		}},
+		residual: func(b *branch) sqlText {
+			return sqlOf("EXISTS (SELECT 1 FROM run_labels AS l WHERE l.run_seq = "+b.seq+" AND l.key = ? AND l.value = ?)", key, value)
+		},
+	}
+}
+
+// summary makes the term of a host or a task. The runs of children are found under their parents.
+func summary(table, name, value string) term {
+	return term{
+		branches: []branch{{
+			from: table + " AS x", at: "x.listed_at", seq: "x.listed_seq", distinct: true,
+			where: []sqlText{sqlOf("x."+name+" = ?", value)},
+		}},
+		onRow: true,
+		residual: func(*branch) sqlText {
+			return sqlOf("EXISTS (SELECT 1 FROM "+table+" AS h WHERE h."+name+" = ? AND h.listed_at = r.created_at AND h.listed_seq = r.seq)", value)
+		},
+	}
+}
+
+func byActor(who string) term {
+	either := sqlOf("(coalesce(r.actor_id, '') = ? OR coalesce(r.actor_name, '') = ?)", who, who)
+	t := term{onRow: true, residual: func(*branch) sqlText { return either }}
+	for _, c := range []string{"actor_id", "actor_name"} {
+		t.branches = append(t.branches, onRuns(sqlOf("r."+c+" = ?", who), sqlOf("r."+c+" IS NOT NULL")))
+	}
+	return t
+}
+
+// terms lists what narrows the list besides words and time, the rarest kind first.
+func terms(f *runs.Filter) []term {
+	var out []term
+	if f.Host != "" {
+		out = append(out, summary("run_hosts", "host", f.Host))
+	}
+	if f.Task != "" {
+		out = append(out, summary("run_tasks", "task", f.Task))
+	}
+	for k, v := range f.Labels {
+		out = append(out, label(k, v))
+	}
+	if f.Change != "" {
+		out = append(out, column("change_label", []string{f.Change}, true))
+	}
+	if f.Template != "" {
+		out = append(out, column("source_id", []string{f.Template}, true))
+	}
+	if f.Actor != "" {
+		out = append(out, byActor(f.Actor))
+	}
+	if len(f.Statuses) > 0 {
+		out = append(out, column("status", f.Statuses, false))
+	}
+	if len(f.Sources) > 0 {
+		out = append(out, column("source", f.Sources, false))
+	}
+	if f.Tool != "" {
+		out = append(out, column("tool", []string{f.Tool}, false))
+	}
+	if f.Queue != "" {
+		out = append(out, column("queue", []string{f.Queue}, false))
+	}
+	return out
+}
+
+// between bounds the time of creation, by the column that the branch walks.
+func between(at string, f *runs.Filter) []sqlText {
+	var out []sqlText
+	if !f.After.IsZero() {
+		out = append(out, sqlOf(at+" >= ?", db.At(f.After)))
+	}
+	if !f.Before.IsZero() {
+		out = append(out, sqlOf(at+" < ?", db.At(f.Before)))
+	}
+	return out
+}
+
+func join(parts []sqlText, sep string) sqlText {
+	texts := make([]string, len(parts))
+	var args []any
+	for i, p := range parts {
+		texts[i] = p.text
+		args = append(args, p.args...)
+	}
+	return sqlText{strings.Join(texts, sep), args}
+}

@@ -1,0 +1,195 @@
+package runs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Bounds of one stored batch of events.
+const (
+	eventsPerRow = 500
+	maxEvents    = 5000 // of one answer
+)
+
+// AppendEvents implements runs.EventStore.
+func (s *Store) AppendEvents(ctx context.Context, l runs.Lease, events []runs.Event) (int64, error) {
+	q, err := s.d.Write(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for i := 1; i < len(events); i++ {
+		if events[i].Seq != events[i-1].Seq+1 {
+			return 0, sequenceGap(events[i-1].Seq+1, events[i].Seq)
+		}
+	}
+	if len(events) > 0 {
+		first, last := events[0].Seq, events[len(events)-1].Seq
+		p, err := s.advance(ctx, q, l, "event_count", first-1, last)
+		if err != nil {
+			return 0, err
+		}
+		if p.seq != 0 {
+			return last + 1, s.storeEvents(ctx, q, p.seq, events)
+		}
+	}
+	return s.appendLate(ctx, q, l, events)
+}
+
+// advance sets a counter of a run under its lease where it stands at from. The result has no seq where it stands
+// elsewhere or the lease is over.
+func (s *Store) advance(ctx context.Context, q bun.IDB, l runs.Lease, counter string, from, to int64) (progress, error) {
+	args := append(append([]any{to}, leaseArgs(l)...), from)
+	rows, err := q.QueryContext(ctx, "UPDATE runs SET "+counter+" = ? WHERE "+underLease+" AND "+counter+" = ? RETURNING seq, log_omitted", args...)
+	if err != nil {
+		return progress{}, db.Translate(fmt.Errorf("advance run %s: %w", l.RunID, err))
+	}
+	var p progress
+	if rows.Next() {
+		err = rows.Scan(&p.seq, &p.logOmitted)
+	}
+	return p, db.Translate(errors.Join(err, rows.Err(), rows.Close()))
+}
+
+// progress is how far a run's journal has come.
+type progress struct {
+	seq, events, logBytes, logOmitted int64
+}
+
+// progressOf reads how far a run has come, under its lease, and holds the row.
+func (s *Store) progressOf(ctx context.Context, q bun.IDB, l runs.Lease) (progress, error) {
+	var p progress
+	rows, err := q.QueryContext(ctx, "SELECT seq, event_count, log_bytes, log_omitted FROM runs WHERE "+underLease+s.say.ForUpdate(), leaseArgs(l)...)
+	if err != nil {
+		return p, db.Translate(fmt.Errorf("read run %s: %w", l.RunID, err))
+	}
+	found := rows.Next()
+	if found {
+		err = rows.Scan(&p.seq, &p.events, &p.logBytes, &p.logOmitted)
+	}
+	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
+		return p, db.Translate(fmt.Errorf("read run %s: %w", l.RunID, err))
+	}
+	if !found {
+		return p, s.lost(ctx, q, l)
+	}
+	return p, nil
+}
+
+// appendLate handles what does not simply follow: nothing at all, events held already, a gap, a stale lease.
+func (s *Store) appendLate(ctx context.Context, q bun.IDB, l runs.Lease, events []runs.Event) (int64, error) {
+	p, err := s.progressOf(ctx, q, l)
+	if err != nil {
+		return 0, err
+	}
+	fresh := slices.IndexFunc(events, func(e runs.Event) bool { return e.Seq > p.events })
+	if fresh < 0 {
+		return p.events + 1, nil
+	}
+	events = events[fresh:]
+	if events[0].Seq != p.events+1 {
+		return 0, sequenceGap(p.events+1, events[0].Seq)
+	}
+	last := events[len(events)-1].Seq
+	if _, err := exec(ctx, q, "UPDATE runs SET event_count = ? WHERE seq = ?", last, p.seq); err != nil {
+		return 0, err
+	}
+	return last + 1, s.storeEvents(ctx, q, p.seq, events)
+}
+
+func sequenceGap(want, got int64) error {
+	return runs.SequenceGap.New("event %d is next, not %d", want, got)
+}
+
+// storeEvents stores events that the run's row counts already.
+func (s *Store) storeEvents(ctx context.Context, q bun.IDB, seq int64, events []runs.Event) error {
+	var rows [][]any
+	for part := range slices.Chunk(events, eventsPerRow) {
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		for i := range part {
+			if err := enc.Encode(&part[i]); err != nil {
+				return fmt.Errorf("make event %d: %w", part[i].Seq, err)
+			}
+		}
+		codec, data := s.codec.Pack(b.Bytes())
+		rows = append(rows, []any{seq, part[0].Seq, part[len(part)-1].Seq, codec, data})
+	}
+	err := insertRows(ctx, q, "INSERT INTO run_events (run_seq, first_seq, last_seq, codec, data) VALUES ", "", rows)
+	if err != nil {
+		return fmt.Errorf("store events: %w", err)
+	}
+	return nil
+}
+
+// Events implements runs.EventStore. At most 5,000 are answered at once. Of events that retention dropped none is.
+func (s *Store) Events(ctx context.Context, runID string, after int64, limit int) ([]runs.Event, error) {
+	q := s.d.Read(ctx)
+	seq, err := s.seqOf(ctx, q, runID, "")
+	if err != nil {
+		return nil, err
+	}
+	limit = min(limit, maxEvents)
+	var out []runs.Event
+	for limit > len(out) {
+		batch, err := s.eventBatch(ctx, q, seq, after)
+		if err != nil {
+			return nil, fmt.Errorf("read the events of run %s: %w", runID, err)
+		}
+		if len(batch) == 0 {
+			break
+		}
+		out = append(out, batch[:min(len(batch), limit-len(out))]...)
+		after = batch[len(batch)-1].Seq
+	}
+	return out, nil
+}
+
+// rowsPerRead is how many batches of events are read at once.
+const rowsPerRead = 32
+
+// eventBatch returns the events after a sequence number of the next few rows. The first row is the one that begins
+// last at or before the next event, so that a deep page costs what the first one does.
+func (s *Store) eventBatch(ctx context.Context, q bun.IDB, seq, after int64) ([]runs.Event, error) {
+	rows, err := q.QueryContext(ctx, "SELECT codec, data FROM run_events WHERE run_seq = ? AND first_seq >= "+
+		"coalesce((SELECT max(first_seq) FROM run_events WHERE run_seq = ? AND first_seq <= ?), 0) AND last_seq > ? "+
+		"ORDER BY first_seq LIMIT ?", seq, seq, after+1, after, rowsPerRead)
+	if err != nil {
+		return nil, db.Translate(err)
+	}
+	var out []runs.Event
+	for err == nil && rows.Next() {
+		var codec int
+		var data []byte
+		if err = rows.Scan(&codec, &data); err == nil {
+			out, err = s.decodeEvents(out, codec, data, after)
+		}
+	}
+	return out, db.Translate(errors.Join(err, rows.Err(), rows.Close()))
+}
+
+func (s *Store) decodeEvents(out []runs.Event, codec int, packed []byte, after int64) ([]runs.Event, error) {
+	data, err := s.codec.Unpack(codec, packed)
+	if err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(data) {
+		var e runs.Event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return nil, fmt.Errorf("read a stored event: %w", err)
+		}
+		if e.Seq > after {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}

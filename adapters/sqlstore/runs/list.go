@@ -1,0 +1,237 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Bounds of a page.
+const (
+	defaultPage = 200
+	maxPage     = 1000
+)
+
+// position is a run's place in the list: what a cursor says.
+type position struct {
+	At  time.Time `json:"t"`
+	Seq int64     `json:"s"`
+}
+
+// List implements runs.Store. Of a run's documents it leaves out the host lists too. Runs are in the order of their
+// creation; runs found by words are in the order in which they were stored.
+func (s *Store) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
+	p, err := s.plan(ctx, &f)
+	if err != nil {
+		return nil, err
+	}
+	out := &runs.List{}
+	if !f.SkipTotal {
+		if out.Total, out.TotalCapped, err = s.total(ctx, &f, p); err != nil {
+			return nil, fmt.Errorf("count the runs of a list: %w", err)
+		}
+	}
+	if p.empty {
+		return out, nil
+	}
+	limit := page.Clamp(f.Limit, defaultPage, maxPage)
+	keys, err := p.keys(&f, limit+1)
+	if err != nil {
+		return nil, err
+	}
+	out.Runs, err = s.query(ctx, s.d.Read(ctx), !withDocuments, "SELECT "+prefixed("r.", runColumns)+" FROM ("+keys.text+
+		") AS k CROSS JOIN runs AS r WHERE r.seq = k.seq ORDER BY "+p.order("k.at", "k.seq", f.Oldest), keys.args...)
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	if len(out.Runs) > limit {
+		out.Runs, out.HasMore = out.Runs[:limit], true
+		last := out.Runs[limit-1]
+		out.NextCursor = page.Encode(position{last.CreatedAt, last.Seq})
+	}
+	return out, nil
+}
+
+// plan is how a list is walked.
+type plan struct {
+	branches []branch
+	bySeq    bool // words give no other order than that of storing
+	empty    bool // no run can match
+}
+
+// plan chooses what drives the list: words always, else the term with the fewest runs.
+func (s *Store) plan(ctx context.Context, f *runs.Filter) (*plan, error) {
+	narrow := terms(f)
+	p := &plan{branches: []branch{onRuns()}}
+	switch {
+	case len(f.Words) > 0:
+		prefixes := wordsOf(f.Words...)
+		if len(prefixes) == 0 {
+			return &plan{empty: true}, nil
+		}
+		match := sqlOf("")
+		match.text, match.args = s.say.SearchMatch(searchTable, prefixes)
+		p.bySeq = true
+		p.branches = []branch{{from: searchTable, seq: searchTable + "." + s.say.SearchKey(), where: []sqlText{match}}}
+	case len(narrow) > 0:
+		driver := 0
+		if len(narrow) > 1 {
+			var err error
+			if driver, err = s.rarest(ctx, narrow); err != nil {
+				return nil, fmt.Errorf("plan a list: %w", err)
+			}
+		}
+		p.branches = narrow[driver].branches
+		narrow = append(narrow[:driver:driver], narrow[driver+1:]...)
+	}
+	for i := range p.branches {
+		p.branches[i].narrow(narrow, f)
+	}
+	return p, nil
+}
+
+// narrow adds the conditions that the branch does not walk by itself, and the run's row where they need it.
+func (b *branch) narrow(rest []term, f *runs.Filter) {
+	onRow := b.from == "runs AS r"
+	needsRow := slices.ContainsFunc(rest, func(t term) bool { return t.onRow })
+	if times := between("r.created_at", f); !onRow && (needsRow || b.at == "" && len(times) > 0) {
+		b.from += " CROSS JOIN runs AS r"
+		b.where = append(b.where, sqlOf("r.seq = "+b.seq))
+		if b.at == "" {
+			b.where = append(b.where, times...)
+		}
+	}
+	if b.at != "" {
+		b.where = append(b.where, between(b.at, f)...)
+	}
+	for _, t := range rest {
+		b.where = append(b.where, t.residual(b))
+	}
+}
+
+// rareEnough is how far the runs of a term are counted to find the rarest.
+const rareEnough = runs.TotalCap + 1
+
+func (s *Store) rarest(ctx context.Context, narrow []term) (int, error) {
+	counts := make([]sqlText, len(narrow))
+	for i, t := range narrow {
+		c := countUpTo(t.branches, rareEnough)
+		counts[i] = sqlText{"SELECT " + fmt.Sprint(i) + " AS term, (" + c.text + ") AS n", c.args}
+	}
+	all := join(counts, " UNION ALL ")
+	var term, n int
+	err := s.d.Read(ctx).QueryRowContext(ctx, "SELECT term, n FROM ("+all.text+") AS t ORDER BY n, term LIMIT 1", all.args...).Scan(&term, &n)
+	return term, db.Translate(err)
+}
+
+// total counts the list: exactly from the counters where nothing else narrows it, else up to runs.TotalCap.
+func (s *Store) total(ctx context.Context, f *runs.Filter, p *plan) (int, bool, error) {
+	if p.empty {
+		return 0, false, nil
+	}
+	if !f.Filtered() {
+		n, err := s.topCount(ctx, nil, "")
+		return int(n), false, err
+	}
+	var n int64
+	var err error
+	plain := runs.Filter{Statuses: f.Statuses, Queue: f.Queue}
+	if rest := *f; withoutCounted(&rest) {
+		n, err = s.topCount(ctx, plain.Statuses, plain.Queue)
+	} else {
+		c := countUpTo(p.branches, runs.TotalCap+1)
+		err = db.Translate(s.d.Read(ctx).QueryRowContext(ctx, c.text, c.args...).Scan(&n))
+	}
+	return int(min(n, runs.TotalCap)), n > runs.TotalCap, err
+}
+
+// withoutCounted reports whether only what the counters know narrows the list.
+func withoutCounted(f *runs.Filter) bool {
+	f.Statuses, f.Queue = nil, ""
+	return !f.Filtered()
+}
+
+// countUpTo counts the runs of the branches, no further than the cap.
+func countUpTo(branches []branch, limit int) sqlText {
+	parts := make([]sqlText, len(branches))
+	for i := range branches {
+		parts[i] = branches[i].rows("", limit)
+	}
+	all := join(parts, " UNION ")
+	return sqlText{"SELECT count(*) FROM (SELECT 1 FROM (" + all.text + ") AS b LIMIT ?) AS c", append(all.args, limit)}
+}
+
+// rows selects the branch's runs. Without an order any limit of them.
+func (b *branch) rows(order string, limit int, more ...sqlText) sqlText {
+	where := join(append(b.where[:len(b.where):len(b.where)], more...), " AND ")
+	head := "SELECT "
+	if b.distinct {
+		head += "DISTINCT "
+	}
+	if b.at != "" {
+		head += b.at + " AS at, "
+	} else {
+		head += "0 AS at, "
+	}
+	return sqlText{
+		"SELECT * FROM (" + head + b.seq + " AS seq FROM " + b.from + " WHERE " + where.text + order + " LIMIT ?) AS p",
+		append(where.args, limit),
+	}
+}
+
+// keys selects the places of the page's runs.
+func (p *plan) keys(f *runs.Filter, limit int) (sqlText, error) {
+	offset := f.Offset
+	var after []func(b *branch) sqlText
+	if f.Cursor != "" {
+		var c position
+		if err := page.Decode(f.Cursor, &c); err != nil {
+			return sqlText{}, err
+		}
+		offset = 0
+		after = append(after, func(b *branch) sqlText { return p.beyond(b, c, f.Oldest) })
+	}
+	parts := make([]sqlText, len(p.branches))
+	for i := range p.branches {
+		b := &p.branches[i]
+		var more []sqlText
+		for _, fn := range after {
+			more = append(more, fn(b))
+		}
+		parts[i] = b.rows(" ORDER BY "+p.order(b.at, b.seq, f.Oldest), limit+offset, more...)
+	}
+	all := join(parts, " UNION ")
+	all.text = "SELECT at, seq FROM (" + all.text + ") AS b ORDER BY " + p.order("at", "seq", f.Oldest) + " LIMIT ? OFFSET ?"
+	all.args = append(all.args, limit, offset)
+	return all, nil
+}
+
+func (p *plan) beyond(b *branch, c position, oldest bool) sqlText {
+	sign := " < "
+	if oldest {
+		sign = " > "
+	}
+	if p.bySeq {
+		return sqlOf(b.seq+sign+"?", c.Seq)
+	}
+	return sqlOf("("+b.at+", "+b.seq+")"+sign+"(?, ?)", db.At(c.At), c.Seq)
+}
+
+func (p *plan) order(at, seq string, oldest bool) string {
+	columns := []string{at, seq}
+	if p.bySeq {
+		columns = columns[1:]
+	}
+	if !oldest {
+		for i := range columns {
+			columns[i] += " DESC"
+		}
+	}
+	return strings.Join(columns, ", ")
+}

@@ -1,0 +1,235 @@
+package runs
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// change collects the assignments and conditions of one conditional UPDATE of a run.
+type change struct {
+	set  []string
+	args []any
+}
+
+func (c *change) put(assignment string, args ...any) {
+	c.set = append(c.set, assignment)
+	c.args = append(c.args, args...)
+}
+
+// apply updates the run where the condition holds, and returns the new record or nil.
+func (s *Store) apply(ctx context.Context, q bun.IDB, c *change, condition string, args ...any) (*runs.Run, error) {
+	found, err := s.query(ctx, q, !withDocuments, "UPDATE runs SET "+strings.Join(c.set, ", ")+" WHERE "+condition+
+		" RETURNING "+runColumns, append(c.args, args...)...)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// underLease is the condition that a lease rules.
+const underLease = "id = ? AND worker = ? AND epoch = ? AND status = 'running'"
+
+func leaseArgs(l runs.Lease) []any { return []any{l.RunID, l.Worker, l.Epoch} }
+
+// Move implements runs.Store. A move that the state table does not know is RunStateChanged. The holder stays named
+// on an ended run; its lease is over.
+func (s *Store) Move(ctx context.Context, m runs.Move) (*runs.Run, error) {
+	q, err := s.d.Write(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !runs.CanMove(m.From, m.To) {
+		return nil, s.refusal(ctx, q, m.ID, m.Lease)
+	}
+	c, err := s.moveChange(ctx, q, m)
+	if err != nil {
+		return nil, err
+	}
+	condition, args := "id = ? AND status = ?", []any{m.ID, string(m.From)}
+	if m.Lease != nil {
+		condition, args = condition+" AND worker = ? AND epoch = ?", append(args, m.Lease.Worker, m.Lease.Epoch)
+	}
+	r, err := s.apply(ctx, q, c, condition, args...)
+	if err != nil {
+		return nil, fmt.Errorf("move run %s: %w", m.ID, err)
+	}
+	if r == nil {
+		return nil, s.refusal(ctx, q, m.ID, m.Lease)
+	}
+	if err := s.follow(ctx, q, r, m); err != nil {
+		return nil, err
+	}
+	return r, s.addDocuments(ctx, q, r)
+}
+
+// follow brings what hangs on a run's state in step with it.
+func (s *Store) follow(ctx context.Context, q bun.IDB, r *runs.Run, m runs.Move) error {
+	if err := s.statusEvent(ctx, q, r, m.From, m.At); err != nil {
+		return err
+	}
+	if m.Error != "" && r.ParentID == "" {
+		if err := s.index(ctx, q, r); err != nil {
+			return err
+		}
+	}
+	if len(m.Outputs) > 0 {
+		if err := putDocument(ctx, q, r.Seq, "outputs", m.Outputs); err != nil {
+			return err
+		}
+	}
+	return addCounts(ctx, q, countOf(r, m.From, -1), countOf(r, m.To, 1))
+}
+
+func (s *Store) moveChange(ctx context.Context, q bun.IDB, m runs.Move) (*change, error) {
+	c := &change{}
+	c.put("status = ?", string(m.To))
+	c.put("revision = revision + 1")
+	c.put("event_count = event_count + 1")
+	switch {
+	case m.To == runs.Pending:
+		c.put("queued_at = ?", db.At(m.At))
+		c.dropLease()
+	case m.To.Terminal():
+		c.put("ended_at = ?", db.At(m.At))
+		c.put("lease_expires_at = NULL")
+		if m.DropLease {
+			c.dropLease()
+		}
+	case m.DropLease:
+		c.dropLease()
+	}
+	c.results(m)
+	if len(m.Warnings) > 0 {
+		if err := s.addWarnings(ctx, q, c, m.ID, m.Warnings); err != nil {
+			return nil, err
+		}
+	}
+	return c, c.documents(m)
+}
+
+func (c *change) dropLease() {
+	c.put("worker = NULL")
+	c.put("lease_expires_at = NULL")
+	c.put("begun = FALSE")
+}
+
+func (c *change) results(m runs.Move) {
+	if m.ExitCode != nil {
+		c.put("exit_code = ?", *m.ExitCode)
+	}
+	if m.Error != "" {
+		c.put("error = ?", clean(m.Error))
+	}
+	if m.Commit != "" {
+		c.put("commit_id = ?", clean(m.Commit))
+	}
+	if m.Touched != 0 {
+		c.put("hosts_touched = ?", m.Touched)
+	}
+	if m.LogBytes != 0 {
+		c.put("log_bytes = ?", m.LogBytes)
+	}
+	if m.Omitted != 0 {
+		c.put("log_omitted = ?", m.Omitted)
+	}
+	if m.LogSHA256 != "" {
+		c.put("log_sha256 = ?", m.LogSHA256)
+	}
+	if !m.StartedAt.IsZero() {
+		c.put("started_at = ?", db.At(m.StartedAt))
+	}
+}
+
+func (c *change) documents(m runs.Move) error {
+	if m.Counts != nil {
+		doc, err := document(m.Counts, len(m.Counts) > 0)
+		if err != nil {
+			return err
+		}
+		c.put("host_counts = ?", doc)
+	}
+	if m.Decision != nil {
+		doc, err := document(m.Decision, true)
+		if err != nil {
+			return err
+		}
+		c.put("decision = ?", doc)
+	}
+	return nil
+}
+
+// addWarnings appends to the warnings that the run has. The row is locked while they are joined.
+func (s *Store) addWarnings(ctx context.Context, q bun.IDB, c *change, id string, more []runs.Warning) error {
+	var stored text
+	err := q.QueryRowContext(ctx, "SELECT warnings FROM runs WHERE id = ?"+s.say.ForUpdate(), id).Scan(&stored)
+	if errors.Is(err, sql.ErrNoRows) {
+		return notFound(id)
+	}
+	var have []runs.Warning
+	if err == nil {
+		err = stored.decode(&have)
+	}
+	if err != nil {
+		return db.Translate(fmt.Errorf("read the warnings of run %s: %w", id, err))
+	}
+	doc, err := document(append(have, more...), true)
+	c.put("warnings = ?", doc)
+	return err
+}
+
+// refusal tells why a conditional UPDATE of a run changed nothing.
+func (s *Store) refusal(ctx context.Context, q bun.IDB, id string, l *runs.Lease) error {
+	var status string
+	var worker text
+	var epoch int64
+	err := q.QueryRowContext(ctx, "SELECT status, worker, epoch FROM runs WHERE id = ?", id).Scan(&status, &worker, &epoch)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return notFound(id)
+	case err != nil:
+		return db.Translate(fmt.Errorf("find run %s: %w", id, err))
+	case l != nil && (status != string(runs.Running) || string(worker) != l.Worker || epoch != l.Epoch):
+		return leaseLost(id)
+	}
+	return runs.RunStateChanged.New("the run is %s", status)
+}
+
+func leaseLost(id string) error {
+	return runs.LeaseLost.New("the lease on run %q is over", id)
+}
+
+// addDocuments completes a record that was read from its row alone, but for its variables.
+func (s *Store) addDocuments(ctx context.Context, q bun.IDB, r *runs.Run) error {
+	return s.readDocuments(ctx, q, r, "NULL")
+}
+
+func (s *Store) readDocuments(ctx context.Context, q bun.IDB, r *runs.Run, vars string) error {
+	var w row
+	err := q.QueryRowContext(ctx, "SELECT "+vars+", env, outputs, graph, shard_hosts, limit_hosts FROM run_documents WHERE run_seq = ?", r.Seq).
+		Scan(&w.vars, &w.env, &w.outputs, &w.graph, &w.shardHosts, &w.limitHosts)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err == nil {
+		err = w.documents(r)
+	}
+	if err != nil {
+		return db.Translate(fmt.Errorf("read the documents of run %s: %w", r.ID, err))
+	}
+	return nil
+}
+
+// statusEvent appends the event of a transition that was made just now and that the row counts already.
+func (s *Store) statusEvent(ctx context.Context, q bun.IDB, r *runs.Run, from runs.Status, at time.Time) error {
+	e := runs.Event{Seq: r.EventCount, At: db.Cut(at), Type: runs.EventStatus, From: from, To: r.Status}
+	return s.storeEvents(ctx, q, r.Seq, []runs.Event{e})
+}

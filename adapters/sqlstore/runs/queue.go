@@ -1,0 +1,213 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// waiting is the condition of the claim index.
+const waiting = "status = 'pending' AND claimable AND queue = ?"
+
+// Claim implements runs.Queue.
+func (s *Store) Claim(ctx context.Context, r runs.ClaimRequest, ttl time.Duration, at time.Time) (*runs.Assignment, error) {
+	q, err := s.d.Write(ctx)
+	if err != nil {
+		return nil, err
+	}
+	queues, err := s.queuesByTurn(ctx, q, r.Queues)
+	if err != nil {
+		return nil, fmt.Errorf("claim a run: %w", err)
+	}
+	for _, queue := range queues {
+		run, err := s.take(ctx, q, queue, r.Worker, ttl)
+		if err != nil {
+			return nil, fmt.Errorf("claim a run: %w", err)
+		}
+		if run == nil {
+			continue
+		}
+		if err := s.started(ctx, q, run, at); err != nil {
+			return nil, err
+		}
+		return &runs.Assignment{
+			Run: run, Lease: runs.Lease{RunID: run.ID, Worker: r.Worker, Epoch: run.Epoch}, NextSeq: run.EventCount + 1,
+		}, s.readDocuments(ctx, q, run, "vars")
+	}
+	return nil, nil
+}
+
+// queuesByTurn orders the queues by what waits at their heads, and leaves out those where nothing does. One queue
+// needs no look.
+func (s *Store) queuesByTurn(ctx context.Context, q bun.IDB, queues []string) ([]string, error) {
+	if len(queues) < 2 {
+		return queues, nil
+	}
+	heads := make([]string, len(queues))
+	for i := range queues {
+		heads[i] = "SELECT * FROM (SELECT queue, priority, seq FROM runs WHERE " + waiting + " ORDER BY priority DESC, seq LIMIT 1) AS h"
+	}
+	rows, err := q.QueryContext(ctx, "SELECT queue FROM ("+strings.Join(heads, " UNION ")+") AS heads ORDER BY priority DESC, seq", anys(queues)...)
+	if err != nil {
+		return nil, db.Translate(err)
+	}
+	var out []string
+	for rows.Next() {
+		var queue string
+		if err = rows.Scan(&queue); err != nil {
+			break
+		}
+		out = append(out, queue)
+	}
+	return out, db.Translate(errors.Join(err, rows.Err(), rows.Close()))
+}
+
+// take claims the first run of a queue that nobody else is about to take.
+func (s *Store) take(ctx context.Context, q bun.IDB, queue, worker string, ttl time.Duration) (*runs.Run, error) {
+	c := &change{}
+	c.put("status = 'running'")
+	c.put("epoch = epoch + 1")
+	c.put("worker = ?", worker)
+	c.put("lease_expires_at = ?", s.say.LeaseNow().Add(ttl))
+	c.put("begun = FALSE")
+	c.put("revision = revision + 1")
+	c.put("event_count = event_count + 1")
+	return s.apply(ctx, q, c, "seq = (SELECT seq FROM runs WHERE "+waiting+" ORDER BY priority DESC, seq LIMIT 1"+
+		s.say.ForUpdateSkipLocked()+")", queue)
+}
+
+// started does what follows from a claim: the events, the counters and the start of a waiting parent.
+func (s *Store) started(ctx context.Context, q bun.IDB, run *runs.Run, at time.Time) error {
+	if err := s.statusEvent(ctx, q, run, runs.Pending, at); err != nil {
+		return err
+	}
+	deltas := []countDelta{countOf(run, runs.Pending, -1), countOf(run, runs.Running, 1)}
+	if run.ParentID != "" {
+		parent, err := s.startParent(ctx, q, run.ParentID, at)
+		if err != nil {
+			return err
+		}
+		if parent != nil {
+			deltas = append(deltas, countOf(parent, runs.Pending, -1), countOf(parent, runs.Running, 1))
+		}
+	}
+	return addCounts(ctx, q, deltas...)
+}
+
+// startParent moves a pending parent to running and returns it, or nil where it runs already. A parent that a
+// holder divided runs without ever having begun: its start is that of its first child.
+func (s *Store) startParent(ctx context.Context, q bun.IDB, id string, at time.Time) (*runs.Run, error) {
+	var status string
+	var startedAt db.Time
+	err := q.QueryRowContext(ctx, "SELECT status, started_at FROM runs WHERE id = ?", id).Scan(&status, &startedAt)
+	if err != nil {
+		return nil, db.Translate(fmt.Errorf("find the parent %s: %w", id, err))
+	}
+	c := &change{}
+	c.put("started_at = ?", db.At(at))
+	c.put("revision = revision + 1")
+	if status != string(runs.Pending) {
+		if status == string(runs.Running) && startedAt.IsZero() {
+			_, err = s.apply(ctx, q, c, "id = ? AND status = 'running' AND started_at IS NULL", id)
+		}
+		return nil, err
+	}
+	c.put("status = 'running'")
+	c.put("event_count = event_count + 1")
+	parent, err := s.apply(ctx, q, c, "id = ? AND status = 'pending'", id)
+	if err != nil || parent == nil {
+		return nil, err
+	}
+	return parent, s.statusEvent(ctx, q, parent, runs.Pending, at)
+}
+
+// Begin implements runs.Queue. The time of the first call stays.
+func (s *Store) Begin(ctx context.Context, l runs.Lease, at time.Time) error {
+	q, err := s.d.Write(ctx)
+	if err != nil {
+		return err
+	}
+	args := append([]any{db.At(at)}, leaseArgs(l)...)
+	n, err := exec(ctx, q, "UPDATE runs SET begun = TRUE, started_at = coalesce(started_at, ?), revision = revision + 1 WHERE "+underLease, args...)
+	if err == nil && n == 0 {
+		return s.lost(ctx, q, l)
+	}
+	return err
+}
+
+// lost tells a run that is not there from a lease that is over.
+func (s *Store) lost(ctx context.Context, q bun.IDB, l runs.Lease) error {
+	if _, err := s.seqOf(ctx, q, l.RunID, ""); err != nil && !runs.RunNotFound.Is(err) {
+		return err
+	}
+	return leaseLost(l.RunID)
+}
+
+// Beat implements runs.Queue.
+func (s *Store) Beat(ctx context.Context, worker string, leases []runs.Lease, ttl time.Duration) ([]runs.Beat, error) {
+	if len(leases) == 0 {
+		return nil, nil
+	}
+	q, err := s.d.Write(ctx)
+	if err != nil {
+		return nil, err
+	}
+	args := []any{s.say.LeaseNow().Add(ttl), worker}
+	for _, l := range leases {
+		args = append(args, l.RunID, l.Epoch)
+	}
+	rows, err := q.QueryContext(ctx, "UPDATE runs SET lease_expires_at = ? WHERE worker = ? AND status = 'running' AND (id, epoch) IN (VALUES (?, ?)"+
+		strings.Repeat(", (?, ?)", len(leases)-1)+") RETURNING id, epoch, cancel_requested", args...)
+	if err != nil {
+		return nil, db.Translate(fmt.Errorf("renew leases: %w", err))
+	}
+	type held struct {
+		id    string
+		epoch int64
+	}
+	renewed := map[held]bool{}
+	for rows.Next() {
+		var h held
+		var canceled bool
+		if err = rows.Scan(&h.id, &h.epoch, &canceled); err != nil {
+			break
+		}
+		renewed[h] = canceled
+	}
+	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
+		return nil, db.Translate(fmt.Errorf("renew leases: %w", err))
+	}
+	beats := make([]runs.Beat, len(leases))
+	for i, l := range leases {
+		canceled, ok := renewed[held{l.RunID, l.Epoch}]
+		beats[i] = runs.Beat{RunID: l.RunID, Lost: !ok || l.Worker != worker, CancelRequested: canceled}
+	}
+	return beats, nil
+}
+
+// Expired implements runs.Queue.
+func (s *Store) Expired(ctx context.Context, limit int) ([]*runs.Run, error) {
+	found, err := s.query(ctx, s.d.Read(ctx), withDocuments, selectNoVars+" WHERE r.status = 'running' AND r.worker IS NOT NULL "+
+		"AND r.lease_expires_at <= ? ORDER BY r.lease_expires_at, r.seq LIMIT ?", s.say.LeaseNow(), limit)
+	if err != nil {
+		return nil, fmt.Errorf("list expired leases: %w", err)
+	}
+	return found, nil
+}
+
+// Held implements runs.Queue.
+func (s *Store) Held(ctx context.Context, worker string) ([]*runs.Run, error) {
+	found, err := s.query(ctx, s.d.Read(ctx), withDocuments,
+		selectNoVars+" WHERE r.status = 'running' AND r.worker = ? ORDER BY r.seq", worker)
+	if err != nil {
+		return nil, fmt.Errorf("list what %s holds: %w", worker, err)
+	}
+	return found, nil
+}

@@ -1,0 +1,25 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+const searchTable = "run_search"
+
+// index brings the search index in step with the record.
+func (s *Store) index(ctx context.Context, q bun.IDB, r *runs.Run) error {
+	words := wordsOf(searchText(r)...)
+	if len(words) == 0 {
+		return nil
+	}
+	query, args := s.say.SearchPut(searchTable, r.Seq, words)
+	if _, err := exec(ctx, q, query, args...); err != nil {
+		return fmt.Errorf("index run %s: %w", r.ID, err)
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package runs
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/writ-automation/writ/adapters/sqlstore/pack"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Store implements the stores of ports/runs. It is safe for concurrent use.
+type Store struct {
+	d     *db.DB
+	say   db.Dialect
+	codec *pack.Codec
+}
+
+var (
+	_ runs.Store        = (*Store)(nil)
+	_ runs.Queue        = (*Store)(nil)
+	_ runs.LogStore     = (*Store)(nil)
+	_ runs.EventStore   = (*Store)(nil)
+	_ runs.SummaryStore = (*Store)(nil)
+	_ runs.KeyStore     = (*Store)(nil)
+	_ runs.TicketStore  = (*Store)(nil)
+	_ runs.Purger       = (*Store)(nil)
+)
+
+// New makes a Store on a migrated database.
+func New(d *db.DB) *Store { return &Store{d: d, say: d.Dialect(), codec: pack.New()} }
+
+func notFound(id string) error { return runs.RunNotFound.New("no run %q", id) }
+
+// ByID implements runs.Store.
+func (s *Store) ByID(ctx context.Context, id string) (*runs.Run, error) {
+	return s.whole(ctx, s.d.Read(ctx), id)
+}
+
+// Lock implements runs.Store. The row is locked before the rest is read, so that nothing read is older than the lock.
+func (s *Store) Lock(ctx context.Context, id string) (*runs.Run, error) {
+	q, err := s.d.Write(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.seqOf(ctx, q, id, s.say.ForUpdate()); err != nil {
+		return nil, err
+	}
+	return s.whole(ctx, q, id)
+}
+
+func (s *Store) whole(ctx context.Context, q bun.IDB, id string) (*runs.Run, error) {
+	found, err := s.query(ctx, q, withDocuments, selectWhole+" WHERE r.id = ?", id)
+	if err != nil {
+		return nil, fmt.Errorf("read run %s: %w", id, err)
+	}
+	if len(found) == 0 {
+		return nil, notFound(id)
+	}
+	return found[0], nil
+}
+
+// Children implements runs.Store.
+func (s *Store) Children(ctx context.Context, parentID string) ([]*runs.Run, error) {
+	found, err := s.query(ctx, s.d.Read(ctx), withDocuments,
+		selectNoVars+" WHERE r.parent_id = ? ORDER BY r.shard_index, r.seq", parentID)
+	if err != nil {
+		return nil, fmt.Errorf("read the children of run %s: %w", parentID, err)
+	}
+	return found, nil
+}
+
+// seqOf returns a run's seq, locking its row where lock says so.
+func (s *Store) seqOf(ctx context.Context, q bun.IDB, id, lock string) (int64, error) {
+	var seq int64
+	err := q.QueryRowContext(ctx, "SELECT seq FROM runs WHERE id = ?"+lock, id).Scan(&seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, notFound(id)
+	}
+	if err != nil {
+		return 0, db.Translate(fmt.Errorf("find run %s: %w", id, err))
+	}
+	return seq, nil
+}
+
+// query runs a query whose rows begin with the columns of a run.
+func (s *Store) query(ctx context.Context, q bun.IDB, documents bool, query string, args ...any) ([]*runs.Run, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, db.Translate(err)
+	}
+	found, err := scanRuns(rows, documents)
+	return found, db.Translate(errors.Join(err, rows.Close()))
+}
+
+// exec runs a statement and returns how many rows it changed.
+func exec(ctx context.Context, q bun.IDB, query string, args ...any) (int64, error) {
+	res, err := q.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, db.Translate(err)
+	}
+	n, err := res.RowsAffected()
+	return n, db.Translate(err)
+}

@@ -1,0 +1,60 @@
+package runs
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Bounds of what is indexed of one run.
+const (
+	maxWords    = 4096
+	maxWordLen  = 64       // runes; the rest of a longer word is not searched
+	maxTextSize = 64 << 10 // bytes of one text
+)
+
+// wordsOf returns the words of the texts: runs of letters and digits in lower case, each once, in order.
+func wordsOf(texts ...string) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, t := range texts {
+		for w := range strings.FieldsFuncSeq(cutText(t), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			w = cutWord(strings.ToLower(w))
+			if seen[w] {
+				continue
+			}
+			if len(out) == maxWords {
+				return out
+			}
+			seen[w] = true
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+func cutText(t string) string {
+	if len(t) > maxTextSize {
+		t = t[:maxTextSize]
+	}
+	// Broken UTF-8 would decode to a rune that no engine keeps; it separates words.
+	return strings.ToValidUTF8(t, " ")
+}
+
+func cutWord(w string) string {
+	if len(w) <= maxWordLen || utf8.RuneCountInString(w) <= maxWordLen {
+		return w
+	}
+	return string([]rune(w)[:maxWordLen])
+}
+
+// searchText lists the texts by which a run is found.
+func searchText(r *runs.Run) []string {
+	texts := []string{r.Name, r.Spec.Playbook, r.Actor.Name, r.Error}
+	for k, v := range r.Labels {
+		texts = append(texts, k, v)
+	}
+	return append(texts, r.Spec.Command)
+}

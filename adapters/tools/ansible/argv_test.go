@@ -1,0 +1,91 @@
+package ansible_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/writ-automation/writ/adapters/tools/ansible"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// recorder stands for ansible-playbook and writes its arguments, each ended by a NUL.
+const recorder = "#!/bin/sh\n" + `printf '%s\0' "$@" >"$ARGV"` + "\n"
+
+func argument() *rapid.Generator[string] {
+	return rapid.OneOf(
+		rapid.StringMatching(`[ -~]{0,20}`),
+		rapid.SampledFrom([]string{"--check", "-vvvv", "a b", "$(id)", "`id`", "; id", "@/etc/passwd", "x,@/etc/passwd", "é\u202e", "a\nb", "a\x00b", "=", "--extra-vars=x=1"}),
+		rapid.String(),
+	)
+}
+
+// TestNoControlBecomesAnArgumentOfItsOwn compares what a stand-in for ansible-playbook was given with a model.
+func TestNoControlBecomesAnArgumentOfItsOwn(t *testing.T) {
+	t.Parallel()
+	bin := filepath.Join(t.TempDir(), "ansible-playbook")
+	if err := os.WriteFile(bin, []byte(recorder), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	tool := newTool(t, ansible.Config{Playbook: bin})
+	work, record := t.TempDir(), filepath.Join(t.TempDir(), "argv")
+	playbook := filepath.Join(work, "-site.yml")
+	if err := os.WriteFile(playbook, []byte("[]"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		_ = os.Remove(record)
+		run := t.TempDir()
+		spec := extension.ToolSpec{Dir: run, Env: map[string]string{"ARGV": record, "PATH": "/usr/bin:/bin"},
+			DryRun: rapid.Bool().Draw(rt, "dry"), ExtraVars: map[string]any{"x": argument().Draw(rt, "value")}}
+		p := execution.Play{WorkDir: work, Confined: true, Playbook: "-site.yml", Inventory: argument().Draw(rt, "inventory"),
+			Controls: runs.Controls{
+				Limit: argument().Draw(rt, "limit"), Tags: rapid.SliceOfN(argument(), 0, 2).Draw(rt, "tags"),
+				SkipTags: rapid.SliceOfN(argument(), 0, 2).Draw(rt, "skip"),
+				Forks:    rapid.IntRange(-1, 50).Draw(rt, "forks"), Verbosity: rapid.IntRange(-1, 9).Draw(rt, "verbosity"),
+			}, Diff: rapid.Bool().Draw(rt, "diff")}
+		_, err := tool.Play(t.Context(), spec, p, new(discard), func(runs.Event) error { return nil })
+		argv, rerr := os.ReadFile(record)
+		if err != nil {
+			if fault.KindOf(err) != fault.Invalid || rerr == nil {
+				rt.Fatalf("%v, and arguments %q", err, argv)
+			}
+			return
+		}
+		got := strings.Split(strings.TrimSuffix(string(argv), "\x00"), "\x00")
+		if diff := cmp.Diff(model(spec, p, playbook), got); diff != "" {
+			rt.Fatal(diff)
+		}
+	})
+}
+
+// model says which arguments there must be.
+func model(spec extension.ToolSpec, p execution.Play, playbook string) []string {
+	var want []string
+	add := func(ok bool, arg string) {
+		if ok {
+			want = append(want, arg)
+		}
+	}
+	add(p.Inventory != "", "--inventory="+p.Inventory)
+	add(p.Limit != "", "--limit="+p.Limit)
+	add(len(p.Tags) > 0, "--tags="+strings.Join(p.Tags, ","))
+	add(len(p.SkipTags) > 0, "--skip-tags="+strings.Join(p.SkipTags, ","))
+	add(p.Forks > 0, "--forks="+strconv.Itoa(p.Forks))
+	add(p.Verbosity > 0, "-"+strings.Repeat("v", max(0, min(p.Verbosity, 6))))
+	add(spec.DryRun, "--check")
+	add(spec.DryRun || p.Diff, "--diff")
+	return append(want, "--extra-vars=@"+filepath.Join(spec.Dir, "ansible", "vars.yml"), playbook)
+}
+
+type discard struct{}
+
+func (*discard) Write(p []byte) (int, error) { return len(p), nil }

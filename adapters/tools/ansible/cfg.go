@@ -1,0 +1,97 @@
+package ansible
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// cfgLimit bounds how much of an ansible.cfg is read.
+const cfgLimit = 256 << 10
+
+// cfg is an ansible.cfg: values by section and key, and the file's directory, which relative paths mean.
+type cfg struct {
+	dir    string
+	values map[[2]string]string
+}
+
+func (c cfg) get(section, key string) (string, bool) {
+	v, ok := c.values[[2]string{section, key}]
+	return v, ok
+}
+
+// findCfg reads the configuration file that Ansible will use, in Ansible's order. One in a directory that everybody
+// may write to is passed over, as Ansible does.
+func findCfg(env map[string]string, workDir string) cfg {
+	if path := env["ANSIBLE_CONFIG"]; path != "" {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(workDir, path)
+		}
+		if fi, err := os.Stat(path); err == nil && fi.IsDir() {
+			path = filepath.Join(path, "ansible.cfg")
+		}
+		if c, ok := readCfg(path); ok {
+			return c
+		}
+	}
+	if fi, err := os.Stat(workDir); err == nil && fi.Mode().Perm()&0o002 == 0 {
+		if c, ok := readCfg(filepath.Join(workDir, "ansible.cfg")); ok {
+			return c
+		}
+	}
+	if home := env["HOME"]; home != "" {
+		if c, ok := readCfg(filepath.Join(home, ".ansible.cfg")); ok {
+			return c
+		}
+	}
+	c, _ := readCfg("/etc/ansible/ansible.cfg")
+	return c
+}
+
+func readCfg(path string) (cfg, bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return cfg{}, false
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, cfgLimit))
+	if err != nil {
+		return cfg{}, false
+	}
+	return cfg{dir: filepath.Dir(path), values: parseINI(string(b))}, true
+}
+
+// parseINI reads the dialect of Python's configparser as Ansible sets it up: keys in any case, = or : between key
+// and value, ; after a blank begins a comment, an indented line goes on with the value above.
+func parseINI(text string) map[[2]string]string {
+	out := map[[2]string]string{}
+	section, last := "", ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		bare := strings.TrimSpace(line)
+		if bare == "" || bare[0] == '#' || bare[0] == ';' {
+			continue
+		}
+		for _, mark := range []string{" ;", "\t;"} {
+			if i := strings.Index(bare, mark); i >= 0 {
+				bare = strings.TrimSpace(bare[:i])
+			}
+		}
+		if indented := line[0] == ' ' || line[0] == '\t'; indented && last != "" {
+			out[[2]string{section, last}] += "\n" + bare
+			continue
+		}
+		if end := strings.IndexByte(bare, ']'); bare[0] == '[' && end > 0 {
+			section, last = bare[1:end], ""
+			continue
+		}
+		key, value := bare, ""
+		if i := strings.IndexAny(bare, "=:"); i >= 0 {
+			key, value = strings.TrimSpace(bare[:i]), strings.TrimSpace(bare[i+1:])
+		}
+		last = strings.ToLower(key)
+		out[[2]string{section, last}] = value
+	}
+	return out
+}

@@ -1,0 +1,175 @@
+package ansible
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/writ-automation/writ/adapters/tools/proc"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/extension"
+)
+
+// job is one run of Ansible with its private files.
+type job struct {
+	dir       string // below the run's directory
+	sockets   string // the connection sockets, apart since their paths must be short
+	workDir   string
+	playbook  string // absolute
+	args      []string
+	env       map[string]string
+	pipelined bool
+}
+
+func (j *job) path(name string) string { return filepath.Join(j.dir, name) }
+
+// close removes the sockets' directory. Their masters ended with the run's processes.
+func (j *job) close() { _ = os.RemoveAll(j.sockets) }
+
+// prepare writes the private files of a run and works out its arguments and environment. A playbook that cannot be
+// used is a refusal, a control that must not reach Ansible an Invalid fault.
+func (t *Tool) prepare(spec extension.ToolSpec, p execution.Play) (*job, error) {
+	playbook, err := resolve(p)
+	if err != nil {
+		return nil, err
+	}
+	j := &job{dir: filepath.Join(spec.Dir, "ansible"), workDir: p.WorkDir, playbook: playbook}
+	if j.args, err = j.arguments(spec, p); err != nil {
+		return nil, err
+	}
+	for _, d := range []string{j.path("tmp"), j.path("home")} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return nil, fmt.Errorf("ansible: make the run's folders: %w", err)
+		}
+	}
+	vars, err := unsafeYAML(spec.ExtraVars)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(j.path(varsFile), vars, 0o600); err != nil {
+		return nil, fmt.Errorf("ansible: write the extra variables: %w", err)
+	}
+	if p.LimitHosts != nil {
+		lines, err := limitLines(p.Limit, p.LimitHosts)
+		if err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(j.path(limitFile), []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+			return nil, fmt.Errorf("ansible: write the host list: %w", err)
+		}
+	}
+	if j.sockets, err = os.MkdirTemp(t.config.SocketBase, "w"); err != nil {
+		return nil, fmt.Errorf("ansible: make the folder for connections: %w", err)
+	}
+	j.env, j.pipelined = t.environment(j, spec.Env, findCfg(spec.Env, p.WorkDir))
+	return j, nil
+}
+
+const (
+	varsFile  = "vars.yml"
+	limitFile = "limit"
+)
+
+// refusal is a reason for which a play is not started that is the run's failure, not an error of the tool.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// resolve returns the playbook's absolute path.
+func resolve(p execution.Play) (string, error) {
+	if p.Playbook == "" || strings.ContainsRune(p.Playbook, 0) {
+		return "", refusal("The run names no playbook.")
+	}
+	path := p.Playbook
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.WorkDir, path)
+	}
+	path = filepath.Clean(path)
+	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", refusal(fmt.Sprintf("The playbook %s does not exist.", p.Playbook))
+	}
+	if err != nil {
+		return "", refusal(fmt.Sprintf("The playbook %s cannot be read.", p.Playbook))
+	}
+	if p.Confined {
+		root, err := filepath.EvalSymlinks(p.WorkDir)
+		if err != nil {
+			return "", fmt.Errorf("ansible: the work directory: %w", err)
+		}
+		// Both the name and what it leads to: the folder of the name is where Ansible looks for roles.
+		if !inside(root, real) || !inside(p.WorkDir, path) && !inside(root, path) {
+			return "", refusal(fmt.Sprintf("The playbook %s lies outside of the project.", p.Playbook))
+		}
+	}
+	if fi, err := os.Stat(real); err != nil || !fi.Mode().IsRegular() {
+		return "", refusal(fmt.Sprintf("The playbook %s is not a file.", p.Playbook))
+	}
+	return path, nil
+}
+
+func inside(root, path string) bool {
+	rel, err := filepath.Rel(root, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// maxVerbosity is the most that Ansible tells apart.
+const maxVerbosity = 6
+
+// arguments returns the arguments of ansible-playbook. Each control is one argument, whatever it holds.
+func (j *job) arguments(spec extension.ToolSpec, p execution.Play) ([]string, error) {
+	if err := refuse("inventory", p.Inventory); err != nil {
+		return nil, err
+	}
+	if err := checkLimit(p.Limit); err != nil {
+		return nil, err
+	}
+	for _, tag := range append(append([]string{}, p.Tags...), p.SkipTags...) {
+		if err := refuse("tag", tag); err != nil {
+			return nil, err
+		}
+	}
+	args := j.selection(p)
+	if len(p.Tags) > 0 {
+		args = append(args, "--tags="+strings.Join(p.Tags, ","))
+	}
+	if len(p.SkipTags) > 0 {
+		args = append(args, "--skip-tags="+strings.Join(p.SkipTags, ","))
+	}
+	if p.Forks > 0 {
+		args = append(args, "--forks="+strconv.Itoa(p.Forks))
+	}
+	if v := min(p.Verbosity, maxVerbosity); v > 0 {
+		args = append(args, "-"+strings.Repeat("v", v))
+	}
+	if spec.DryRun {
+		args = append(args, "--check")
+	}
+	if spec.DryRun || p.Diff || p.DiffMode {
+		args = append(args, "--diff")
+	}
+	return append(args, "--extra-vars=@"+j.path(varsFile), j.playbook), nil
+}
+
+// selection returns the arguments that say which hosts.
+func (j *job) selection(p execution.Play) []string {
+	var args []string
+	if p.Inventory != "" {
+		args = append(args, "--inventory="+p.Inventory)
+	}
+	switch {
+	case p.LimitHosts != nil:
+		args = append(args, "--limit=@"+j.path(limitFile))
+	case p.Limit != "":
+		args = append(args, "--limit="+p.Limit)
+	}
+	return args
+}
+
+// command returns one of Ansible's programs with the job's environment.
+func (j *job) command(path string, args ...string) proc.Command {
+	return proc.Command{Path: path, Args: args, Dir: j.workDir, Env: proc.Environ(j.env)}
+}

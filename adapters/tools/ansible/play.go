@@ -1,0 +1,140 @@
+package ansible
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+const (
+	// eventsFD is the descriptor of the events in the child: the first after the standard ones.
+	eventsFD = 3
+	// eventsPipe is the capacity of the pipe; below it a slow reader does not slow the play.
+	eventsPipe = 1 << 20
+	// eventsDelay bounds the wait for the end of the events once the processes are gone.
+	eventsDelay = 5 * time.Second
+)
+
+// Play implements execution.PlaybookTool. A playbook that is missing or lies outside of a confined run's directory is
+// a failed play whose Error says so; a control that must not reach Ansible is an Invalid fault. An error of the sink
+// ends the play and is returned.
+func (t *Tool) Play(
+	ctx context.Context, spec extension.ToolSpec, p execution.Play, out io.Writer, sink func(runs.Event) error,
+) (execution.PlayResult, error) {
+	path, err := t.executable(spec.Env, "ansible-playbook")
+	if err != nil {
+		return execution.PlayResult{}, err
+	}
+	j, err := t.prepare(spec, p)
+	var refused refusal
+	if errors.As(err, &refused) {
+		fmt.Fprintf(out, "ERROR! %s\n", refused)
+		return execution.PlayResult{ToolResult: extension.ToolResult{ExitCode: 1}, Error: string(refused)}, nil
+	}
+	if err != nil {
+		return execution.PlayResult{}, err
+	}
+	defer j.close()
+	n := newNotes(p)
+	tr := newTranslator(n)
+	tail := &tailWriter{to: out}
+	code, err := t.watch(ctx, j, path, tail, tr, sink)
+	if err != nil {
+		return execution.PlayResult{ToolResult: extension.ToolResult{ExitCode: code}}, err
+	}
+	return conclude(ctx, code, j, p, tr, tail), nil
+}
+
+// watch runs the playbook and hands its events to the sink in order. After a cancel the recap is dropped: an
+// interrupted host counts as unreachable in it.
+func (t *Tool) watch(
+	ctx context.Context, j *job, path string, out io.Writer, tr *translator, sink func(runs.Event) error,
+) (int, error) {
+	from, to, err := os.Pipe()
+	if err != nil {
+		return 0, fmt.Errorf("ansible: make the pipe of the events: %w", err)
+	}
+	defer from.Close()
+	defer to.Close()
+	// The kernel's own size is only smaller.
+	_, _ = unix.FcntlInt(to.Fd(), unix.F_SETPIPE_SZ, eventsPipe)
+	nonce := rand.Text()
+	j.env["WRIT_EVENTS"] = fmt.Sprintf("%d:%s", eventsFD, nonce)
+
+	run, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan error, 1)
+	go func() {
+		var failed error
+		_, err := decode(from, nonce, func(r record) {
+			if ctx.Err() != nil && (r.Ev == "stats" || r.Ev == "outputs") {
+				return
+			}
+			for _, e := range tr.translate(r) {
+				if failed == nil {
+					failed = sink(t.stamp(e))
+				}
+			}
+			if failed != nil {
+				stop()
+			}
+		})
+		if failed == nil && !errors.Is(err, os.ErrClosed) {
+			failed = err
+		}
+		done <- failed
+	}()
+	c := j.command(path, j.args...)
+	c.Stdout, c.ExtraFiles = out, []*os.File{to}
+	code, err := t.runner.Run(run, c)
+	to.Close()
+	cut := time.AfterFunc(eventsDelay, func() { from.Close() })
+	defer cut.Stop()
+	if serr := <-done; serr != nil {
+		return code, fmt.Errorf("ansible: hand on events: %w", serr)
+	}
+	return code, err
+}
+
+// stamp gives an event the server's time where the callback's record had none.
+func (t *Tool) stamp(e runs.Event) runs.Event {
+	if e.At.Unix() <= 0 {
+		e.At = t.clock.Now()
+	}
+	return e
+}
+
+// conclude judges how the play ended.
+func conclude(ctx context.Context, code int, j *job, p execution.Play, tr *translator, tail *tailWriter) execution.PlayResult {
+	res := execution.PlayResult{
+		ToolResult: extension.ToolResult{ExitCode: code}, Complete: tr.stats != nil, Touched: len(tr.touched),
+	}
+	cancelled := ctx.Err() != nil && !res.Complete
+	if !cancelled && !res.Complete && code != 0 {
+		res.Error = tail.failure()
+		if code == 1 && limitLeavesNobody(res.Error) && tr.notes.tasks == 0 {
+			tr.notes.limitFailed = true
+			res.ExitCode, res.Complete, res.Error = 0, true, ""
+		} else if res.Error == "" {
+			res.Error = fmt.Sprintf("Ansible ended with exit code %d and without a recap.", code)
+		}
+	}
+	res.Warnings = tr.notes.list(res.Touched, tr.stats, p.LimitHosts != nil, res.Complete)
+	if cancelled && j.pipelined && res.Touched+tr.notes.tasks > 0 {
+		res.Warnings = append(res.Warnings, runs.Warning{
+			Code:    runs.WarnRemoteMayContinue,
+			Message: "Commands that had begun on the hosts may still be running there: with pipelining a cancel does not reach them.",
+		})
+	}
+	return res
+}

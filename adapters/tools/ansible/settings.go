@@ -1,0 +1,136 @@
+package ansible
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// setting is a value that a run gets unless the run's environment or the project's ansible.cfg sets it under one of
+// the names.
+type setting struct {
+	value string
+	env   []string    // the first is the one that is set
+	cfg   [][2]string // section and key
+}
+
+const (
+	sshArgs    = "-o ControlMaster=auto -o ControlPersist=60s"
+	defaults   = "defaults"
+	sshSection = "ssh_connection"
+)
+
+// settings lists what every run gets.
+func (t *Tool) settings(j *job) []setting {
+	args := sshArgs
+	if t.config.Compression {
+		args = "-C " + args
+	}
+	list := []setting{
+		{args, []string{"ANSIBLE_SSH_ARGS"}, [][2]string{{sshSection, "ssh_args"}}},
+		{"piped", []string{"ANSIBLE_SSH_TRANSFER_METHOD", "ANSIBLE_SCP_IF_SSH"},
+			[][2]string{{sshSection, "transfer_method"}, {sshSection, "scp_if_ssh"}}},
+		// The default directory is shared and a socket's name does not depend on the key: a run without the
+		// credential could ride on the connection of one that has it.
+		{j.sockets, []string{"ANSIBLE_SSH_CONTROL_PATH_DIR", "ANSIBLE_SSH_CONTROL_PATH"},
+			[][2]string{{sshSection, "control_path_dir"}, {sshSection, "control_path"}}},
+		{"0", []string{"ANSIBLE_RETRY_FILES_ENABLED"}, [][2]string{{defaults, "retry_files_enabled"}}},
+		{j.path("tmp"), []string{"ANSIBLE_LOCAL_TEMP"}, [][2]string{{defaults, "local_tmp"}}},
+		{j.path("home/.ansible"), []string{"ANSIBLE_HOME"}, [][2]string{{defaults, "home"}}},
+		{"1", []string{"ANSIBLE_FORCE_COLOR", "ANSIBLE_NOCOLOR", "NO_COLOR"},
+			[][2]string{{defaults, "force_color"}, {defaults, "nocolor"}}},
+		{t.config.Home, []string{"HOME"}, nil},
+		// The private ANSIBLE_HOME would hide what was installed for the account.
+		{t.config.Home + "/.ansible/collections:/usr/share/ansible/collections",
+			[]string{"ANSIBLE_COLLECTIONS_PATH", "ANSIBLE_COLLECTIONS_PATHS"}, [][2]string{{defaults, "collections_path"}, {defaults, "collections_paths"}}},
+		{t.config.Home + "/.ansible/roles:/usr/share/ansible/roles:/etc/ansible/roles",
+			[]string{"ANSIBLE_ROLES_PATH"}, [][2]string{{defaults, "roles_path"}}},
+		{j.path("tmp"), []string{"TMPDIR"}, nil},
+	}
+	if !t.config.NoPipelining {
+		list = append(list, setting{"1", []string{"ANSIBLE_PIPELINING", "ANSIBLE_SSH_PIPELINING"}, pipeliningKeys()})
+	}
+	if n := t.config.DefaultForks; n > 0 {
+		list = append(list, setting{strconv.Itoa(n), []string{"ANSIBLE_FORKS"}, [][2]string{{defaults, "forks"}}})
+	}
+	return list
+}
+
+func pipeliningKeys() [][2]string {
+	return [][2]string{{sshSection, "pipelining"}, {"connection", "pipelining"}, {defaults, "pipelining"}}
+}
+
+// environment returns the environment of a run's ansible commands and whether pipelining is in effect.
+func (t *Tool) environment(j *job, run map[string]string, c cfg) (map[string]string, bool) {
+	env := maps.Clone(run)
+	if env == nil {
+		env = map[string]string{}
+	}
+	for _, s := range t.settings(j) {
+		if !s.given(run, c) {
+			env[s.env[0]] = s.value
+		}
+	}
+	// Ansible refuses to work with any other encoding.
+	if l := strings.ToUpper(env["LC_ALL"]); !strings.HasSuffix(l, "UTF-8") && !strings.HasSuffix(l, "UTF8") {
+		env["LC_ALL"] = "C.UTF-8"
+	}
+	env["ANSIBLE_CALLBACK_PLUGINS"] = t.plugin + ":" + callbackPath(run, c)
+	return env, pipelined(env, c)
+}
+
+func (s setting) given(run map[string]string, c cfg) bool {
+	for _, name := range s.env {
+		if _, ok := run[name]; ok {
+			return true
+		}
+	}
+	for _, k := range s.cfg {
+		if _, ok := c.get(k[0], k[1]); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// callbackPath returns where the run's own callback plugins are. The variable replaces what the file says, and paths
+// in the file are relative to it.
+func callbackPath(run map[string]string, c cfg) string {
+	if own, ok := run["ANSIBLE_CALLBACK_PLUGINS"]; ok {
+		return own
+	}
+	own, ok := c.get(defaults, "callback_plugins")
+	if !ok {
+		return "~/.ansible/plugins/callback:/usr/share/ansible/plugins/callback"
+	}
+	var out []string
+	for dir := range strings.SplitSeq(own, ":") {
+		dir = strings.TrimSpace(dir)
+		if dir != "" && !filepath.IsAbs(dir) && dir[0] != '~' && dir[0] != '$' && !strings.HasPrefix(dir, "{{CWD}}") {
+			dir = filepath.Join(c.dir, dir)
+		}
+		out = append(out, dir)
+	}
+	return strings.Join(out, ":")
+}
+
+func pipelined(env map[string]string, c cfg) bool {
+	for _, name := range []string{"ANSIBLE_SSH_PIPELINING", "ANSIBLE_PIPELINING"} {
+		if v, ok := env[name]; ok {
+			return truthy(v)
+		}
+	}
+	for _, k := range pipeliningKeys() {
+		if v, ok := c.get(k[0], k[1]); ok {
+			return truthy(v)
+		}
+	}
+	return false
+}
+
+// truthy reads a boolean as Ansible does.
+func truthy(s string) bool {
+	return slices.Contains([]string{"1", "1.0", "y", "yes", "on", "t", "true"}, strings.ToLower(strings.TrimSpace(s)))
+}

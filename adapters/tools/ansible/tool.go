@@ -1,0 +1,100 @@
+package ansible
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"path/filepath"
+
+	"github.com/writ-automation/writ/adapters/tools/proc"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Config says where Ansible is and how a server wants it used.
+type Config struct {
+	// Playbook is the path of ansible-playbook; `ansible` is expected beside it. Empty means the one in /usr/bin,
+	// else the first on the PATH.
+	Playbook string
+	// StateDir is where the callback plugin is installed.
+	StateDir string
+	// SocketBase is where the connection sockets of a run get a directory. It must be short, since a socket's path
+	// is limited to 107 bytes. Empty means the system's temporary directory.
+	SocketBase string
+	// Home is the home directory that plays see and below which installed roles and collections are found. Empty means
+	// that of the account which the server runs as. Modules on the controller and Ansible itself must agree on it, and
+	// Ansible asks the account's record where it can: an async task on localhost fails where they differ.
+	Home string
+	// DefaultForks applies where neither the run nor the project sets forks; zero leaves the tool's own default.
+	DefaultForks int
+	// NoPipelining leaves pipelining off: for hosts whose sudoers require a terminal.
+	NoPipelining bool
+	// Compression makes ssh compress, for thin links.
+	Compression bool
+}
+
+// Tool is the playbook tool.
+type Tool struct {
+	runner *proc.Runner
+	config Config
+	clock  clock.Clock
+	plugin string // the callback's directory
+}
+
+var _ execution.PlaybookTool = (*Tool)(nil)
+
+// New makes the tool and installs the callback plugin. It fails where the plugin cannot be written, or where another
+// text stands in its place; a missing Ansible is the error of each run.
+func New(r *proc.Runner, c clock.Clock, config Config) (*Tool, error) {
+	if config.SocketBase == "" {
+		config.SocketBase = os.TempDir()
+	}
+	if config.Home == "" {
+		u, err := user.Current()
+		if err != nil {
+			return nil, fmt.Errorf("ansible: find the account's home: %w", err)
+		}
+		config.Home = u.HomeDir
+	}
+	plugin, err := install(config.StateDir)
+	if err != nil {
+		return nil, fmt.Errorf("ansible: install the callback plugin: %w", err)
+	}
+	return &Tool{runner: r, config: config, clock: c, plugin: plugin}, nil
+}
+
+// Run implements extension.ToolRunner: the command is the path of a playbook in the run's directory.
+func (t *Tool) Run(ctx context.Context, spec extension.ToolSpec, out io.Writer) (extension.ToolResult, error) {
+	p := execution.Play{WorkDir: spec.Dir, Confined: true, Playbook: spec.Command}
+	res, err := t.Play(ctx, spec, p, out, func(runs.Event) error { return nil })
+	return res.ToolResult, err
+}
+
+// preferred is where distributions put Ansible together with the Python that it belongs to. An ansible-playbook
+// that comes first on the PATH may be a shim that starts another Python.
+const preferred = "/usr/bin/ansible-playbook"
+
+// executable finds ansible-playbook, or a program that belongs to it.
+func (t *Tool) executable(env map[string]string, name string) (string, error) {
+	path := t.config.Playbook
+	if path == "" {
+		path = preferred
+		if _, err := os.Stat(path); err != nil {
+			if path, err = proc.LookPath(env, "ansible-playbook"); err != nil {
+				return "", err
+			}
+		}
+	}
+	path = filepath.Join(filepath.Dir(path), name)
+	if t.config.Playbook != "" && name == "ansible-playbook" {
+		path = t.config.Playbook
+	}
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("%s is not installed on the executing machine", path)
+	}
+	return path, nil
+}

@@ -1,0 +1,148 @@
+package ansible
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// textCap is the most bytes of one text member of an event.
+const textCap = 16 << 10
+
+// maxHosts bounds what is kept for the end: the hosts with a result.
+const maxHosts = 1 << 20
+
+// translator turns records into events and remembers what the end of the run needs.
+type translator struct {
+	play    string
+	touched map[string]bool
+	stats   map[string]hostStats // nil until the recap
+	notes   *notes
+}
+
+func newTranslator(n *notes) *translator { return &translator{touched: map[string]bool{}, notes: n} }
+
+// translate returns the events of a record, none for one that only informs the end.
+func (t *translator) translate(r record) []runs.Event {
+	e := runs.Event{At: time.UnixMicro(int64(r.Time * 1e6)).UTC(), Play: t.play, Task: r.Name, TaskID: r.Task, Host: r.Host}
+	switch r.Ev {
+	case "play":
+		t.play = r.Play
+		t.notes.play(r)
+		e.Type, e.Play = runs.EventPlayStarted, r.Play
+	case "task":
+		t.notes.tasks++
+		e.Type = runs.EventTaskStarted
+	case "result", "item", "retry":
+		if !t.result(&e, r) {
+			return nil
+		}
+	case "facts":
+		e.Type, e.Facts = runs.EventFacts, r.Facts
+	case "warning":
+		t.notes.warning(r.Text)
+		e = runs.Event{At: e.At, Type: runs.EventWarning, Message: r.Text}
+	case "outputs":
+		return outputs(e.At, r)
+	case "stats":
+		t.stats = r.Hosts
+		if t.stats == nil {
+			t.stats = map[string]hostStats{}
+		}
+		e = runs.Event{At: e.At, Type: runs.EventStats, Stats: recap(r.Hosts)}
+	default:
+		return nil
+	}
+	e.Truncated = r.Cut
+	capTexts(&e)
+	return []runs.Event{e}
+}
+
+// result fills an event from the record of a host, an item or a retry.
+func (t *translator) result(e *runs.Event, r record) bool {
+	types := map[string]map[string]runs.EventType{
+		"result": {"ok": runs.EventHostOK, "failed": runs.EventHostFailed, "skipped": runs.EventHostSkipped,
+			"unreachable": runs.EventHostUnreachable},
+		"item":  {"ok": runs.EventItemOK, "failed": runs.EventItemFailed, "skipped": runs.EventItemSkipped},
+		"retry": {"": runs.EventHostRetry},
+	}
+	e.Type = types[r.Ev][r.Status]
+	if e.Type == "" {
+		return false
+	}
+	if r.Ev == "result" && len(t.touched) < maxHosts {
+		t.touched[r.Host] = true
+	}
+	e.Item, e.Ignored, e.DurationMS = r.Item, r.Ignored, r.MS
+	// A failed command often says that it changed something; the recap does not count it, unless the failure is
+	// ignored.
+	e.Changed = r.Changed && (r.Status == "ok" || r.Status == "failed" && r.Ignored)
+	e.Message, e.Stdout, e.Stderr, e.RC, e.Diff = r.Msg, r.Out, r.Err, r.RC, r.Diff
+	if r.Ev == "retry" {
+		e.Message = strings.TrimSpace(fmt.Sprintf("Attempt %d of %d failed. %s", r.Attempt, r.Of, r.Msg))
+	}
+	if r.Status == "failed" && wantsTerminal(r) {
+		e.Message += " (The host's sudoers file requires a terminal, which pipelining does not give: " +
+			"drop requiretty there, or switch pipelining off for this run.)"
+	}
+	return true
+}
+
+// wantsTerminal recognises the refusal of sudo on a host whose sudoers file has requiretty.
+func wantsTerminal(r record) bool {
+	for _, s := range []string{r.Msg, r.Out, r.Err} {
+		if strings.Contains(s, "you must have a tty to run sudo") {
+			return true
+		}
+	}
+	return false
+}
+
+// outputs returns one event for what set_stats gave for the whole run and one for each host that has values of its
+// own.
+func outputs(at time.Time, r record) []runs.Event {
+	var out []runs.Event
+	for _, name := range slices.Sorted(maps.Keys(r.Custom)) {
+		e := runs.Event{At: at, Type: runs.EventOutputs, Outputs: r.Custom[name], Truncated: r.Cut}
+		if name != "_run" {
+			e.Host = name
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func recap(hosts map[string]hostStats) json.RawMessage {
+	out := make(map[string]runs.HostStats, len(hosts))
+	for h, s := range hosts {
+		out[h] = runs.HostStats{
+			OK: s.OK, Changed: s.Changed, Failed: s.Failures, Unreachable: s.Unreachable,
+			Skipped: s.Skipped, Rescued: s.Rescued, Ignored: s.Ignored,
+		}
+	}
+	b, err := json.Marshal(out)
+	if err != nil {
+		return json.RawMessage("{}") // integers and strings always marshal
+	}
+	return b
+}
+
+// capTexts cuts every text of an event at the cap, between two characters.
+func capTexts(e *runs.Event) {
+	for _, s := range []*string{&e.Play, &e.Task, &e.Item, &e.Message, &e.Stdout, &e.Stderr} {
+		if len(*s) <= textCap {
+			continue
+		}
+		n := textCap
+		for n > 0 && !utf8.RuneStart((*s)[n]) {
+			n--
+		}
+		*s, e.Truncated = (*s)[:n], true
+	}
+}

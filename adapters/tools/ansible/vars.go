@@ -1,0 +1,129 @@
+package ansible
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxDepth bounds how deep variables may be nested.
+const maxDepth = 200
+
+// unsafeYAML writes variables as YAML in which every string, at every depth, carries the !unsafe tag: Ansible hands
+// such a string on as it is and never looks for templates in it. YAML rather than JSON, since Ansible's JSON
+// reader gives a meaning to members of its own, such as __ansible_vault. Numbers keep their digits.
+func unsafeYAML(vars map[string]any) ([]byte, error) {
+	raw, err := json.Marshal(vars)
+	if err != nil {
+		return nil, fmt.Errorf("encode the extra variables: %w", err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var plain any
+	if err := dec.Decode(&plain); err != nil {
+		return nil, fmt.Errorf("encode the extra variables: %w", err)
+	}
+	if plain == nil {
+		plain = map[string]any{}
+	}
+	var b bytes.Buffer
+	if err := writeYAML(&b, plain, 0); err != nil {
+		return nil, err
+	}
+	b.WriteByte('\n')
+	return b.Bytes(), nil
+}
+
+func writeYAML(b *bytes.Buffer, v any, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("the extra variables are nested deeper than %d levels", maxDepth)
+	}
+	switch v := v.(type) {
+	case nil:
+		b.WriteString("null")
+	case bool:
+		fmt.Fprint(b, v)
+	case json.Number:
+		b.WriteString(yamlNumber(v.String()))
+	case string:
+		b.WriteString("!unsafe ")
+		quote(b, v)
+	case []any:
+		b.WriteByte('[')
+		for i, x := range v {
+			separate(b, i)
+			if err := writeYAML(b, x, depth+1); err != nil {
+				return err
+			}
+		}
+		b.WriteByte(']')
+	case map[string]any:
+		return writeMap(b, v, depth)
+	}
+	return nil
+}
+
+func writeMap(b *bytes.Buffer, m map[string]any, depth int) error {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	b.WriteByte('{')
+	for i, k := range keys {
+		separate(b, i)
+		b.WriteString("? ") // a key of any length; without the mark YAML ends one after 1024 characters
+		quote(b, k)
+		b.WriteString(" : ")
+		if err := writeYAML(b, m[k], depth+1); err != nil {
+			return err
+		}
+	}
+	b.WriteByte('}')
+	return nil
+}
+
+func separate(b *bytes.Buffer, i int) {
+	if i > 0 {
+		b.WriteString(", ")
+	}
+}
+
+// yamlNumber gives a JSON number the form that YAML 1.1 takes for the same number: an exponent needs a point before
+// it and a sign.
+func yamlNumber(n string) string {
+	mantissa, exp, ok := strings.Cut(strings.ToLower(n), "e")
+	if !ok {
+		return n
+	}
+	if !strings.Contains(mantissa, ".") {
+		mantissa += ".0"
+	}
+	if exp[0] != '-' && exp[0] != '+' {
+		exp = "+" + exp
+	}
+	return mantissa + "e" + exp
+}
+
+// quote writes a double-quoted YAML string in ASCII.
+func quote(b *bytes.Buffer, s string) {
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r >= ' ' && r < 0x7f:
+			b.WriteRune(r)
+		case r <= 0xff:
+			fmt.Fprintf(b, `\x%02x`, r)
+		case r <= 0xffff:
+			fmt.Fprintf(b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(b, `\U%08x`, r)
+		}
+	}
+	b.WriteByte('"')
+}

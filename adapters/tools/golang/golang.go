@@ -1,0 +1,93 @@
+// Package golang builds a Go program and runs it.
+package golang
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"github.com/writ-automation/writ/adapters/tools/proc"
+	"github.com/writ-automation/writ/ports/extension"
+)
+
+// Config holds what the builds of a worker share. Empty members leave it to the run's environment.
+type Config struct {
+	// Cache and Path are the GOCACHE and GOPATH of the go command; a run that sets its own has that.
+	Cache, Path string
+	// Home is the HOME of the go command, which keeps counters there, whatever the run's is. The program itself
+	// has the run's.
+	Home string
+}
+
+// Tool builds ToolSpec.Command as the main package of a module of its own and runs the binary. A dry run vets it.
+type Tool struct {
+	runner *proc.Runner
+	config Config
+}
+
+var _ extension.ToolRunner = (*Tool)(nil)
+
+// New makes the tool.
+func New(r *proc.Runner, c Config) *Tool { return &Tool{runner: r, config: c} }
+
+// Run implements extension.ToolRunner. A program that does not build ends with the go command's exit code. `go run`
+// would hide the program's own.
+func (t *Tool) Run(ctx context.Context, spec extension.ToolSpec, out io.Writer) (extension.ToolResult, error) {
+	gocmd, err := proc.LookPath(spec.Env, "go")
+	if err != nil {
+		return extension.ToolResult{}, err
+	}
+	module := filepath.Join(spec.Dir, "module")
+	if err := os.RemoveAll(module); err != nil {
+		return extension.ToolResult{}, fmt.Errorf("go: clear the module: %w", err)
+	}
+	if err := os.MkdirAll(module, 0o700); err != nil {
+		return extension.ToolResult{}, fmt.Errorf("go: make the module: %w", err)
+	}
+	if _, err := proc.WriteScript(module, "main.go", spec.Command); err != nil {
+		return extension.ToolResult{}, fmt.Errorf("go: %w", err)
+	}
+	binary := filepath.Join(module, "bin")
+	steps := [][]string{{"mod", "init", "run"}, {"build", "-o", binary, "."}}
+	if spec.DryRun {
+		steps[1] = []string{"vet", "."}
+	}
+	env := proc.Environ(t.buildEnv(spec.Env))
+	for i, args := range steps {
+		to := out
+		if i == 0 {
+			to = io.Discard // it says on its error output that it made a file
+		}
+		code, err := t.runner.Run(ctx, proc.Command{Path: gocmd, Args: args, Dir: module, Env: env, Stdout: to})
+		if err != nil || code != 0 {
+			return extension.ToolResult{ExitCode: code}, err
+		}
+	}
+	if spec.DryRun {
+		return extension.ToolResult{}, nil
+	}
+	code, err := t.runner.Run(ctx, proc.Command{
+		Path: binary, Dir: spec.Dir, Env: proc.Environ(spec.Env), Stdout: out,
+	})
+	return extension.ToolResult{ExitCode: code}, err
+}
+
+// buildEnv returns the environment of the go command. Nothing outside of the module takes part in the build, and no
+// other toolchain is fetched for it.
+func (t *Tool) buildEnv(run map[string]string) map[string]string {
+	env := map[string]string{"GOTOOLCHAIN": "local"}
+	for k, v := range map[string]string{"GOCACHE": t.config.Cache, "GOPATH": t.config.Path} {
+		if v != "" {
+			env[k] = v
+		}
+	}
+	maps.Copy(env, run)
+	if t.config.Home != "" {
+		env["HOME"] = t.config.Home
+	}
+	env["GOWORK"], env["GO111MODULE"] = "off", "on"
+	return env
+}

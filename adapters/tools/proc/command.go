@@ -1,0 +1,194 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// RunIDVar is the environment variable by which the processes of a run are recognised.
+const RunIDVar = "WRIT_RUN_ID"
+
+// Command is one process tree to run.
+type Command struct {
+	// Path is the executable, absolute; Args are its arguments without the name.
+	Path string
+	Args []string
+	// Dir is the working directory, which must exist.
+	Dir string
+	// Env is the whole environment as NAME=value. Nothing is added, nothing inherited.
+	Env []string
+	// ExtraFiles become the descriptors 3 and up. They stay the caller's to close.
+	ExtraFiles []*os.File
+	// Stdout receives the standard output, nil discards it. Stderr receives the errors; nil means that they go the
+	// way of the output, in the order in which they were written.
+	Stdout, Stderr io.Writer
+}
+
+// runID returns the id that the environment carries, empty for none.
+func (c Command) runID() string {
+	for _, kv := range c.Env {
+		if id, ok := strings.CutPrefix(kv, RunIDVar+"="); ok {
+			return id
+		}
+	}
+	return ""
+}
+
+// Run starts the command, copies its output and returns the leader's exit code, 128+n for one that signal n ended,
+// once the output is complete and every process of the tree is gone. Standard input is the null device.
+//
+// A cancelled context ends the tree: SIGTERM to the process group, SIGKILL to all that is left after the grace. The
+// exit code is then that of the leader, not an error. An error says that the command could not be started or that
+// output could not be handed on; a context that was over before the start is such an error.
+func (r *Runner) Run(ctx context.Context, c Command) (int, error) {
+	if err := r.enter(); err != nil {
+		return 0, err
+	}
+	defer r.running.Done()
+	if err := ctx.Err(); err != nil {
+		return 0, fmt.Errorf("proc: not started: %w", err)
+	}
+	var out plumbing
+	defer out.close()
+	files, err := out.lay(r.null, c)
+	if err != nil {
+		return 0, fmt.Errorf("proc: make a pipe: %w", err)
+	}
+	t, err := r.launch(c, files)
+	if err != nil {
+		return 0, fmt.Errorf("start %s: %w", c.Path, err)
+	}
+	out.flow()
+	code, err := t.supervise(ctx)
+	return code, errors.Join(err, out.finish(r.drain))
+}
+
+// launch starts the leader, in a control group where there are any. A group that refuses is told from an executable
+// that does by starting once more without.
+func (r *Runner) launch(c Command, files []*os.File) (*tree, error) {
+	t := &tree{runner: r, runID: c.runID(), box: r.boxes.take()}
+	attr := &os.ProcAttr{Dir: c.Dir, Env: c.Env, Files: files}
+	if attr.Env == nil {
+		attr.Env = []string{}
+	}
+	argv := append([]string{c.Path}, c.Args...)
+	attr.Sys = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	if t.box != nil {
+		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, t.box.fd()
+	}
+	p, err := r.start(c.Path, argv, attr)
+	if err != nil && t.box != nil {
+		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = false, 0
+		refused := t.box
+		t.box = nil
+		if p, err = r.start(c.Path, argv, attr); err == nil {
+			r.boxes.disable()
+		} else {
+			r.boxes.give(refused)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.process = p
+	return t, nil
+}
+
+// plumbing is the pipes between a child and the writers of its output.
+type plumbing struct {
+	streams []*stream
+	ends    []*os.File // the child's ends
+	done    sync.WaitGroup
+}
+
+// stream copies one pipe.
+type stream struct {
+	from *os.File
+	to   io.Writer
+	err  error
+}
+
+// lay makes the pipes and returns the child's descriptors.
+func (p *plumbing) lay(null *os.File, c Command) ([]*os.File, error) {
+	files := append([]*os.File{null, null, null}, c.ExtraFiles...)
+	for fd, w := range map[int]io.Writer{1: c.Stdout, 2: c.Stderr} {
+		if w == nil {
+			continue
+		}
+		from, to, err := os.Pipe()
+		if err != nil {
+			return nil, err
+		}
+		p.streams = append(p.streams, &stream{from: from, to: w})
+		p.ends = append(p.ends, to)
+		files[fd] = to
+	}
+	if c.Stderr == nil {
+		files[2] = files[1]
+	}
+	return files, nil
+}
+
+// flow closes the child's ends in this process, so that the pipes end with the child, and starts the copying.
+func (p *plumbing) flow() {
+	p.closeEnds()
+	for _, s := range p.streams {
+		p.done.Go(s.copy)
+	}
+}
+
+// finish waits for the end of the output. Whoever still holds a pipe after the delay is cut off.
+func (p *plumbing) finish(delay time.Duration) error {
+	cut := time.AfterFunc(delay, p.closeStreams)
+	p.done.Wait()
+	cut.Stop()
+	var errs []error
+	for _, s := range p.streams {
+		errs = append(errs, s.err)
+	}
+	return errors.Join(errs...)
+}
+
+func (p *plumbing) close() {
+	p.closeEnds()
+	p.closeStreams()
+}
+
+func (p *plumbing) closeEnds() {
+	for _, f := range p.ends {
+		f.Close()
+	}
+	p.ends = nil
+}
+
+func (p *plumbing) closeStreams() {
+	for _, s := range p.streams {
+		s.from.Close()
+	}
+}
+
+const chunk = 32 << 10
+
+// copy hands on what the child writes. A writer that fails gets no more, but the pipe is still emptied: a child must
+// not hang on a log that cannot be kept.
+func (s *stream) copy() {
+	b := make([]byte, chunk)
+	for {
+		n, err := s.from.Read(b)
+		if n > 0 && s.err == nil {
+			if _, werr := s.to.Write(b[:n]); werr != nil {
+				s.err = fmt.Errorf("proc: hand on output: %w", werr)
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}

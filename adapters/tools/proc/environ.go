@@ -1,0 +1,41 @@
+package proc
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Environ returns an environment as a list, sorted by name.
+func Environ(env map[string]string) []string {
+	out := make([]string, 0, len(env))
+	for k, v := range env {
+		out = append(out, k+"="+v)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// LookPath finds the first of the named executables on the PATH of env, or on this process's where env has none.
+// Entries that are not absolute are passed over, so that no file of a checkout is taken for an interpreter. Its error
+// is one sentence that names what is missing.
+func LookPath(env map[string]string, names ...string) (string, error) {
+	list, ok := env["PATH"]
+	if !ok {
+		list = os.Getenv("PATH")
+	}
+	for _, name := range names {
+		for _, dir := range filepath.SplitList(list) {
+			if !filepath.IsAbs(dir) {
+				continue
+			}
+			path := filepath.Join(dir, name)
+			if fi, err := os.Stat(path); err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 {
+				return path, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("%s is not installed on the executing machine, or not on its PATH", strings.Join(names, " or "))
+}

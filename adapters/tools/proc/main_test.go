@@ -1,0 +1,117 @@
+package proc_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/writ-automation/writ/adapters/tools/proc"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// modes are the two ways in which stragglers are found. The first falls back to the second where there are no groups.
+func modes() map[string]proc.Config {
+	return map[string]proc.Config{
+		"group":  {KillGrace: 2 * time.Second},
+		"marker": {KillGrace: 2 * time.Second, CgroupRoot: proc.NoCgroup},
+	}
+}
+
+func eachMode(t *testing.T, test func(t *testing.T, r *proc.Runner)) {
+	t.Helper()
+	for name, c := range modes() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, newRunner(t, c))
+		})
+	}
+}
+
+func newRunner(t testing.TB, c proc.Config) *proc.Runner {
+	t.Helper()
+	r, err := proc.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// script is a bash command of a run with an id of the test's own.
+func script(t testing.TB, text string) (proc.Command, *bytes.Buffer) {
+	t.Helper()
+	out := new(bytes.Buffer)
+	return proc.Command{
+		Path: "/bin/bash", Args: []string{"-c", text}, Dir: t.TempDir(), Stdout: out,
+		Env: []string{"PATH=" + os.Getenv("PATH"), proc.RunIDVar + "=" + t.Name()},
+	}, out
+}
+
+// pidIn reads the pid that a script wrote to a file of its directory.
+func pidIn(t testing.TB, path string) int {
+	t.Helper()
+	var pid int
+	eventually(t, "no pid in "+path, func() bool {
+		b, _ := os.ReadFile(path)
+		text, whole := strings.CutSuffix(string(b), "\n")
+		n, err := strconv.Atoi(text)
+		pid = n
+		return whole && err == nil
+	})
+	return pid
+}
+
+// state returns the state letter of a process, empty once it is gone.
+func state(pid int) string {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	return rest[:1]
+}
+
+func executes(pid int) bool { s := state(pid); return s != "" && s != "Z" && s != "X" }
+
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(10 * time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-deadline.C:
+			t.Fatal(what)
+		case <-tick.C:
+		}
+	}
+}
+
+// background starts a process outside of any runner, as a server that is dead by now did.
+func background(t testing.TB, env []string, text string) *exec.Cmd {
+	t.Helper()
+	c := exec.Command("/bin/bash", "-c", text)
+	c.Env = append(env, "PATH="+os.Getenv("PATH"))
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	})
+	return c
+}

@@ -1,0 +1,207 @@
+package proc
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// stat is what /proc tells of one process.
+type stat struct {
+	pid, ppid, group, session int
+	state                     byte
+	start                     uint64 // clock ticks since boot; with the pid it names a process for good
+}
+
+// alive reports whether the process still executes; a zombie does not.
+func (s stat) alive() bool { return s.state != 'Z' && s.state != 'X' }
+
+func readStat(pid int) (stat, error) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return stat{}, err
+	}
+	return parseStat(b)
+}
+
+// parseStat reads a stat line. The name in parentheses may hold anything, so fields are counted from the last one.
+func parseStat(b []byte) (stat, error) {
+	i, j := bytes.IndexByte(b, ' '), bytes.LastIndexByte(b, ')')
+	if i < 0 || j < i {
+		return stat{}, fmt.Errorf("proc: unreadable stat line")
+	}
+	f := bytes.Fields(b[j+1:])
+	if len(f) < 20 || len(f[0]) != 1 {
+		return stat{}, fmt.Errorf("proc: short stat line")
+	}
+	s := stat{state: f[0][0]}
+	var err error
+	for _, n := range []struct {
+		to   *int
+		text []byte
+	}{{&s.pid, b[:i]}, {&s.ppid, f[1]}, {&s.group, f[2]}, {&s.session, f[3]}} {
+		if *n.to, err = strconv.Atoi(string(n.text)); err != nil {
+			return stat{}, fmt.Errorf("proc: stat line: %w", err)
+		}
+	}
+	if s.start, err = strconv.ParseUint(string(f[19]), 10, 64); err != nil {
+		return stat{}, fmt.Errorf("proc: stat line: %w", err)
+	}
+	return s, nil
+}
+
+// processes lists every process; those that end meanwhile are left out.
+func processes() []stat {
+	d, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	if err != nil {
+		return nil
+	}
+	out := make([]stat, 0, len(names))
+	for _, n := range names {
+		pid, err := strconv.Atoi(n)
+		if err != nil {
+			continue
+		}
+		if s, err := readStat(pid); err == nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// environTries bounds how often an empty environment is read again, over about a second.
+const environTries = 60
+
+// marked reports whether the process was started with the run's id in its environment. While a process replaces its
+// program its environment reads as empty, on a busy machine for a while; it is at work then, so an empty one of a
+// process that sleeps is taken as it is.
+func marked(s stat, runID string) bool {
+	if s.pid == 2 || s.ppid == 2 {
+		return false // the kernel's own have none
+	}
+	want, pause := []byte(RunIDVar+"="+runID), shortest
+	for range environTries {
+		// The state is read first: a process that slept before the look was not replacing its program in it.
+		now, err := readStat(s.pid)
+		if err != nil || now.start != s.start || !now.alive() {
+			return false
+		}
+		b, err := os.ReadFile("/proc/" + strconv.Itoa(s.pid) + "/environ")
+		if err != nil {
+			return false
+		}
+		for kv := range bytes.SplitSeq(b, []byte{0}) {
+			if bytes.Equal(kv, want) {
+				return true
+			}
+		}
+		if len(b) > 0 || now.state == 'S' {
+			return false
+		}
+		<-time.After(pause)
+		pause = min(2*pause, longest)
+	}
+	return false
+}
+
+// members finds the living processes of a run among all: of those that may be, the given and the marked ones; all in a session or group that these share, and the descendants of all of them. This process, its ancestors
+// and its own session are never among them, even where a server was itself started by a run.
+func members(all []stat, runID string, given, may func(stat) bool) []process {
+	c := census{byPID: make(map[int]stat, len(all)), in: map[int]bool{}, shared: map[int]bool{}}
+	for _, s := range all {
+		c.byPID[s.pid] = s
+	}
+	c.bar()
+	for _, s := range all {
+		if c.eligible(s) && may(s) && (given(s) || runID != "" && marked(s, runID)) {
+			c.seed(s)
+		}
+	}
+	for grew := len(c.in) > 0; grew; {
+		grew = false
+		for _, s := range all {
+			if c.eligible(s) && !c.in[s.pid] && c.joins(s) {
+				c.in[s.pid], grew = true, true
+			}
+		}
+	}
+	out := make([]process, 0, len(c.in))
+	for pid := range c.in {
+		out = append(out, process{pid, c.byPID[pid].start})
+	}
+	return out
+}
+
+// census is one look at all processes.
+type census struct {
+	byPID   map[int]stat
+	barred  map[int]bool // this process and its ancestors
+	session int          // this process's
+	in      map[int]bool
+	shared  map[int]bool // sessions and groups of the members
+}
+
+func (c *census) bar() {
+	c.barred = map[int]bool{0: true, 1: true}
+	self := c.byPID[os.Getpid()]
+	c.session = self.session
+	for p := self; p.pid > 1; p = c.byPID[p.ppid] {
+		c.barred[p.pid] = true
+	}
+}
+
+func (c *census) eligible(s stat) bool { return s.alive() && !c.barred[s.pid] }
+
+func (c *census) seed(s stat) {
+	c.in[s.pid] = true
+	if s.session != c.session {
+		c.shared[s.session], c.shared[s.group] = true, true
+	}
+}
+
+func (c *census) joins(s stat) bool {
+	return c.in[s.ppid] || s.session != c.session && (c.shared[s.session] || c.shared[s.group])
+}
+
+// lookout shares looks at all processes: those who ask while one look is under way get the next one together.
+type lookout struct {
+	turn sync.Mutex // held during a look
+	mu   sync.Mutex
+	next *look
+}
+
+type look struct {
+	done chan struct{}
+	all  []stat
+}
+
+// processes returns what a look found that began after the call.
+func (o *lookout) processes() []stat {
+	o.mu.Lock()
+	mine := o.next == nil
+	if mine {
+		o.next = &look{done: make(chan struct{})}
+	}
+	l := o.next
+	o.mu.Unlock()
+	if !mine {
+		<-l.done
+		return l.all
+	}
+	o.turn.Lock()
+	defer o.turn.Unlock()
+	o.mu.Lock()
+	o.next = nil
+	o.mu.Unlock()
+	l.all = processes()
+	close(l.done)
+	return l.all
+}

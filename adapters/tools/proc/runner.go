@@ -1,0 +1,175 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/writ-automation/writ/ports/execution"
+)
+
+// The defaults of Config.
+const (
+	DefaultKillGrace  = 10 * time.Second
+	DefaultDrainDelay = 5 * time.Second
+)
+
+// Config says how patient a Runner is. Zero values choose the defaults.
+type Config struct {
+	// KillGrace is the time between asking a cancelled tree to end and killing it.
+	KillGrace time.Duration
+	// DrainDelay bounds the wait for the end of the output once every known process of the tree is gone.
+	DrainDelay time.Duration
+	// CgroupRoot is a writable cgroup v2 directory for the groups of the runs. Empty means the server's own group
+	// where that is writable; NoCgroup switches groups off.
+	CgroupRoot string
+}
+
+// NoCgroup as Config.CgroupRoot makes stragglers be found by their environment alone.
+const NoCgroup = "none"
+
+// Runner starts processes and supervises them. It is safe for concurrent use.
+type Runner struct {
+	grace, drain time.Duration
+	null         *os.File
+	boxes        *boxes // nil without control groups
+	starts       chan startRequest
+	stop         chan struct{}
+	threads      sync.WaitGroup
+	lookout      lookout
+
+	mu      sync.Mutex
+	closed  bool
+	running sync.WaitGroup
+	leaders map[int]bool // direct children, which nobody else may wait for
+}
+
+var (
+	_ execution.Reaper = (*Runner)(nil)
+	_ io.Closer        = (*Runner)(nil)
+)
+
+// ErrClosed is returned by Run once the runner is closed.
+var ErrClosed = errors.New("the process runner is closed")
+
+// New makes a Runner and starts its thread, and marks every descriptor that this process holds as not to be inherited. It fails only where /dev/null cannot be opened: a control group that
+// cannot be used makes the runner do without.
+func New(c Config) (*Runner, error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("proc: open the null device: %w", err)
+	}
+	r := &Runner{
+		grace: c.KillGrace, drain: c.DrainDelay, null: null,
+		starts: make(chan startRequest), stop: make(chan struct{}), leaders: make(map[int]bool),
+	}
+	if r.grace <= 0 {
+		r.grace = DefaultKillGrace
+	}
+	if r.drain <= 0 {
+		r.drain = DefaultDrainDelay
+	}
+	if c.CgroupRoot != NoCgroup {
+		r.boxes = openBoxes(c.CgroupRoot)
+	}
+	// What this process inherited from its own parent is not for the runs; a kernel without the call keeps it.
+	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+	r.threads.Go(r.serveStarts)
+	if adoptsOrphans() {
+		r.threads.Go(r.collectOrphans)
+	}
+	return r, nil
+}
+
+// Contained reports whether the trees run in control groups of their own, which no process can leave.
+func (r *Runner) Contained() bool { return r.boxes.usable() }
+
+// Close waits for the commands that still run, which the caller cancels first, and ends the starting thread.
+func (r *Runner) Close() error {
+	r.mu.Lock()
+	again := r.closed
+	r.closed = true
+	r.mu.Unlock()
+	if again {
+		return nil
+	}
+	r.running.Wait()
+	close(r.stop)
+	r.threads.Wait()
+	r.boxes.close()
+	return r.null.Close()
+}
+
+// enter counts a command in, so that Close waits for it.
+func (r *Runner) enter() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return ErrClosed
+	}
+	r.running.Add(1)
+	return nil
+}
+
+func (r *Runner) track(pid int) {
+	r.mu.Lock()
+	r.leaders[pid] = true
+	r.mu.Unlock()
+}
+
+func (r *Runner) untrack(pid int) {
+	r.mu.Lock()
+	delete(r.leaders, pid)
+	r.mu.Unlock()
+}
+
+func (r *Runner) tracked(pid int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.leaders[pid]
+}
+
+type startRequest struct {
+	path  string
+	argv  []string
+	attr  *os.ProcAttr
+	reply chan<- startReply
+}
+
+type startReply struct {
+	process *os.Process
+	err     error
+}
+
+// serveStarts starts every process from one thread. The kernel sends the parent-death signal when the thread that
+// forked ends, not the process, and Go ends idle threads as it likes.
+func (r *Runner) serveStarts() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for {
+		select {
+		case q := <-r.starts:
+			p, err := os.StartProcess(q.path, q.argv, q.attr)
+			if err == nil {
+				r.track(p.Pid)
+			}
+			q.reply <- startReply{p, err}
+		case <-r.stop:
+			return
+		}
+	}
+}
+
+func (r *Runner) start(path string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
+	reply := make(chan startReply, 1)
+	r.starts <- startRequest{path, argv, attr, reply}
+	a := <-reply
+	return a.process, a.err
+}

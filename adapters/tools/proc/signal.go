@@ -1,0 +1,74 @@
+package proc
+
+import (
+	"context"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// politeness is how long stragglers of an ended run have to follow SIGTERM.
+	politeness = 250 * time.Millisecond
+	// stubborn bounds the wait for processes that do not even follow SIGKILL: those in an uninterruptible call.
+	stubborn = 5 * time.Second
+	shortest = 500 * time.Microsecond
+	longest  = 20 * time.Millisecond
+)
+
+// process names one process for good.
+type process struct {
+	pid   int
+	start uint64
+}
+
+// signal sends a signal to that very process. The descriptor pins the pid before the start time is compared, so a
+// number that was given to another process in between is never hit.
+func (p process) signal(sig syscall.Signal) {
+	fd, err := unix.PidfdOpen(p.pid, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	if s, err := readStat(p.pid); err == nil && s.start == p.start {
+		_ = unix.PidfdSendSignal(fd, sig, nil, 0)
+	}
+}
+
+// endAll asks what find returns to end, kills what is left after the patience and returns how many processes
+// it met. It returns when find returns nothing more, when the context is over or when the kernel keeps a killed
+// process for longer than a bound.
+func endAll(ctx context.Context, find func() []process, patience time.Duration) int {
+	met := map[process]bool{}
+	kill, give := time.NewTimer(patience), time.NewTimer(patience+stubborn)
+	defer kill.Stop()
+	defer give.Stop()
+	sig, pause := syscall.SIGTERM, shortest
+	for {
+		found := find()
+		if len(found) == 0 {
+			return len(met)
+		}
+		for _, p := range found {
+			if !met[p] || sig == syscall.SIGKILL {
+				p.signal(sig)
+			}
+			met[p] = true
+		}
+		next := time.NewTimer(pause)
+		select {
+		case <-next.C:
+		case <-kill.C:
+			sig, pause = syscall.SIGKILL, shortest
+		case <-give.C:
+			next.Stop()
+			return len(met)
+		case <-ctx.Done():
+			next.Stop()
+			return len(met)
+		}
+		next.Stop()
+		pause = min(2*pause, longest)
+	}
+}

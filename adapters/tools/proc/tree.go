@@ -1,0 +1,148 @@
+package proc
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// tree is one running leader with all that descends from it.
+type tree struct {
+	runner  *Runner
+	process *os.Process
+	runID   string
+	box     *box
+	birth   uint64 // the leader's start time in ticks; read only where there is no box
+
+	mu     sync.Mutex
+	over   bool // the leader has ended and its numbers and group are no longer to be signalled
+	asked  bool // a cancel asked the tree to end
+	grace  *time.Timer
+	killed chan struct{} // closed when the grace is over
+}
+
+// supervise waits for the leader, ends what is left of the tree and returns the leader's exit code.
+func (t *tree) supervise(ctx context.Context) (int, error) {
+	t.killed = make(chan struct{})
+	if t.box == nil {
+		if st, err := readStat(t.process.Pid); err == nil {
+			t.birth = st.start
+		}
+	}
+	unhook := context.AfterFunc(ctx, t.ask)
+	waitExit(t.process.Pid)
+	unhook()
+	t.linger()
+	t.disarm()
+	t.sweep()
+	return t.reap()
+}
+
+// ask sends SIGTERM to the process group and starts the grace.
+func (t *tree) ask() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over || t.asked {
+		return
+	}
+	t.asked = true
+	_ = syscall.Kill(-t.process.Pid, syscall.SIGTERM)
+	t.grace = time.AfterFunc(t.runner.grace, t.kill)
+}
+
+// kill ends the group and all of the control group.
+func (t *tree) kill() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	close(t.killed)
+	if t.over {
+		return
+	}
+	_ = syscall.Kill(-t.process.Pid, syscall.SIGKILL)
+	t.box.kill()
+}
+
+// linger gives the rest of a cancelled group what is left of the grace when its leader ended first.
+func (t *tree) linger() {
+	t.mu.Lock()
+	asked := t.asked
+	t.mu.Unlock()
+	if !asked {
+		return
+	}
+	for pause := shortest; t.groupAlive(); pause = min(2*pause, 5*longest) {
+		next := time.NewTimer(pause)
+		select {
+		case <-t.killed:
+			next.Stop()
+			return
+		case <-next.C:
+		}
+	}
+}
+
+// groupAlive reports whether the leader's process group has a member that still executes.
+func (t *tree) groupAlive() bool {
+	among := processes
+	if t.box != nil {
+		among = t.box.stats
+	}
+	return slices.ContainsFunc(among(), func(s stat) bool { return s.group == t.process.Pid && s.alive() })
+}
+
+// disarm makes sure that a late cancel or the end of the grace hits nobody who gets the group after this tree.
+func (t *tree) disarm() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.over = true
+	if t.grace != nil {
+		t.grace.Stop()
+	}
+}
+
+// reap collects the leader and reports how it ended.
+func (t *tree) reap() (int, error) {
+	state, err := t.process.Wait()
+	t.runner.untrack(t.process.Pid)
+	if err != nil {
+		return 0, fmt.Errorf("proc: wait for process %d: %w", t.process.Pid, err)
+	}
+	ws, ok := state.Sys().(syscall.WaitStatus)
+	if ok && ws.Signaled() {
+		return 128 + int(ws.Signal()), nil
+	}
+	return state.ExitCode(), nil
+}
+
+// sweep ends the stragglers: politely first, since a connection master closes its connections then. The leader is
+// still a zombie that holds its number, so neither its group nor its session can be anybody else's.
+func (t *tree) sweep() {
+	if t.box != nil {
+		t.runner.boxes.empty(t.box)
+		return
+	}
+	leader := t.process.Pid
+	given := func(s stat) bool { return s.session == leader || s.group == leader }
+	// What is in the session of another leader is of another run, and need not be looked at closely.
+	may := func(s stat) bool {
+		return s.start >= t.birth && (s.session == leader || !t.runner.tracked(s.session))
+	}
+	find := func() []process { return members(t.runner.lookout.processes(), t.runID, given, may) }
+	endAll(context.Background(), find, politeness)
+}
+
+// waitExit blocks until the child has ended and leaves it a zombie, so that its pid stays taken.
+func waitExit(pid int) {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if err != unix.EINTR {
+			return
+		}
+	}
+}

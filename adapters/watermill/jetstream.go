@@ -1,0 +1,193 @@
+package watermill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill"
+	wmnats "github.com/ThreeDotsLabs/watermill-nats/v2/pkg/nats"
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/nats-io/nats.go"
+
+	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+const (
+	stream        = "WRIT_EVENTS"
+	subjects      = "writ.events."
+	keepFor       = 72 * time.Hour
+	keepBytes     = 1 << 30
+	ackWait       = 2 * time.Minute
+	maxDeliveries = 20
+	dedupeFor     = 10 * time.Minute
+	drainFor      = 10 * time.Second
+	perServer     = 4 // consumers of a subscription in one server
+)
+
+// jetStream carries messages over one stream with a durable consumer group for each subscription.
+type jetStream struct {
+	url string
+	log *slog.Logger
+
+	mu   sync.Mutex
+	pub  *wmnats.Publisher
+	subs []consumer
+}
+
+// consumer is a subscriber and the connection that it alone uses.
+type consumer struct {
+	sub    *wmnats.Subscriber
+	conn   *nats.Conn
+	closed chan struct{}
+}
+
+var _ transport = (*jetStream)(nil)
+
+func newJetStream(url string, log *slog.Logger) *jetStream { return &jetStream{url: url, log: log} }
+
+func (j *jetStream) options() []nats.Option {
+	return []nats.Option{
+		nats.Name("writ"), nats.Timeout(5 * time.Second), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { j.log.Warn("the connection to NATS broke", "error", err) }),
+	}
+}
+
+func (j *jetStream) config(durable string) wmnats.JetStreamConfig {
+	return wmnats.JetStreamConfig{
+		TrackMsgId: true, AckAsync: true, DurablePrefix: durable,
+		SubscribeOptions: []nats.SubOpt{nats.ManualAck()},
+	}
+}
+
+// open makes the stream and the consumers where they are missing. The consumers are made here and not by the
+// subscribing, since the client deletes at the end what its subscribing made.
+func (j *jetStream) open(ctx context.Context, subs []events.Subscription) error {
+	conn, err := nats.Connect(j.url, j.options()...)
+	if err != nil {
+		return err
+	}
+	if err := prepare(ctx, conn, subs); err != nil {
+		conn.Close()
+		return err
+	}
+	pub, err := wmnats.NewPublisherWithNatsConn(conn, wmnats.PublisherPublishConfig{
+		Marshaler: &wmnats.NATSMarshaler{}, SubjectCalculator: wmnats.DefaultSubjectCalculator, JetStream: j.config(""),
+	}, watermill.NewSlogLogger(quiet(j.log)))
+	if err != nil {
+		conn.Close()
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.pub = pub
+	return nil
+}
+
+func prepare(ctx context.Context, conn *nats.Conn, subs []events.Subscription) error {
+	js, err := conn.JetStream()
+	if err != nil {
+		return err
+	}
+	cfg := &nats.StreamConfig{
+		Name: stream, Subjects: []string{subjects + ">"}, MaxAge: keepFor, MaxBytes: keepBytes, Duplicates: dedupeFor,
+		Storage: nats.FileStorage, Discard: nats.DiscardOld,
+	}
+	if _, err := js.AddStream(cfg, nats.Context(ctx)); err != nil && !errors.Is(err, nats.ErrStreamNameAlreadyInUse) {
+		return fmt.Errorf("make the stream: %w", err)
+	}
+	for _, s := range subs {
+		name := durable(s)
+		_, err := js.AddConsumer(stream, &nats.ConsumerConfig{
+			Durable: name, DeliverGroup: name, DeliverSubject: "writ.deliver." + name, FilterSubject: subjects + s.Event,
+			DeliverPolicy: nats.DeliverNewPolicy, AckPolicy: nats.AckExplicitPolicy, AckWait: ackWait,
+			MaxDeliver: maxDeliveries, MaxAckPending: underWay,
+		}, nats.Context(ctx))
+		if err != nil && !errors.Is(err, nats.ErrConsumerNameAlreadyInUse) {
+			return fmt.Errorf("make the consumer %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// durable names the consumer of a subscription; dots would split a subject.
+func durable(s events.Subscription) string {
+	return strings.NewReplacer(".", "_", " ", "_", "*", "_", ">", "_", "/", "_").Replace(s.Name + "__" + s.Event)
+}
+
+func (j *jetStream) subscribe(_ context.Context, s events.Subscription) (<-chan *message.Message, error) {
+	c := consumer{closed: make(chan struct{})}
+	options := append(j.options(), nats.ClosedHandler(func(*nats.Conn) { close(c.closed) }), nats.DrainTimeout(drainFor))
+	var err error
+	if c.conn, err = nats.Connect(j.url, options...); err != nil {
+		return nil, err
+	}
+	name := durable(s)
+	c.sub, err = wmnats.NewSubscriberWithNatsConn(c.conn, wmnats.SubscriberSubscriptionConfig{
+		QueueGroupPrefix: name, SubscribersCount: perServer, AckWaitTimeout: ackWait, CloseTimeout: drainFor,
+		Unmarshaler: &wmnats.NATSMarshaler{}, NakDelay: wmnats.NewStaticDelay(time.Second), JetStream: j.config(name),
+	}, watermill.NewSlogLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		c.conn.Close()
+		return nil, err
+	}
+	j.mu.Lock()
+	j.subs = append(j.subs, c)
+	j.mu.Unlock()
+	return c.sub.Subscribe(context.Background(), subjects+s.Event)
+}
+
+// close ends the connection before the subscriber: watermill's subscriber closes its channel beside callbacks that may
+// still send to it, and after the end of the connection there are none.
+func (c consumer) close() error {
+	if err := c.conn.Drain(); err != nil {
+		c.conn.Close()
+	}
+	<-c.closed
+	if err := c.sub.Close(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+		return err
+	}
+	return nil
+}
+
+func (j *jetStream) send(_ context.Context, _ <-chan struct{}, m events.Message) error {
+	msg, err := encode(m)
+	if err != nil {
+		return err
+	}
+	j.mu.Lock()
+	pub := j.pub
+	j.mu.Unlock()
+	if err := pub.Publish(subjects+m.Name, msg); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "the bus does not answer")
+	}
+	return nil
+}
+
+func (j *jetStream) taken(*message.Message) {}
+
+func (j *jetStream) settled(m *message.Message, handled bool) {
+	if handled {
+		m.Ack()
+		return
+	}
+	m.Nack()
+}
+
+func (j *jetStream) close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var errs []error
+	for _, c := range j.subs {
+		errs = append(errs, c.close())
+	}
+	if j.pub != nil {
+		errs = append(errs, j.pub.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,127 @@
+package watermill
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/writ-automation/writ/ports/events"
+)
+
+// natsServer starts a JetStream server on the loopback interface and returns its URL.
+func natsServer(t testing.TB) string {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	if !s.ReadyForConnections(20 * time.Second) {
+		t.Fatal("the NATS server did not start")
+	}
+	return s.ClientURL()
+}
+
+// each runs fn for both transports; open makes one more bus on the same transport.
+func each(t *testing.T, fn func(t *testing.T, open func() *Bus)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("local", func(t *testing.T) {
+		t.Parallel()
+		fn(t, func() *Bus { return bus(t, "") })
+	})
+	t.Run("jetstream", func(t *testing.T) {
+		t.Parallel()
+		url := natsServer(t)
+		fn(t, func() *Bus { return bus(t, url) })
+	})
+}
+
+func bus(t *testing.T, url string) *Bus {
+	t.Helper()
+	b, err := New(Params{Config: Config{URL: url}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.policy.pause = time.Millisecond
+	return b
+}
+
+// start runs a bus until the test ends or stop is called, which waits for it.
+func start(t *testing.T, b *Bus) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := b.Run(ctx); err != nil {
+			t.Errorf("run: %v", err)
+		}
+	})
+	stop = func() { cancel(); running.Wait() }
+	t.Cleanup(stop)
+	return stop
+}
+
+func send(t *testing.T, b *Bus, name string, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		m := events.Message{ID: id, Name: name, Version: 1, Data: json.RawMessage(`{"id":"` + id + `"}`)}
+		if err := b.Send(t.Context(), m); err != nil {
+			t.Errorf("send %s: %v", id, err)
+		}
+	}
+}
+
+func subscribe(t *testing.T, b *Bus, name, event string, handle func(ctx context.Context, m events.Message) error) {
+	t.Helper()
+	if err := b.Subscribe(events.Subscription{Name: name, Event: event, Handle: handle}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// heard collects the ids of messages.
+type heard struct {
+	mu  sync.Mutex
+	ids []string
+}
+
+func (h *heard) handle(_ context.Context, m events.Message) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ids = append(h.ids, m.ID)
+	return nil
+}
+
+func (h *heard) sorted() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := slices.Clone(h.ids)
+	slices.Sort(all)
+	return all
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	limit := time.NewTimer(30 * time.Second)
+	defer limit.Stop()
+	look := time.NewTicker(2 * time.Millisecond)
+	defer look.Stop()
+	for !ok() {
+		select {
+		case <-look.C:
+		case <-limit.C:
+			t.Fatalf("it never happened: %s", what)
+		}
+	}
+}

@@ -1,0 +1,7 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+func approveCommand(w world) *cobra.Command {
+	return actionCommand(w, "approve", "Release a held run", true)
+}

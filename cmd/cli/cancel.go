@@ -1,0 +1,7 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+func cancelCommand(w world) *cobra.Command {
+	return actionCommand(w, "cancel", "End a held, pending or running run", false)
+}

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes of every command.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// usageError is a mistake in how a command was called.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// errSilent ends a command as failed where everything worth saying has been said.
+var errSilent = errors.New("failed")
+
+// world is what a command may touch beside its flags.
+type world struct {
+	out, err io.Writer
+	in       io.Reader
+	environ  []string
+	docs     fs.FS
+}
+
+func (w world) env(name string) string {
+	for i := len(w.environ) - 1; i >= 0; i-- {
+		if v, ok := strings.CutPrefix(w.environ[i], name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// Execute runs the command line of the process and returns its exit code: 0 done, 1 failed, 2 usage. The pages in docs
+// are served beside the user interface; nil skips them.
+func Execute(docs fs.FS) int {
+	w := world{out: os.Stdout, err: os.Stderr, in: os.Stdin, environ: os.Environ(), docs: docs}
+	return execute(context.Background(), w, os.Args[1:])
+}
+
+func execute(ctx context.Context, w world, args []string) int {
+	root := rootCommand(w)
+	root.SetArgs(args)
+	root.SetOut(w.out)
+	root.SetErr(w.err)
+	root.SetIn(w.in)
+	err := root.ExecuteContext(ctx)
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, errSilent):
+		return exitFailed
+	case errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown command"):
+		_, _ = fmt.Fprintf(w.err, "writ: %v\n", err)
+		return exitUsage
+	default:
+		_, _ = fmt.Fprintf(w.err, "writ: %v\n", err)
+		return exitFailed
+	}
+}
+
+func rootCommand(w world) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "writ",
+		Short:         "Run, approve, follow and audit automation against fleets of hosts",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          args(cobra.NoArgs),
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w\nSee '%s --help'", err, c.CommandPath())}
+	})
+	root.AddCommand(
+		serveCommand(w), tokenCommand(w), versionCommand(w),
+		runCommand(w), runsCommand(w), logsCommand(w), cancelCommand(w), approveCommand(w), rejectCommand(w),
+	)
+	return root
+}
+
+// args makes a wrong number of arguments a usage error.
+func args(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, a []string) error {
+		if err := check(c, a); err != nil {
+			return usageError{fmt.Errorf("%w\nSee '%s --help'", err, c.CommandPath())}
+		}
+		return nil
+	}
+}

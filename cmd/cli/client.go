@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Limits of what a client waits for and reads.
+const (
+	answerTimeout = 60 * time.Second
+	maxAnswer     = 64 << 20
+)
+
+const defaultServer = "http://127.0.0.1:8080"
+
+// client speaks the REST API of one server.
+type client struct {
+	base  string
+	token string
+	http  *http.Client
+}
+
+// apiError is an answer that is no success.
+type apiError struct {
+	Status int    `json:"-"`
+	Text   string `json:"error"`
+	Reason string `json:"reason"`
+	Errors []struct {
+		Location string `json:"location"`
+		Message  string `json:"message"`
+	} `json:"errors"`
+}
+
+func (e *apiError) Error() string {
+	msg := e.Text
+	if msg == "" {
+		msg = http.StatusText(e.Status)
+	}
+	if len(e.Errors) > 1 {
+		for _, f := range e.Errors {
+			msg += "\n  " + f.Location + ": " + f.Message
+		}
+	}
+	if e.Status == http.StatusUnauthorized {
+		msg += " (set WRIT_TOKEN or --token)"
+	}
+	return plainText(msg)
+}
+
+// connection are the flags that every client command has.
+type connection struct{ server, token string }
+
+func (f *connection) register(c *cobra.Command) {
+	c.Flags().StringVar(&f.server, "server", "", "address of the server (WRIT_SERVER, else "+defaultServer+")")
+	c.Flags().StringVar(&f.token, "token", "", "bearer token (WRIT_TOKEN; safer there, where no process list shows it)")
+}
+
+func (f *connection) client(w world) (*client, error) {
+	base, token := f.server, f.token
+	if base == "" {
+		base = w.env("WRIT_SERVER")
+	}
+	if base == "" {
+		base = defaultServer
+	}
+	if token == "" {
+		token = w.env("WRIT_TOKEN")
+	}
+	if !strings.Contains(base, "://") {
+		base = "http://" + base
+	}
+	u, err := url.Parse(base)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, usagef("the server's address is not an http or https address")
+	}
+	return &client{base: strings.TrimRight(u.String(), "/"), token: strings.TrimSpace(token), http: &http.Client{
+		// A redirect would carry the token somewhere else.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+func (c *client) request(ctx context.Context, method, path string, body any) (*http.Response, error) {
+	var r io.Reader
+	if body != nil {
+		raw, err := json.Marshal(body)
+		if err != nil {
+			return nil, fmt.Errorf("encode the request: %w", err)
+		}
+		r = bytes.NewReader(raw)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, r)
+	if err != nil {
+		return nil, fmt.Errorf("make the request: %w", err)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	req.Header.Set("User-Agent", "writ/"+readBuild().Version)
+	resp, err := c.http.Do(req)
+	if err != nil {
+		var ue *url.Error
+		if errors.As(err, &ue) {
+			err = ue.Err
+		}
+		return nil, fmt.Errorf("no answer from %s: %w", c.base, err)
+	}
+	if resp.StatusCode/100 != 2 {
+		defer func() { _ = resp.Body.Close() }()
+		return nil, readProblem(resp)
+	}
+	return resp, nil
+}
+
+func readProblem(resp *http.Response) error {
+	e := &apiError{Status: resp.StatusCode}
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); err == nil && strings.HasSuffix(kind, "json") {
+		_ = json.Unmarshal(raw, e)
+	}
+	if e.Text == "" {
+		e.Text = fmt.Sprintf("the server answered %s", resp.Status)
+	}
+	return e
+}
+
+// call sends a request and decodes the answer into out, which may be nil.
+func (c *client) call(ctx context.Context, method, path string, body, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	resp, err := c.request(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(raw, out); err != nil {
+		return fmt.Errorf("the answer of %s is not what this client knows: %w", c.base, err)
+	}
+	return nil
+}
+
+func runPath(id, rest string) string { return "/v1/runs/" + url.PathEscape(id) + rest }

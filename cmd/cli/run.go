@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+)
+
+const runExample = `  writ run --playbook site.yml --inventory hosts.ini --limit web
+  writ run --tool bash --command 'uptime'
+  writ run --tool python --file report.py --extra-var month=5`
+
+func runCommand(w world) *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use: "run", Short: "Submit a run and follow it", Example: runExample, Args: args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if !c.Flags().Changed("follow") {
+				f.follow = newScreen(w).tty && !f.asJSON
+			}
+			return f.submit(c.Context(), w)
+		},
+	}
+	f.register(c)
+	return c
+}
+
+func (f *runFlags) submit(ctx context.Context, w world) error {
+	c, err := f.conn.client(w)
+	if err != nil {
+		return err
+	}
+	body, err := f.body(w)
+	if err != nil {
+		return err
+	}
+	if body["playbook"] == nil && body["command"] == nil {
+		return usagef("nothing to run: give --playbook, --command or --file")
+	}
+	var r record
+	if err := c.call(ctx, http.MethodPost, "/v1/runs", body, &r); err != nil {
+		return err
+	}
+	switch {
+	case f.follow:
+		return followRun(ctx, w, c, r.ID, f.raw, f.asJSON)
+	case f.asJSON:
+		return printJSON(w.out, r)
+	default:
+		_, err = fmt.Fprintln(w.out, r.ID)
+		return err
+	}
+}
+
+// followRun shows a run to its end and fails unless it succeeded.
+func followRun(ctx context.Context, w world, c *client, id string, raw, asJSON bool) error {
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	if asJSON {
+		r, err := c.follow(ctx, id, silent{})
+		if err != nil {
+			return err
+		}
+		return errors.Join(printJSON(w.out, r), r.verdict())
+	}
+	p := newProgress(newScreen(w), raw)
+	r, err := c.follow(ctx, id, p)
+	if err != nil {
+		p.close()
+		if ctx.Err() != nil {
+			_, _ = fmt.Fprintf(w.err, "writ: no longer following; the run goes on: writ logs -f %s\n", id)
+			return errSilent
+		}
+		return err
+	}
+	p.end(r, c.failures(ctx, id, &p.outcome))
+	return r.verdict()
+}
+
+// failures asks the server, and groups what was seen itself where the server has no such answer.
+func (c *client) failures(ctx context.Context, id string, seen *outcome) []failure {
+	var out struct {
+		Groups []failure `json:"groups"`
+	}
+	if err := c.call(ctx, http.MethodGet, runPath(id, "/failures"), nil, &out); err != nil {
+		return seen.failures()
+	}
+	return out.Groups
+}
+
+// silent watches without showing anything.
+type silent struct{}
+
+func (silent) run(record)       {}
+func (silent) event(event)      {}
+func (silent) log(string) error { return nil }

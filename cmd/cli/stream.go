@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Limits of following a run.
+const (
+	maxFrame     = 16 << 20         // one server-sent event
+	silence      = 60 * time.Second // the server says something every 15 s
+	maxAttempts  = 30               // without a single event between them
+	firstBackoff = 200 * time.Millisecond
+	lastBackoff  = 5 * time.Second
+)
+
+// watcher is told what happens to a run, in order and once.
+type watcher interface {
+	run(r record)
+	event(e event)
+	log(text string) error
+}
+
+// follower follows one run over reconnects.
+type follower struct {
+	c         *client
+	id        string
+	to        watcher
+	after     int64
+	logOffset int64
+	last      record
+	heard     bool
+	ended     bool
+}
+
+// errBroken is a stream that ended before its run.
+var errBroken = errors.New("the stream broke off")
+
+// follow tells w everything about a run until it has ended, and returns its last record. It comes back after a broken
+// connection or a restarted server; what cannot be mended, such as a bad token, is returned.
+func (c *client) follow(ctx context.Context, id string, to watcher) (record, error) {
+	f := &follower{c: c, id: id, to: to}
+	backoff := firstBackoff
+	for attempt := 1; ; attempt++ {
+		err := f.once(ctx)
+		if f.ended {
+			return f.last, f.refresh(ctx)
+		}
+		if ctx.Err() != nil {
+			return f.last, ctx.Err()
+		}
+		if f.heard {
+			attempt, backoff, f.heard = 1, firstBackoff, false
+		}
+		var api *apiError
+		if errors.As(err, &api) && api.Status < 500 && api.Status != http.StatusTooManyRequests || attempt >= maxAttempts {
+			return f.last, err
+		}
+		if !pause(ctx, backoff) {
+			return f.last, ctx.Err()
+		}
+		backoff = min(2*backoff, lastBackoff)
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// refresh reads the record after the end: the counts are complete then.
+func (f *follower) refresh(ctx context.Context) error {
+	return f.c.call(ctx, http.MethodGet, runPath(f.id, ""), nil, &f.last)
+}
+
+// once opens the stream with a fresh ticket and reads it until it ends.
+func (f *follower) once(ctx context.Context) error {
+	var t struct {
+		Ticket string `json:"ticket"`
+	}
+	if err := f.c.call(ctx, http.MethodPost, runPath(f.id, "/stream-ticket"), nil, &t); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	quiet := time.AfterFunc(silence, cancel)
+	defer quiet.Stop()
+	q := url.Values{"ticket": {t.Ticket}, "after": {strconv.FormatInt(f.after, 10)}, "log_offset": {strconv.FormatInt(f.logOffset, 10)}}
+	resp, err := (&client{base: f.c.base, http: f.c.http}).request(ctx, http.MethodGet, runPath(f.id, "/stream?"+q.Encode()), nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return f.read(resp.Body, func() { quiet.Reset(silence) })
+}
+
+// read reads server-sent events until the run's end.
+func (f *follower) read(body io.Reader, alive func()) error {
+	sc := bufio.NewScanner(body)
+	sc.Buffer(make([]byte, 0, 64<<10), maxFrame)
+	var kind, data string
+	for sc.Scan() {
+		alive()
+		line := sc.Text()
+		name, value, _ := strings.Cut(line, ":")
+		value = strings.TrimPrefix(value, " ")
+		switch {
+		case line == "" && kind != "":
+			if err := f.dispatch(kind, data); err != nil || f.ended {
+				return err
+			}
+			kind, data = "", ""
+		case name == "event":
+			kind = value
+		case name == "data":
+			data = value
+		}
+	}
+	return errors.Join(errBroken, sc.Err())
+}
+
+func (f *follower) dispatch(kind, data string) error {
+	f.heard = true
+	var err error
+	switch kind {
+	case "run":
+		if err = json.Unmarshal([]byte(data), &f.last); err == nil {
+			f.to.run(f.last)
+		}
+	case "event":
+		var e event
+		if err = json.Unmarshal([]byte(data), &e); err == nil && e.Seq > f.after {
+			f.after = e.Seq
+			f.to.event(e)
+		}
+	case "log":
+		var l struct {
+			Offset int64  `json:"offset"`
+			Text   string `json:"text"`
+		}
+		if err = json.Unmarshal([]byte(data), &l); err == nil {
+			f.logOffset = l.Offset + rawLength(l.Text)
+			return f.to.log(l.Text)
+		}
+	case "end":
+		f.ended = true
+	}
+	if err != nil {
+		return fmt.Errorf("the stream is not what this client knows: %w", err)
+	}
+	return nil
+}
+
+// rawLength is how many bytes of the log a text stands for: each byte that was no text came as one replacement.
+func rawLength(text string) int64 {
+	return int64(len(text) - 2*strings.Count(text, string(utf8.RuneError)))
+}

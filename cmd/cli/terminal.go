@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// screen is where a command writes for people: in colours on a terminal, plain elsewhere.
+type screen struct {
+	w      io.Writer
+	tty    bool
+	colour bool
+}
+
+func newScreen(w world) screen {
+	s := screen{w: w.out}
+	if f, ok := w.out.(*os.File); ok {
+		s.tty = term.IsTerminal(int(f.Fd())) //nolint:gosec // file descriptors are small
+	}
+	s.colour = s.tty && w.env("NO_COLOR") == "" && w.env("TERM") != "dumb"
+	return s
+}
+
+// palette maps outcomes and statuses to colours that read on light and dark grounds.
+func palette(status string) string {
+	switch status {
+	case "succeeded", "ok":
+		return "32"
+	case "changed", "pending_approval", "rescued", "ignored":
+		return "33"
+	case "failed", "unreachable", "rejected":
+		return "31"
+	case "canceled", "interrupted", "incomplete":
+		return "35"
+	case "running":
+		return "36"
+	case "bold":
+		return "1"
+	default:
+		return "2"
+	}
+}
+
+func (s screen) paint(status, text string) string {
+	if !s.colour {
+		return text
+	}
+	return "\x1b[" + palette(status) + "m" + text + "\x1b[0m"
+}
+
+// plainText makes a text of others harmless on a terminal: control characters show as escapes, invalid bytes as
+// question marks.
+func plainText(s string) string {
+	clean := func(r rune) bool { return (r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f)) || r == '\n' || r == '\t' }
+	if utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !clean(r) || deceives(r) }) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(s, "?") {
+		if clean(r) && !deceives(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(escaped(r))
+		}
+	}
+	return b.String()
+}
+
+// deceives reports whether a character turns the direction of what follows, so that a line reads as another.
+func deceives(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }
+
+func escaped(r rune) string {
+	const digits = "0123456789abcdef"
+	if r < 0x100 {
+		return `\x` + string(digits[r>>4]) + string(digits[r&15])
+	}
+	return `\u` + string(digits[r>>12&15]) + string(digits[r>>8&15]) + string(digits[r>>4&15]) + string(digits[r&15])
+}
+
+// oneLine is plainText without line breaks, cut to a length.
+func oneLine(s string, limit int) string {
+	s = strings.Join(strings.Fields(plainText(s)), " ")
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	return string([]rune(s)[:limit-1]) + "…"
+}
+
+// logWriter passes a run's output on. On a terminal, colours stay and every other control sequence shows as an escape;
+// elsewhere not a byte is changed.
+type logWriter struct {
+	screen
+	held string // the beginning of a sequence that the next piece ends
+}
+
+// maxSequence bounds how long an unfinished colour is waited for.
+const maxSequence = 32
+
+func (l *logWriter) write(text string) error {
+	if !l.tty {
+		_, err := io.WriteString(l.w, text)
+		return err
+	}
+	text = l.held + text
+	l.held = ""
+	var b strings.Builder
+	for text != "" {
+		i := strings.IndexByte(text, 0x1b)
+		if i < 0 {
+			b.WriteString(visible(text))
+			break
+		}
+		b.WriteString(visible(text[:i]))
+		text = text[i:]
+		n, whole := colourSequence(text)
+		if !whole && len(text) < maxSequence {
+			l.held = text
+			break
+		}
+		if n > 0 {
+			if l.colour {
+				b.WriteString(text[:n])
+			}
+			text = text[n:]
+			continue
+		}
+		b.WriteString(`\x1b`)
+		text = text[1:]
+	}
+	_, err := io.WriteString(l.w, b.String())
+	return err
+}
+
+func visible(s string) string {
+	parts := strings.Split(s, "\r")
+	for i := range parts {
+		parts[i] = plainText(parts[i])
+	}
+	return strings.Join(parts, "\r")
+}
+
+// colourSequence returns the length of the colour sequence at the beginning of s, 0 for another one; whole is false
+// where s ends before that can be told.
+func colourSequence(s string) (n int, whole bool) {
+	if len(s) == 1 {
+		return 0, false
+	}
+	if s[1] != '[' {
+		return 0, true
+	}
+	for i := 2; i < len(s); i++ {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9' || c == ';' || c == ':':
+		case c == 'm':
+			return i + 1, true
+		default:
+			return 0, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/writ-automation/writ/cmd/compose"
+	"github.com/writ-automation/writ/platform/config"
+	"github.com/writ-automation/writ/ports/identity"
+)
+
+func tokenCommand(w world) *cobra.Command {
+	c := &cobra.Command{
+		Use: "token", Short: "Make, list and revoke bearer tokens, directly on the database", Args: args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(tokenNewCommand(w), tokenListCommand(w), tokenRevokeCommand(w))
+	return c
+}
+
+// database says which database a command works on: the one that serve would take with the same sources.
+type database struct{ config, url string }
+
+func (d *database) register(c *cobra.Command) {
+	c.Flags().StringVar(&d.url, "db", "", "database (default as for serve)")
+	c.Flags().StringVar(&d.config, "config", "", "the server's YAML `file`")
+}
+
+// with opens the database for fn and closes it again.
+func (d *database) with(ctx context.Context, w world, fn func(context.Context, *compose.Accounts) error) error {
+	serve := &serveFlags{}
+	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	serve.register(fs)
+	serve.config = d.config
+	if err := serve.load(fs, world{environ: w.environ, err: w.err}); err != nil {
+		return err
+	}
+	if d.url == "" {
+		d.url = serve.db
+	}
+	a, err := compose.OpenAccounts(ctx, d.url, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	err = fn(ctx, a)
+	return errors.Join(err, a.Close(context.WithoutCancel(ctx)))
+}
+
+// tokenView is a token as --json shows it.
+type tokenView struct {
+	ID         string     `json:"id"`
+	Name       string     `json:"name"`
+	UserID     string     `json:"user_id"`
+	CreatedAt  time.Time  `json:"created_at"`
+	CreatedBy  string     `json:"created_by"`
+	ExpiresAt  *time.Time `json:"expires_at,omitempty"`
+	LastUsedAt *time.Time `json:"last_used_at,omitempty"`
+	Token      string     `json:"token,omitempty"`
+}
+
+func viewOf(t identity.Token, secret string) tokenView {
+	v := tokenView{ID: t.ID, Name: t.Name, UserID: t.UserID, CreatedAt: t.CreatedAt, CreatedBy: t.CreatedBy, Token: secret}
+	if !t.ExpiresAt.IsZero() {
+		v.ExpiresAt = &t.ExpiresAt
+	}
+	if !t.LastUsedAt.IsZero() {
+		v.LastUsedAt = &t.LastUsedAt
+	}
+	return v
+}
+
+func tokenNewCommand(w world) *cobra.Command {
+	var d database
+	var name, user string
+	var ttl config.Duration
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "new", Short: "Make a token and print it, once", Args: args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return d.with(c.Context(), w, func(ctx context.Context, a *compose.Accounts) error {
+				u, err := a.Store.UserByName(ctx, user)
+				if err != nil {
+					return fmt.Errorf("the account %q: %w", user, err)
+				}
+				t, secret, err := a.Tokens.Mint(ctx, name, u.ID, ttl.Duration)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(w.out, viewOf(t, secret))
+				}
+				_, err = fmt.Fprintln(w.out, secret)
+				return err
+			})
+		},
+	}
+	d.register(c)
+	c.Flags().StringVar(&name, "name", "", "what the token is for")
+	c.Flags().StringVar(&user, "user", "admin", "account that the token speaks for")
+	config.DaysVar(c.Flags(), &ttl, "expires", 0, "how long it is valid; 0 is for ever")
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+func tokenListCommand(w world) *cobra.Command {
+	var d database
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "List tokens, without their secrets", Args: args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return d.with(c.Context(), w, func(ctx context.Context, a *compose.Accounts) error {
+				list, err := a.Tokens.List(ctx)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printTokensJSON(w, list)
+				}
+				return printTokens(w, list)
+			})
+		},
+	}
+	d.register(c)
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+func printTokensJSON(w world, list []identity.Token) error {
+	views := make([]tokenView, 0, len(list))
+	for _, t := range list {
+		views = append(views, viewOf(t, ""))
+	}
+	return printJSON(w.out, map[string]any{"tokens": views, "count": len(views)})
+}
+
+func printTokens(w world, list []identity.Token) error {
+	tw := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(tw, "ID\tNAME\tUSER\tCREATED\tEXPIRES\tLAST USED")
+	for _, t := range list {
+		_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, oneLine(t.Name, 40), t.UserID, instant(t.CreatedAt), instant(t.ExpiresAt), instant(t.LastUsedAt))
+	}
+	return tw.Flush()
+}
+
+func instant(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return t.Local().Format("2006-01-02 15:04:05")
+}
+
+func tokenRevokeCommand(w world) *cobra.Command {
+	var d database
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "revoke ID", Short: "Revoke a token everywhere at once", Args: args(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, a []string) error {
+			return d.with(c.Context(), w, func(ctx context.Context, acc *compose.Accounts) error {
+				if err := acc.Tokens.Revoke(ctx, a[0]); err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(w.out, map[string]any{"id": a[0], "revoked": true})
+				}
+				_, err := fmt.Fprintf(w.out, "revoked %s\n", plainText(a[0]))
+				return err
+			})
+		},
+	}
+	d.register(c)
+	jsonFlag(c, &asJSON)
+	return c
+}

@@ -1,0 +1,73 @@
+package compose
+
+import (
+	"errors"
+	"strings"
+
+	"go.uber.org/fx"
+
+	"github.com/writ-automation/writ/adapters/casbin"
+	"github.com/writ-automation/writ/adapters/outbox"
+	"github.com/writ-automation/writ/adapters/sqlstore"
+	"github.com/writ-automation/writ/adapters/watermill"
+)
+
+// The engines that --db chooses between.
+const (
+	SQLite   = "sqlite"
+	Postgres = "postgres"
+)
+
+// The buses that --events chooses between.
+const (
+	Memory = "memory"
+	NATS   = "nats"
+)
+
+// storeOf names the engine of a database address.
+func storeOf(db string) string {
+	if strings.HasPrefix(db, "postgres://") || strings.HasPrefix(db, "postgresql://") {
+		return Postgres
+	}
+	return SQLite
+}
+
+// stores is the choice of a store. Both engines share one adapter; the database itself tells them apart.
+func stores() map[string]fx.Option {
+	return map[string]fx.Option{SQLite: sqlstore.Module, Postgres: sqlstore.Module}
+}
+
+// busChoices is the choice of what carries domain events, by the address that --events gives.
+func busChoices(address string) map[string]fx.Option {
+	return map[string]fx.Option{
+		Memory: fx.Options(fx.Supply(watermill.Config{}), watermill.Module),
+		NATS:   fx.Options(fx.Supply(watermill.Config{URL: address}), watermill.Module),
+	}
+}
+
+// busOf names the bus of an address.
+func busOf(events string) (string, error) {
+	switch {
+	case events == "" || events == Memory:
+		return Memory, nil
+	case strings.HasPrefix(events, "nats://"), strings.HasPrefix(events, "tls://"):
+		return NATS, nil
+	default:
+		return "", errors.New("events: expected memory or a nats:// address")
+	}
+}
+
+// chosen are the adapters that settings choose, without those that every process has.
+func (s *Settings) chosen() (store, bus fx.Option, err error) {
+	name, err := busOf(s.Events)
+	if err != nil {
+		return nil, nil, err
+	}
+	return stores()[storeOf(s.DB)], busChoices(s.Events)[name], nil
+}
+
+// authorizer decides who may do what.
+func authorizer() fx.Option { return casbin.Module }
+
+// relay carries events from the transaction to the bus.
+func relay() fx.Option { return outbox.Module }

@@ -1,0 +1,94 @@
+package compose
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/writ-automation/writ/platform/clock"
+	"github.com/writ-automation/writ/platform/ids"
+	portids "github.com/writ-automation/writ/ports/ids"
+)
+
+// dataDir is a server's own directory, locked against a second server for as long as it is open.
+type dataDir struct {
+	root string
+	lock *os.File
+}
+
+const (
+	lockFile   = "lock"
+	workerFile = "worker.id"
+)
+
+// openDataDir makes the directory where there is none, for this user alone, and locks it.
+func openDataDir(root string) (*dataDir, error) {
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return nil, fmt.Errorf("data-dir: %w", err)
+	}
+	info, err := os.Stat(root)
+	if err != nil {
+		return nil, fmt.Errorf("data-dir: %w", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		if err := os.Chmod(root, 0o700); err != nil { //nolint:gosec // a directory needs its search bit
+			return nil, fmt.Errorf("data-dir: others may read %s: %w", root, err)
+		}
+	}
+	f, err := os.OpenFile(filepath.Join(root, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("data-dir: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { //nolint:gosec // descriptors are small
+		_ = f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("data-dir: another writ uses %s", root)
+		}
+		return nil, fmt.Errorf("data-dir: lock %s: %w", root, err)
+	}
+	return &dataDir{root: root, lock: f}, nil
+}
+
+// close gives the directory back. The lock also ends with the process, however that ends.
+func (d *dataDir) close() error { return d.lock.Close() }
+
+func (d *dataDir) path(name string) string { return filepath.Join(d.root, name) }
+
+// worker returns the identity under which this server executes runs. It is made once and kept, so that after a crash
+// the next start knows what its earlier life held; a name makes it readable without giving up that it is unique.
+func (d *dataDir) worker(name string) (string, error) {
+	raw, err := os.ReadFile(d.path(workerFile))
+	id := strings.TrimSpace(string(raw))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		id = ids.New(clock.New()).New(portids.Worker)
+		err = writeDurably(d.path(workerFile), id+"\n")
+	case err == nil && !portids.Valid(portids.Worker, id):
+		err = errors.New("it does not hold a worker's id")
+	}
+	if err != nil {
+		return "", fmt.Errorf("data-dir: %s: %w", workerFile, err)
+	}
+	if name != "" {
+		return name + "-" + id[len(id)-8:], nil
+	}
+	return id, nil
+}
+
+// writeDurably writes a file whole or not at all.
+func writeDurably(path, text string) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(tmp.Name()) }()
+	_, err = tmp.WriteString(text)
+	err = errors.Join(err, tmp.Sync(), tmp.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}

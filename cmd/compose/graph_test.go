@@ -1,0 +1,128 @@
+package compose
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"testing"
+
+	"go.uber.org/fx"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/adapters/watermill"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/system"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// everyPort asks for every port that a server has: what nobody asks for is not validated.
+type everyPort struct {
+	fx.In
+
+	Submitter   runs.Submitter
+	Controller  runs.Controller
+	Approver    runs.Approver
+	Reader      runs.Reader
+	Streamer    runs.Streamer
+	Tickets     runs.Tickets
+	Worklist    runs.Worklist
+	Journal     runs.Journal
+	Live        runs.Live
+	Insight     runs.Insight
+	RunStore    runs.Store
+	Queue       runs.Queue
+	Logs        runs.LogStore
+	Events      runs.EventStore
+	Summaries   runs.SummaryStore
+	Keys        runs.KeyStore
+	TicketStore runs.TicketStore
+	Purger      runs.Purger
+	Auth        identity.Authenticator
+	Authorizer  identity.Authorizer
+	Tokens      identity.Tokens
+	Bootstrap   identity.Bootstrap
+	Accounts    identity.Store
+	Uses        identity.UseStore
+	Plane       execution.ControlPlane
+	Catalog     execution.Catalog
+	Tools       execution.Tools
+	Reaper      execution.Reaper
+	Health      system.Health
+	Probe       system.Probe
+	Bus         events.Bus
+	Publisher   events.Publisher
+	Signals     events.Signals
+	Unit        tx.Unit
+	Clock       clock.Clock
+	IDs         ids.Generator
+	Handler     http.Handler
+	Metrics     http.Handler          `name:"metrics"`
+	Subscribers []events.Subscription `group:"events.subscriptions"`
+	Routes      []httpapi.Routes      `group:"httpapi.routes"`
+}
+
+func sampleSettings(t *testing.T) Settings {
+	t.Helper()
+	return Settings{
+		Addr: "127.0.0.1:0", DB: t.TempDir() + "/writ.db", Executors: 2, Log: slog.New(slog.DiscardHandler), Announce: &bytes.Buffer{},
+	}
+}
+
+// TestServerGraph validates the server for every store and every bus, in open mode and with tokens.
+func TestServerGraph(t *testing.T) {
+	t.Parallel()
+	addresses := map[string]string{SQLite: "writ.db", Postgres: "postgres://writ@localhost/writ"}
+	buses := map[string]string{Memory: "memory", NATS: "nats://localhost:4222"}
+	if len(addresses) != len(stores()) || len(buses) != len(busChoices("")) {
+		t.Fatal("a choice is not tested")
+	}
+	for store, address := range addresses {
+		for bus, url := range buses {
+			for _, open := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%s/open=%v", store, bus, open), func(t *testing.T) {
+					t.Parallel()
+					dir, err := openDataDir(t.TempDir())
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer func() { _ = dir.close() }()
+					s := sampleSettings(t)
+					s.DB, s.Events, s.Open = address, url, open
+					options, err := serverOptions(&s, dir, func(error) {})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := fx.ValidateApp(options, fx.Invoke(func(everyPort, *listener) {})); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestAccountsGraph validates the commands that work on the database directly.
+func TestAccountsGraph(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"writ.db", "postgres://writ@localhost/writ"} {
+		s := sampleSettings(t)
+		s.DB = address
+		if err := fx.ValidateApp(accountOptions(&s), fx.Invoke(func(identity.Tokens, identity.Store) {})); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+// TestGroupNames holds the tags of this test against the names that the adapters give their groups.
+func TestGroupNames(t *testing.T) {
+	t.Parallel()
+	if watermill.Group != `group:"events.subscriptions"` || httpapi.Group != `group:"httpapi.routes"` {
+		t.Error("a value group has another name")
+	}
+}

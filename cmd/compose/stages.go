@@ -1,0 +1,173 @@
+package compose
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"go.uber.org/dig"
+	"go.uber.org/fx"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/adapters/metrics"
+	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
+	"github.com/writ-automation/writ/adapters/tools/proc"
+	"github.com/writ-automation/writ/adapters/watermill"
+	"github.com/writ-automation/writ/platform/clock"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/httpserver"
+	"github.com/writ-automation/writ/platform/ids"
+	"github.com/writ-automation/writ/platform/telemetry"
+	portclock "github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/identity"
+	portids "github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/system"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// openTimeout bounds how long the database may take to answer at the start.
+const openTimeout = 30 * time.Second
+
+// platform provides the database with its roles, the clock and the ids.
+func platform() fx.Option {
+	return fx.Module("platform", fx.Provide(
+		openDatabase,
+		func(d *db.DB) tx.Unit { return d },
+		func(d *db.DB) system.Probe { return d },
+		func(d *db.DB) events.Signals { return d.Signals() },
+		func() portclock.Clock { return clock.New() },
+		func(c portclock.Clock) portids.Generator { return ids.New(c) },
+	))
+}
+
+func openDatabase(life fx.Lifecycle, s *Settings) (*db.DB, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
+	defer cancel()
+	d, err := db.Open(ctx, db.Config{URL: s.DB, Log: s.Log})
+	if err != nil {
+		return nil, err
+	}
+	life.Append(fx.Hook{OnStop: func(context.Context) error { return d.Close() }})
+	return d, nil
+}
+
+// tools provides what executes runs, and its other side to those who only ask which tools there are.
+func tools() fx.Option {
+	return fx.Module("tools", fx.Provide(
+		newRunner, newTools,
+		func(r *proc.Runner) execution.Reaper { return r },
+		func(t execution.Tools) execution.Catalog { return t },
+		func(w runs.Worklist, j runs.Journal) execution.ControlPlane {
+			return struct {
+				runs.Worklist
+				runs.Journal
+			}{w, j}
+		},
+	))
+}
+
+// observation provides the metrics.
+func observation() fx.Option {
+	return fx.Module("observation",
+		fx.Provide(
+			telemetry.New, metrics.NewEnded,
+			func(t *telemetry.Telemetry) httpapi.Observer { return t },
+			fx.Annotate((*telemetry.Telemetry).Handler, fx.ResultTags(`name:"metrics"`)),
+			fx.Annotate((*metrics.Ended).Subscription, fx.ResultTags(watermill.Group)),
+		),
+		fx.Invoke(func(t *telemetry.Telemetry, e *metrics.Ended, store runs.Store, c portclock.Clock, d *db.DB) error {
+			return t.Register(e, metrics.NewRuns(store, c), metrics.NewDatabase(d.Stats))
+		}),
+	)
+}
+
+// prepare migrates and makes the first account. A first start announces its token; a start in open mode makes none.
+func prepare(life fx.Lifecycle, s *Settings, d *db.DB, b identity.Bootstrap, t identity.Tokens) {
+	life.Append(fx.Hook{OnStart: func(ctx context.Context) error {
+		if err := d.Migrate(ctx, migrations.FS); err != nil {
+			return fmt.Errorf("migrate the database: %w", err)
+		}
+		secret, err := b.EnsureAdmin(ctx, !s.Open)
+		if err != nil {
+			return fmt.Errorf("make the first account: %w", err)
+		}
+		if secret != "" {
+			return announce(s.Announce, secret)
+		}
+		return warnLockedOut(ctx, s, t)
+	}})
+}
+
+// announce prints the first token: the only time that anybody sees it.
+func announce(w io.Writer, secret string) error {
+	_, err := fmt.Fprintf(w, "Admin token, shown only now: %s\n", secret)
+	if err != nil {
+		return fmt.Errorf("print the admin token; make another with 'writ token new': %w", err)
+	}
+	return nil
+}
+
+// warnLockedOut tells of an install that nobody can enter, such as one that was first started open.
+func warnLockedOut(ctx context.Context, s *Settings, t identity.Tokens) error {
+	if s.Open {
+		return nil
+	}
+	list, err := t.List(ctx)
+	if err != nil {
+		return fmt.Errorf("read the tokens: %w", err)
+	}
+	if len(list) == 0 {
+		s.Log.WarnContext(ctx, "no token exists: make one with 'writ token new'")
+	}
+	return nil
+}
+
+// listener is the server's address with what answers there.
+type listener struct {
+	server *httpserver.Server
+	router *httpapi.Router
+	log    *slog.Logger
+	open   bool
+}
+
+func newListener(s *Settings, h http.Handler, r *httpapi.Router) *listener {
+	cfg := httpserver.Config{Addr: s.Addr, TLSCert: s.TLSCert, TLSKey: s.TLSKey}
+	return &listener{server: httpserver.New(cfg, h, s.Log), router: r, log: s.Log, open: s.Open}
+}
+
+func (l *listener) address() string {
+	if a := l.server.Addr(); a != nil {
+		return a.String()
+	}
+	return ""
+}
+
+// endLast ends what is still connected after the executor has drained: who follows a run sees its end.
+func endLast(life fx.Lifecycle, l *listener) {
+	life.Append(fx.Hook{OnStop: func(ctx context.Context) error { return l.server.End(ctx) }})
+}
+
+// listenLast opens the address once everything behind it runs, and closes it first.
+func listenLast(life fx.Lifecycle, l *listener, fail failure) {
+	started := clock.Start()
+	life.Append(fx.Hook{
+		OnStart: func(ctx context.Context) error {
+			if err := l.server.Listen(ctx, fail); err != nil {
+				return err
+			}
+			l.log.InfoContext(ctx, "ready", "address", l.server.Scheme()+"://"+l.address(), "open", l.open,
+				"start_ms", started.Elapsed().Milliseconds())
+			return nil
+		},
+		OnStop: func(context.Context) error { return l.server.Close() },
+	})
+}
+
+// rootCause takes the assembly's story off an error: what remains is for people.
+func rootCause(err error) error { return dig.RootCause(err) }

@@ -1,0 +1,52 @@
+package compose
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"go.uber.org/fx"
+
+	"github.com/writ-automation/writ/adapters/tools/ansible"
+	"github.com/writ-automation/writ/adapters/tools/bash"
+	"github.com/writ-automation/writ/adapters/tools/golang"
+	"github.com/writ-automation/writ/adapters/tools/powershell"
+	"github.com/writ-automation/writ/adapters/tools/proc"
+	"github.com/writ-automation/writ/adapters/tools/python"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/extension"
+)
+
+// newTools lists every built-in tool, one line each, and adds those that extensions registered. Registration ends here.
+func newTools(r *proc.Runner, c clock.Clock, s *Settings, d *dataDir) (execution.Tools, error) {
+	play, err := ansible.New(r, c, ansible.Config{StateDir: d.path("ansible"), DefaultForks: s.DefaultForks})
+	if err != nil {
+		return nil, err
+	}
+	cache := d.path("go")
+	tools := execution.Tools{
+		"ansible":    play,
+		"bash":       bash.New(r),
+		"python":     python.New(r),
+		"powershell": powershell.New(r),
+		"go":         golang.New(r, golang.Config{Cache: filepath.Join(cache, "build"), Path: cache, Home: cache}),
+	}
+	for name, tool := range extension.Tools.Freeze() {
+		if tools.Known(name) {
+			return nil, fmt.Errorf("the tool %q of an extension has the name of a built-in one", name)
+		}
+		tools[name] = tool
+	}
+	return tools, nil
+}
+
+// newRunner makes the supervisor of all child processes; it is closed after everything that starts one.
+func newRunner(life fx.Lifecycle, s *Settings) (*proc.Runner, error) {
+	r, err := proc.New(proc.Config{KillGrace: s.KillGrace})
+	if err != nil {
+		return nil, err
+	}
+	life.Append(fx.Hook{OnStop: func(context.Context) error { return r.Close() }})
+	return r, nil
+}

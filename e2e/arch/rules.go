@@ -1,0 +1,186 @@
+package arch
+
+// Module is the import path of this repository.
+const Module = "github.com/writ-automation/writ"
+
+// Rule says what the packages of one layer may import.
+//
+// From, Allow and Deny are patterns over import paths. "./x" is the folder x of this module, "std" the whole
+// standard library, anything else a package outside of it. A segment "*" stands for one segment, "<ctx>" for one
+// segment that means the same wherever it appears in the rule, and a closing "**" for any number of segments, also
+// none. Deny beats Allow. The first rule that matches a package is the one that rules it.
+type Rule struct {
+	Name  string
+	From  []string
+	Allow []string
+	Deny  []string
+	// InTests is allowed beside Allow in _test.go files.
+	InTests []string
+	// May and Never say the same for people, in the generated table.
+	May   string
+	Never string
+	// Why is printed with each violation.
+	Why string
+}
+
+// Kernel lists the ports that every layer shares.
+func Kernel() []string {
+	return []string{"fault", "tx", "events", "page", "actor", "clock", "ids"}
+}
+
+// Contexts lists the bounded contexts. The list is closed: a new word needs a decision record.
+func Contexts() []string {
+	return []string{
+		"runs", "audit", "estate", "identity", "policy", "importer", "ai", "catalog", "scheduling", "secrets",
+		"execution", "notify", "system",
+	}
+}
+
+// Neighbours lists, for each context, the contexts whose contract its own contract may name.
+func Neighbours() map[string][]string {
+	return map[string][]string{
+		"execution": {"runs"}, "estate": {"runs"}, "policy": {"runs"}, "catalog": {"runs"}, "notify": {"runs"},
+		"ai": {"runs"}, "scheduling": {"catalog", "runs"}, "importer": {"catalog", "scheduling"},
+	}
+}
+
+// Libraries lists what each adapter adapts: the packages outside of the standard library that it may import. A
+// folder below adapters that is not listed here, nor below one that is, is a violation.
+func Libraries() map[string][]string {
+	return map[string][]string{
+		"sqlstore":    {"github.com/uptrace/bun/**", "github.com/klauspost/compress/**"},
+		"outbox":      {"github.com/uptrace/bun/**"},
+		"metrics":     {"github.com/prometheus/client_golang/**"},
+		"watermill":   {"github.com/ThreeDotsLabs/**", "github.com/nats-io/**"},
+		"httpapi":     {"github.com/danielgtaylor/huma/v2/**", "github.com/prometheus/client_golang/**"},
+		"casbin":      {"github.com/casbin/casbin/v2/**"},
+		"sso":         {"github.com/coreos/go-oidc/**", "golang.org/x/oauth2/**", "github.com/crewjam/saml/**"},
+		"tools":       {"golang.org/x/sys/**", "gopkg.in/yaml.v3"},
+		"secrets":     {"golang.org/x/crypto/**"},
+		"notify":      {"github.com/wneessen/go-mail/**"},
+		"ai":          nil,
+		"git":         nil,
+		"importers":   {"gopkg.in/yaml.v3", "github.com/robfig/cron/v3"},
+		"relayclient": nil,
+		"goplugin":    {"github.com/hashicorp/**", "google.golang.org/**"},
+		"web":         {"github.com/a-h/templ/**", "github.com/yuin/goldmark/**"},
+	}
+}
+
+// TestLibraries lists what tests may use beside what their package may.
+func TestLibraries() []string {
+	return []string{
+		"std", "github.com/google/go-cmp/**", "pgregory.net/rapid", "go.uber.org/goleak", "go.uber.org/fx/**",
+		"github.com/danielgtaylor/huma/v2/**", "github.com/rogpeppe/go-internal/**", "gopkg.in/yaml.v3", "github.com/klauspost/compress/**",
+		"./ports/**", "./platform/**",
+	}
+}
+
+// fx is allowed in files of this name alone, for every layer below cmd.
+const wiringFile = "module.go"
+
+// Rules lists the layers from the most particular to the most general.
+func Rules() []Rule {
+	return append(portRules(), outerRules()...)
+}
+
+func portRules() []Rule {
+	return []Rule{
+		{
+			Name: "kernel", From: ports(Kernel()), Allow: []string{"std", "./ports/fault"},
+			May: "standard library; `ports/fault`, the one error type", Never: "anything else",
+			Why: "every layer depends on the kernel, so whatever it imports is imported by all",
+		},
+		{
+			Name: "plugin contract", From: []string{"./ports/extension/plugin/**"},
+			Allow: []string{"std", "./ports/extension/**", "github.com/hashicorp/go-plugin/**", "google.golang.org/**"},
+			May:   "`ports/extension`, go-plugin, gRPC", Never: "anything else",
+			Why: "a plugin's author compiles this package and should compile nothing else of Writ",
+		},
+		{
+			Name: "suite", From: []string{"./ports/<ctx>/<ctx>test/**"},
+			Allow: append([]string{"std", "./ports/**"}, suiteLibraries()...),
+			May:   "its ports, kernel, `testing`, the test libraries", Never: "modules, platform, adapters",
+			Why: "a suite proves any adapter, also one outside of this repository, so it knows contracts alone",
+		},
+		{
+			Name: "extension contract", From: []string{"./ports/extension/**"}, Allow: []string{"std"},
+			May: "standard library", Never: "anything else",
+			Why: "an extension's author imports this package and should get nothing else with it",
+		},
+		{
+			Name: "contract", From: []string{"./ports/<ctx>"}, Allow: contractAllows(),
+			May: "kernel, `ports/extension`; other contexts' ports only along the list below", Never: "third party",
+			Why: "contracts form a graph without cycles; other neighbours are named by string id or heard of by event",
+		},
+	}
+}
+
+func outerRules() []Rule {
+	return []Rule{
+		{
+			Name: "module", From: []string{"./modules/<ctx>/**"},
+			Allow: []string{"std", "./ports/**", "./modules/<ctx>/**", "go.uber.org/fx", "github.com/robfig/cron/v3", "gopkg.in/yaml.v3"},
+			Deny:  []string{"net/http/**", "database/sql/**", "os/exec"},
+			InTests: []string{
+				"./adapters/sqlstore/**", "./adapters/outbox/**", "./adapters/watermill/**",
+			},
+			May:   "`ports/**`, its own `internal`; `fx` in `module.go` only; cron, yaml",
+			Never: "adapters, platform, other modules, bun, huma, watermill, `net/http`, `database/sql`, `os/exec`",
+			Why:   "behaviour that knows no technology can be read, tested and moved without one",
+		},
+		{
+			Name: "adapter", From: []string{"./adapters/**"}, Allow: []string{"std", "./ports/**", "./platform/**", "go.uber.org/fx"},
+			InTests: []string{"./adapters/**"},
+			May:     "`ports/**`, `platform/**`, the one library it adapts; `fx` in `module.go` only",
+			Never: "modules; other adapters, except `sqlstore` -> its own folders, `sqlstore/<ctx>` -> what is no context there, " +
+				"`httpapi/<ctx>` -> `adapters/httpapi`, `tools/<x>` -> `tools/proc`",
+			Why: "an adapter that knows another one, or the behaviour behind its port, cannot be exchanged alone",
+		},
+		{
+			Name: "platform", From: []string{"./platform/**"}, Allow: append([]string{"std", "third", "./platform/**"}, ports(Kernel())...),
+			May: "standard library, third party, kernel ports", Never: "contexts, modules, adapters",
+			Why: "the platform serves every context and knows none",
+		},
+		{
+			Name: "composition", From: []string{"./cmd/compose/**"}, Allow: []string{"std", "third", "./**"},
+			May: "everything", Never: "-",
+			Why: "one place chooses what is wired to what",
+		},
+		{
+			Name: "command line", From: []string{"./cmd/**"},
+			Allow: []string{"std", "third", "./ports/**", "./platform/**", "./cmd/**", "./docs", "./configs"},
+			May:   "`cmd/compose`, `ports/**`, `platform/**`, third party", Never: "modules, adapters",
+			Why: "only cmd/compose chooses adapters; a command takes what it composed",
+		},
+		{
+			Name: "end to end", From: []string{"./e2e/**"},
+			Allow: []string{"std", "third", "./cmd/**", "./ports/**", "./e2e/**", "./docs", "./configs", "./platform/**"},
+			May:   "`cmd/**`, `ports/**`, `platform/**`; HTTP otherwise", Never: "modules, adapters",
+			Why: "these tests see what a user sees",
+		},
+		{
+			Name: "documents", From: []string{"./docs/**", "./configs/**"}, Allow: []string{"std"},
+			InTests: []string{"third", "./platform/**", "./cmd/**"},
+			May:     "standard library", Never: "anything else",
+			Why: "these packages only embed files",
+		},
+	}
+}
+
+func suiteLibraries() []string {
+	return []string{"github.com/google/go-cmp/**", "pgregory.net/rapid", "go.uber.org/goleak"}
+}
+
+func contractAllows() []string {
+	return append([]string{"std", "./ports/extension"}, ports(Kernel())...)
+}
+
+// ports makes patterns of the names of contracts.
+func ports(names []string) []string {
+	out := make([]string, 0, len(names))
+	for _, n := range names {
+		out = append(out, "./ports/"+n)
+	}
+	return out
+}

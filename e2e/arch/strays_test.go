@@ -1,0 +1,181 @@
+package arch
+
+import (
+	"go/ast"
+	"go/token"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// calls lists the calls of the form x.Name in a file, with the nodes that they stand in, outermost first.
+func calls(f *ast.File, fn func(call *ast.CallExpr, x, name string, within []ast.Node)) {
+	var stack []ast.Node
+	ast.Inspect(f, func(n ast.Node) bool {
+		if n == nil {
+			stack = stack[:len(stack)-1]
+			return true
+		}
+		stack = append(stack, n)
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		sel, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if x, ok := sel.X.(*ast.Ident); ok {
+			fn(call, x.Name, sel.Sel.Name, stack)
+		}
+		return true
+	})
+}
+
+func loop(n ast.Node) bool {
+	switch n.(type) {
+	case *ast.ForStmt, *ast.RangeStmt:
+		return true
+	default:
+		return false
+	}
+}
+
+// TestClock refuses the wall clock and sleeping outside of platform/clock. Tests may ask for the time, to bound a
+// poll, and may sleep inside a polling loop or a synctest bubble, never to wait for something to have happened.
+func TestClock(t *testing.T) {
+	t.Parallel()
+	r := tree(t)
+	for _, s := range r.files {
+		if strings.HasPrefix(s.path, "platform/clock/") || s.gen {
+			continue
+		}
+		if _, ok := s.imports()["time"]; !ok {
+			continue
+		}
+		_, bubble := s.imports()["testing/synctest"]
+		calls(s.file, func(call *ast.CallExpr, x, name string, within []ast.Node) {
+			switch {
+			case x != "time" || name != "Now" && name != "Sleep":
+			case name == "Now" && !s.support():
+				t.Errorf("rule %q: %s:%d calls time.Now\n\twhy: time is a dependency (ports/clock), so that a test can own it", "clock", s.path, r.line(call))
+			case name == "Sleep" && (!s.support() || !slices.ContainsFunc(within, loop) && !bubble):
+				t.Errorf("rule %q: %s:%d calls time.Sleep\n\twhy: wait for the event itself; a sleep is too short on a busy machine and too long on all others",
+					"clock", s.path, r.line(call))
+			}
+		})
+	}
+}
+
+// skippable is what the reason of a test that may be left out speaks of.
+const skippable = "shared test data"
+
+// TestSkips refuses to leave tests out: a missing tool is a failure that says how to install it. Discarding one draw
+// of a property test is no skip.
+func TestSkips(t *testing.T) {
+	t.Parallel()
+	r := tree(t)
+	for _, s := range r.files {
+		calls(s.file, func(call *ast.CallExpr, x, name string, within []ast.Node) {
+			if !slices.Contains([]string{"t", "b", "tb", "f"}, x) || !slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, name) || draws(within, x) {
+				return
+			}
+			if len(call.Args) > 0 {
+				if lit, ok := call.Args[0].(*ast.BasicLit); ok && strings.Contains(lit.Value, skippable) {
+					return
+				}
+			}
+			t.Errorf("rule %q: %s:%d\n\twhy: a test that is left out is a green light nobody earned", "no skips", s.path, r.line(call))
+		})
+	}
+}
+
+// draws reports whether the name is, in the innermost function that declares it, a property test's own t.
+func draws(within []ast.Node, name string) bool {
+	for _, n := range slices.Backward(within) {
+		lit, ok := n.(*ast.FuncLit)
+		if !ok {
+			continue
+		}
+		for _, param := range lit.Type.Params.List {
+			star, isStar := param.Type.(*ast.StarExpr)
+			if !isStar || len(param.Names) != 1 || param.Names[0].Name != name {
+				continue
+			}
+			sel, isSel := star.X.(*ast.SelectorExpr)
+			if !isSel {
+				return false
+			}
+			pkg, isIdent := sel.X.(*ast.Ident)
+			return isIdent && pkg.Name == "rapid"
+		}
+	}
+	return false
+}
+
+// TestNoInit refuses init functions: importing a package does nothing by itself. An extension's own binary may
+// register from init; nothing in this repository needs to.
+func TestNoInit(t *testing.T) {
+	t.Parallel()
+	r := tree(t)
+	for _, s := range r.files {
+		for _, decl := range s.file.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" && !s.gen {
+				t.Errorf("rule %q: %s:%d\n\twhy: what happens at import cannot be ordered, configured or tested", "no init", s.path, r.line(fn))
+			}
+		}
+	}
+}
+
+// dialect matches what only one of the two databases understands, or what names one of them.
+func dialect() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(sqlite|postgres|pgdialect|\bpragma\b|skip locked|\bfor update\b|for no key update|::\s*[a-z]+|` +
+		`pg_[a-z]+|\bjsonb|json_extract|json_each|->>|@>|\bilike\b|strftime|julianday|datetime\(|\bnow\(\)|clock_timestamp|unixepoch|` +
+		`insert or (ignore|replace)|autoincrement|\browid\b|to_tsvector|to_timestamp|\bmatch \?|any\s*\(\s*\?|unnest\(|generate_series|advisory)`)
+}
+
+// TestDialect keeps what differs between the databases in platform/db and in the migrations. Comments may speak of
+// it; string literals and names may not.
+func TestDialect(t *testing.T) {
+	t.Parallel()
+	r := tree(t)
+	re := dialect()
+	for _, s := range append(r.in("adapters/sqlstore"), r.in("adapters/outbox")...) {
+		if s.test() || strings.HasPrefix(s.path, "adapters/sqlstore/migrations/") {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			text := ""
+			switch x := n.(type) {
+			case *ast.ImportSpec:
+				return false
+			case *ast.BasicLit:
+				if x.Kind == token.STRING {
+					text = x.Value
+				}
+			case *ast.Ident:
+				text = x.Name
+			}
+			if hit := re.FindString(text); hit != "" {
+				t.Errorf("rule %q: %s:%d says %q\n\twhy: both databases run every store; a difference has one home, platform/db", "dialect", s.path, r.line(n), hit)
+			}
+			return true
+		})
+	}
+}
+
+// TestDialectHasTeeth tries the expression on both sides.
+func TestDialectHasTeeth(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"SELECT 1 FOR UPDATE SKIP LOCKED", "x::text", "PRAGMA wal", "pg_notify(?)", "a ILIKE ?", "IsPostgres", "v ->> 'a'"} {
+		if !dialect().MatchString(s) {
+			t.Errorf("%q passes", s)
+		}
+	}
+	for _, s := range []string{"INSERT INTO runs VALUES (?) ON CONFLICT (id) DO NOTHING", "lease_expires_at > ?", "UPDATE runs SET status = ? RETURNING id"} {
+		if hit := dialect().FindString(s); hit != "" {
+			t.Errorf("%q is refused for %q", s, hit)
+		}
+	}
+}

@@ -1,0 +1,294 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+// BenchmarkStart measures from the submission's request to the first instruction of the process, on an idle server.
+func BenchmarkStart(b *testing.B) {
+	s := harness.Start(b, harness.Options{})
+	var samples []time.Duration
+	for b.Loop() {
+		for range 100 {
+			start := time.Now()
+			r := s.Submit(harness.Body{"tool": "bash", "command": "echo $EPOCHREALTIME"})
+			s.Until(r.ID, time.Minute, harness.Run.Ended)
+			sec, err := strconv.ParseFloat(strings.TrimSpace(s.Log(r.ID)), 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			samples = append(samples, time.Unix(0, int64(sec*1e9)).Sub(start))
+		}
+	}
+	b.ReportMetric(ms(quantile(samples, 0.5)), "ms-p50")
+	b.ReportMetric(ms(quantile(samples, 0.99)), "ms-p99")
+}
+
+// BenchmarkTrivial measures 2,000 runs of `true` over 32 executors against a bare loop that spawns and reaps as many.
+func BenchmarkTrivial(b *testing.B) {
+	const n, executors = 2000, 32
+	s := harness.Start(b, harness.Options{Flags: []string{"--executors", fmt.Sprint(executors)}})
+	for b.Loop() {
+		hold := s.Submit(harness.Body{"tool": "bash", "command": "true"})
+		s.Await(hold.ID)
+		before, cpu := count(b, s), cpuSeconds(b, s.PID)
+		start := time.Now()
+		ids := submitMany(s, n)
+		submitted := time.Since(start)
+		for count(b, s) < before+n {
+			<-time.After(5 * time.Millisecond)
+		}
+		ours := float64(n) / time.Since(start).Seconds()
+		spent := cpuSeconds(b, s.PID) - cpu
+		raw := spawnRate(b, n, executors)
+		b.ReportMetric(ours, "runs/s")
+		b.ReportMetric(raw, "spawns/s")
+		b.ReportMetric(ours/raw, "ratio")
+		b.ReportMetric(float64(n)/submitted.Seconds(), "submits/s")
+		b.ReportMetric(spent/n*1000, "ms-cpu/run")
+		for _, id := range ids {
+			if r := s.Get(id); r.Status != "succeeded" || r.EventCount != 2 {
+				b.Fatalf("run %s: %s with %d events", id, r.Status, r.EventCount)
+			}
+		}
+	}
+}
+
+func count(b *testing.B, s *harness.Server) int {
+	b.Helper()
+	_, total := s.Runs("status=succeeded&limit=1")
+	if total < 10_000 {
+		return total
+	}
+	b.Fatal("the count is capped")
+	return 0
+}
+
+func submitMany(s *harness.Server, n int) []string {
+	ids := make([]string, n)
+	var wg sync.WaitGroup
+	for w := range 8 {
+		wg.Go(func() {
+			for i := w; i < n; i += 8 {
+				ids[i] = s.Submit(harness.Body{"tool": "bash", "command": "true"}).ID
+			}
+		})
+	}
+	wg.Wait()
+	return ids
+}
+
+func spawnRate(b *testing.B, n, parallel int) float64 {
+	b.Helper()
+	var wg sync.WaitGroup
+	start := time.Now()
+	for range parallel {
+		wg.Go(func() {
+			for range n / parallel {
+				if err := exec.Command("bash", "-c", "true").Run(); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return float64(n) / time.Since(start).Seconds()
+}
+
+// BenchmarkOutput measures runs that print a lot, against cat into a file.
+func BenchmarkOutput(b *testing.B) {
+	dir := b.TempDir()
+	big, lines := filepath.Join(dir, "big"), filepath.Join(dir, "lines")
+	var text strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&text, "%d the quick brown fox jumps over the lazy dog\n", i)
+	}
+	if err := os.WriteFile(lines, []byte(text.String()), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(big, []byte(strings.Repeat(text.String(), 1+(100<<20)/text.Len())[:100<<20]), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	for name, file := range map[string]string{"100MB": big, "100k-lines": lines} {
+		b.Run(name, func(b *testing.B) {
+			s := harness.Start(b, harness.Options{})
+			for b.Loop() {
+				rss := procStatus(b, s.PID, "VmRSS")
+				start := time.Now()
+				if err := exec.Command("sh", "-c", "cat "+file+" > "+filepath.Join(dir, "copy")).Run(); err != nil {
+					b.Fatal(err)
+				}
+				base := time.Since(start)
+				start = time.Now()
+				r := s.Await(s.Submit(harness.Body{"tool": "bash", "command": "cat " + file}).ID)
+				took := time.Since(start)
+				info, err := os.Stat(file)
+				if err != nil || r.Status != "succeeded" || r.LogBytes != info.Size() {
+					b.Fatalf("%s, %d bytes, %v", r.Status, r.LogBytes, err)
+				}
+				b.ReportMetric(ms(took), "ms")
+				b.ReportMetric(ms(base), "ms-cat")
+				b.ReportMetric(procStatus(b, s.PID, "VmHWM")-rss, "MiB-growth")
+			}
+			s.Stop()
+		})
+	}
+}
+
+// BenchmarkLive measures how long a printed line takes to each of its readers.
+func BenchmarkLive(b *testing.B) {
+	for _, readers := range []int{1, 50} {
+		b.Run(fmt.Sprint(readers), func(b *testing.B) {
+			s := harness.Start(b, harness.Options{})
+			for b.Loop() {
+				r := s.Submit(harness.Body{"tool": "bash", "command": "sleep 1; for i in $(seq 1 500); do echo $EPOCHREALTIME; sleep 0.004; done"})
+				var mu sync.Mutex
+				var lags []time.Duration
+				var wg sync.WaitGroup
+				for range readers {
+					wg.Go(func() {
+						got := follow(b, s, r.ID)
+						mu.Lock()
+						lags = append(lags, got...)
+						mu.Unlock()
+					})
+				}
+				wg.Wait()
+				if len(lags) != 500*readers {
+					b.Fatalf("%d lines of %d", len(lags), 500*readers)
+				}
+				b.ReportMetric(ms(quantile(lags, 0.5)), "ms-p50")
+				b.ReportMetric(ms(quantile(lags, 0.99)), "ms-p99")
+			}
+			s.Stop()
+		})
+	}
+}
+
+func follow(b *testing.B, s *harness.Server, id string) []time.Duration {
+	var lags []time.Duration
+	rest := ""
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	s.Stream(ctx, id, "", func(f harness.Frame) bool {
+		now := time.Now()
+		if f.Event == "log" {
+			var l struct {
+				Text string `json:"text"`
+			}
+			if err := json.Unmarshal([]byte(f.Data), &l); err != nil {
+				b.Error(err)
+			}
+			rest += l.Text
+			for {
+				line, more, ok := strings.Cut(rest, "\n")
+				if !ok {
+					break
+				}
+				rest = more
+				if sec, err := strconv.ParseFloat(line, 64); err == nil {
+					lags = append(lags, now.Sub(time.Unix(0, int64(sec*1e9))))
+				}
+			}
+		}
+		return f.Event != "end"
+	})
+	return lags
+}
+
+// BenchmarkInventory measures what the size of an inventory costs before the first process of a run.
+func BenchmarkInventory(b *testing.B) {
+	for _, n := range []int{10, 1000, 50_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			dir := b.TempDir()
+			inv := filepath.Join(dir, "hosts.ini")
+			if err := os.WriteFile(inv, []byte(hosts(n)), 0o600); err != nil {
+				b.Fatal(err)
+			}
+			s := harness.Start(b, harness.Options{})
+			var samples []time.Duration
+			for b.Loop() {
+				r := s.Submit(harness.Body{"playbook": filepath.Join(dir, "none.yml"), "inventory": inv})
+				r = s.Await(r.ID)
+				if r.StartedAt == nil {
+					b.Fatalf("never started: %s %s", r.Status, r.Error)
+				}
+				samples = append(samples, r.StartedAt.Sub(r.CreatedAt))
+			}
+			b.ReportMetric(ms(quantile(samples, 0.5)), "ms-start")
+			s.Stop()
+		})
+	}
+}
+
+func hosts(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "host%05d ansible_connection=local\n", i)
+	}
+	return b.String()
+}
+
+// BenchmarkAnsible measures a playbook through the server against plain ansible-playbook with the same forks.
+func BenchmarkAnsible(b *testing.B) {
+	for _, n := range []int{10, 100} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			dir := b.TempDir()
+			play, inv := filepath.Join(dir, "play.yml"), filepath.Join(dir, "hosts.ini")
+			tasks := "- hosts: all\n  gather_facts: false\n  tasks:\n" + strings.Repeat("    - ansible.builtin.debug: {msg: hello}\n", 5)
+			for name, text := range map[string]string{play: tasks, inv: hosts(n)} {
+				if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+					b.Fatal(err)
+				}
+			}
+			s := harness.Start(b, harness.Options{})
+			for b.Loop() {
+				start := time.Now()
+				if out, err := exec.Command("/usr/bin/ansible-playbook", "--forks=5", "-i", inv, play).CombinedOutput(); err != nil {
+					b.Fatalf("%v\n%s", err, out)
+				}
+				plain := time.Since(start)
+				cpu := cpuSeconds(b, s.PID)
+				start = time.Now()
+				r := s.Await(s.Submit(harness.Body{"playbook": play, "inventory": inv, "forks": 5}).ID)
+				ours := time.Since(start)
+				if r.Status != "succeeded" || *r.HostsTouched != n {
+					b.Fatalf("%s touched %d", r.Status, *r.HostsTouched)
+				}
+				b.ReportMetric(ms(ours), "ms-writ")
+				b.ReportMetric(ms(plain), "ms-plain")
+				b.ReportMetric(float64(ours)/float64(plain), "ratio")
+				b.ReportMetric(cpuSeconds(b, s.PID)-cpu, "s-server-cpu")
+			}
+			s.Stop()
+		})
+	}
+}
+
+// BenchmarkMetrics measures one scrape.
+func BenchmarkMetrics(b *testing.B) {
+	s := harness.Start(b, harness.Options{})
+	submitMany(s, 100)
+	var samples []time.Duration
+	for b.Loop() {
+		start := time.Now()
+		if a := s.Do(http.MethodGet, "/metrics", nil); a.Status != http.StatusOK {
+			b.Fatalf("%d", a.Status)
+		}
+		samples = append(samples, time.Since(start))
+	}
+	b.ReportMetric(ms(quantile(samples, 0.5)), "ms-scrape")
+}

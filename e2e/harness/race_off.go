@@ -1,0 +1,6 @@
+//go:build !race
+
+package harness
+
+// raceFlags is empty where the test itself runs without the race detector.
+func raceFlags() []string { return nil }

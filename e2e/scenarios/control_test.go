@@ -1,0 +1,227 @@
+package scenarios
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+// alive reports whether a process exists and is no zombie.
+func alive(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	return !strings.HasPrefix(rest, "Z")
+}
+
+// pids reads the process ids that a run printed, one a line behind a mark.
+func pids(t *testing.T, log, mark string) []int {
+	t.Helper()
+	var out []int
+	for line := range strings.Lines(log) {
+		if v, ok := strings.CutPrefix(strings.TrimSpace(line), mark); ok {
+			n, err := strconv.Atoi(v)
+			if err != nil {
+				t.Fatalf("pid %q: %v", v, err)
+			}
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// eventually polls until ok.
+func eventually(t *testing.T, limit time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(limit); !ok(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %s: %s", limit, what)
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+// stubborn starts a tree that ignores TERM, with a double fork in a session of its own.
+const stubborn = `trap '' TERM
+(setsid bash -c 'trap "" TERM; echo pid=$BASHPID; while :; do sleep 1; done' &)
+echo pid=$$
+while :; do sleep 1; done`
+
+// TestCancelKillsTheTree cancels a run whose processes ignore TERM and left its process group.
+func TestCancelKillsTheTree(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		s := harness.Start(t, harness.Options{DB: dbURL, Flags: []string{"--kill-grace", "1s"}})
+		r := s.Submit(harness.Body{"tool": "bash", "command": stubborn})
+		var tree []int
+		eventually(t, 30*time.Second, "both processes run", func() bool {
+			tree = pids(t, s.Log(r.ID), "pid=")
+			return len(tree) == 2
+		})
+		if a := s.Do(http.MethodPost, "/v1/runs/"+r.ID+"/cancel", nil); a.Status != 200 {
+			t.Fatalf("cancel: %d %s", a.Status, a.Body)
+		}
+		if a := s.Do(http.MethodPost, "/v1/runs/"+r.ID+"/cancel", nil); a.Status != 200 && a.Status != 409 {
+			t.Errorf("cancel again: %d %s", a.Status, a.Body)
+		}
+		if r = s.Await(r.ID); r.Status != "canceled" {
+			t.Errorf("ended as %s (%s)", r.Status, r.Error)
+		}
+		for _, p := range tree {
+			eventually(t, 5*time.Second, fmt.Sprintf("process %d is gone", p), func() bool { return !alive(p) })
+		}
+		if a := s.Do(http.MethodPost, "/v1/runs/"+r.ID+"/cancel", nil); a.Status != 409 {
+			t.Errorf("cancel of an ended run: %d", a.Status)
+		}
+	})
+}
+
+// TestTimeout ends a run that goes on for too long as failed, and says so.
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Options{Flags: []string{"--kill-grace", "1s"}})
+	r := s.Await(s.Submit(harness.Body{"tool": "bash", "command": "sleep 60", "timeout": 1}).ID)
+	if r.Status != "failed" || !strings.Contains(r.Error, "timeout") {
+		t.Errorf("ended as %s: %q", r.Status, r.Error)
+	}
+	d := harness.Start(t, harness.Options{Flags: []string{"--kill-grace", "1s", "--run-timeout", "1s"}})
+	if r := d.Await(d.Submit(harness.Body{"tool": "bash", "command": "sleep 60"}).ID); r.Status != "failed" {
+		t.Errorf("by the server's default it ended as %s: %q", r.Status, r.Error)
+	}
+}
+
+// TestHold holds a run, shows that it does not start, and decides it both ways.
+func TestHold(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		s := harness.Start(t, harness.Options{DB: dbURL})
+		mark := filepath.Join(t.TempDir(), "ran")
+		body := harness.Body{"tool": "bash", "command": "touch " + mark, "require_approval": true}
+		held := s.Submit(body)
+		if held.Status != "pending_approval" {
+			t.Fatalf("submitted as %s", held.Status)
+		}
+		if a := s.Do(http.MethodPost, "/v1/runs/"+held.ID+"/reject", harness.Body{"reason": "not today"}); a.Status != 200 {
+			t.Fatalf("reject: %d %s", a.Status, a.Body)
+		}
+		if r := s.Get(held.ID); r.Status != "rejected" {
+			t.Errorf("after reject: %s", r.Status)
+		}
+		for _, verb := range []string{"approve", "reject"} {
+			if a := s.Do(http.MethodPost, "/v1/runs/"+held.ID+"/"+verb, nil); a.Status != 409 {
+				t.Errorf("%s of a rejected run: %d", verb, a.Status)
+			}
+		}
+		if _, err := os.Stat(mark); err == nil {
+			t.Error("a rejected run ran")
+		}
+		second := s.Submit(body)
+		if a := s.Do(http.MethodPost, "/v1/runs/"+second.ID+"/approve", nil); a.Status != 200 {
+			t.Fatalf("approve: %d %s", a.Status, a.Body)
+		}
+		if r := s.Await(second.ID); r.Status != "succeeded" {
+			t.Errorf("approved run: %s", r.Status)
+		}
+	})
+}
+
+// TestIdempotency sends one request many times at once: one run exists.
+func TestIdempotency(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		s := harness.Start(t, harness.Options{DB: dbURL})
+		body := harness.Body{"tool": "bash", "command": "echo once"}
+		type result struct {
+			id     string
+			status int
+		}
+		results := make(chan result, 20)
+		for range cap(results) {
+			go func() {
+				a := s.Do(http.MethodPost, "/v1/runs", body, "Idempotency-Key", "deploy-1")
+				var r harness.Run
+				a.JSON(t, &r)
+				results <- result{r.ID, a.Status}
+			}()
+		}
+		ids := map[string]bool{}
+		for range cap(results) {
+			r := <-results
+			ids[r.id] = true
+			if r.status != 201 {
+				t.Errorf("status %d", r.status)
+			}
+		}
+		if len(ids) != 1 {
+			t.Errorf("%d runs were made: %v", len(ids), ids)
+		}
+		if a := s.Do(http.MethodPost, "/v1/runs", body, "Idempotency-Key", "deploy-1"); a.Header.Get("Idempotent-Replay") != "true" {
+			t.Error("a replay does not say so")
+		}
+		if a := s.Do(http.MethodPost, "/v1/runs", harness.Body{"tool": "bash", "command": "echo other"}, "Idempotency-Key", "deploy-1"); a.Status != 409 {
+			t.Errorf("the key with another body: %d", a.Status)
+		}
+	})
+}
+
+// TestPipeline runs steps as a graph with outputs, a failure, skipped dependents and a continued one.
+func TestPipeline(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		s := harness.Start(t, harness.Options{DB: dbURL})
+		step := func(name, command string, more ...harness.Body) harness.Body {
+			b := harness.Body{"name": name, "tool": "bash", "command": command}
+			for _, m := range more {
+				for k, v := range m {
+					b[k] = v
+				}
+			}
+			return b
+		}
+		submit := func(steps ...harness.Body) harness.Run {
+			a := s.Do(http.MethodPost, "/v1/pipelines", harness.Body{"name": "p", "steps": steps})
+			if a.Status != 201 {
+				t.Fatalf("submit: %d %s", a.Status, a.Body)
+			}
+			var r harness.Run
+			a.JSON(t, &r)
+			return s.Await(r.ID)
+		}
+		r := submit(step("build", `echo '{"version":"1.2.3"}' > $WRIT_OUTPUTS`), step("ship", "echo shipping $WRIT_VAR_VERSION"))
+		if r.Status != "succeeded" || len(r.Steps) != 2 {
+			t.Fatalf("in order: %+v", r)
+		}
+		if log := s.Log(r.Steps[1].RunID); log != "shipping 1.2.3\n" {
+			t.Errorf("the second step said %q", log)
+		}
+		r = submit(step("a", "true"), step("b", "exit 3", harness.Body{"depends_on": []string{"a"}}),
+			step("c", "true", harness.Body{"depends_on": []string{"b"}}), step("d", "true", harness.Body{"depends_on": []string{"a"}}))
+		got := map[string]string{}
+		for _, st := range r.Steps {
+			got[st.Name] = st.Status
+		}
+		if r.Status != "failed" || got["a"] != "succeeded" || got["b"] != "failed" || got["c"] != "skipped" || got["d"] != "succeeded" {
+			t.Errorf("graph: %s %v", r.Status, got)
+		}
+		r = submit(step("x", "exit 1", harness.Body{"continue_on_failure": true, "retries": 1}), step("y", "true"))
+		if r.Status != "succeeded" || !r.Warned("step_failed_continued") {
+			t.Errorf("continued: %s %v", r.Status, r.Warnings)
+		}
+		var steps struct {
+			Steps []harness.Run `json:"steps"`
+		}
+		s.Do(http.MethodGet, "/v1/runs/"+r.ID+"/steps", nil).JSON(t, &steps)
+		if len(steps.Steps) != 3 {
+			t.Errorf("a retried step and its successor are %d runs", len(steps.Steps))
+		}
+	})
+}

@@ -1,0 +1,154 @@
+package scenarios
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+// TestKillServer kills a server with 20 runs under way and 100 queued, and starts it again: the running ones are
+// told as interrupted within seconds, their processes are gone, the queued ones run, nothing runs twice.
+func TestKillServer(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		s := harness.Start(t, harness.Options{DB: dbURL, Flags: []string{"--executors", "20"}})
+		starts := filepath.Join(t.TempDir(), "starts")
+		script := func(i int, then string) harness.Body {
+			return harness.Body{"tool": "bash", "command": fmt.Sprintf("echo run%d >> %s\n%s", i, starts, then)}
+		}
+		var running, queued []string
+		for i := range 20 {
+			running = append(running, s.Submit(script(i, "(setsid sleep 300 &) \n echo pid=$$; sleep 300")).ID)
+		}
+		tree := map[string][]int{}
+		for _, id := range running {
+			eventually(t, 60*time.Second, "run "+id+" runs", func() bool {
+				tree[id] = pids(t, s.Log(id), "pid=")
+				return len(tree[id]) == 1
+			})
+		}
+		for i := range 100 {
+			queued = append(queued, s.Submit(script(100+i, "true")).ID)
+		}
+		s.Kill()
+		s = s.Again()
+		ready := time.Now()
+		for _, id := range running {
+			r := s.Until(id, 30*time.Second, harness.Run.Ended)
+			if r.Status != "interrupted" || r.Error == "" {
+				t.Errorf("run %s is %s (%q) after the kill", id, r.Status, r.Error)
+			}
+			for _, p := range tree[id] {
+				if alive(p) {
+					t.Errorf("process %d of run %s outlived the server", p, id)
+				}
+			}
+		}
+		t.Logf("the truth was told %s after the server was ready", time.Since(ready))
+		for _, id := range queued {
+			if r := s.Until(id, 2*time.Minute, harness.Run.Ended); r.Status != "succeeded" {
+				t.Errorf("queued run %s is %s (%q)", id, r.Status, r.Error)
+			}
+		}
+		checkOnce(t, starts, 120)
+		if left := marked(t, running); len(left) > 0 {
+			t.Errorf("orphans live: %v", left)
+		}
+	})
+}
+
+// checkOnce reads a file to which each process appended its line: every line once, n in all.
+func checkOnce(t *testing.T, file string, n int) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for line := range strings.Lines(string(b)) {
+		seen[strings.TrimSpace(line)]++
+	}
+	for name, k := range seen {
+		if k != 1 {
+			t.Errorf("%s started %d times", name, k)
+		}
+	}
+	if len(seen) != n {
+		t.Errorf("%d of %d started", len(seen), n)
+	}
+}
+
+// marked lists processes that carry one of the runs' ids in their environment.
+func marked(t *testing.T, ids []string) []string {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, f := range files {
+		env, err := os.ReadFile(f)
+		if err != nil {
+			continue
+		}
+		for _, id := range ids {
+			if strings.Contains(string(env), "WRIT_RUN_ID="+id+"\x00") {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
+
+// TestDrain stops a server with SIGTERM: a short run ends by itself, a long one is told as interrupted with its
+// reason, a queued one waits for the next server.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		s := harness.Start(t, harness.Options{DB: dbURL, Flags: []string{"--executors", "2", "--drain-timeout", "3s", "--kill-grace", "1s"}})
+		long := s.Submit(harness.Body{"tool": "bash", "command": "echo up; sleep 300"})
+		short := s.Submit(harness.Body{"tool": "bash", "command": "echo up; sleep 1; echo done"})
+		for _, r := range []harness.Run{long, short} {
+			eventually(t, 30*time.Second, "it runs", func() bool { return strings.Contains(s.Log(r.ID), "up") })
+		}
+		queued := s.Submit(harness.Body{"tool": "bash", "command": "echo later"})
+		if code := s.Stop(); code != 0 {
+			t.Errorf("exit code %d\n%s", code, s.Output())
+		}
+		s = s.Again()
+		if r := s.Await(short.ID); r.Status != "succeeded" || !strings.Contains(s.Log(r.ID), "done") {
+			t.Errorf("the short run: %s (%s)", r.Status, r.Error)
+		}
+		if r := s.Await(long.ID); r.Status != "interrupted" || r.Error == "" {
+			t.Errorf("the long run: %s (%q)", r.Status, r.Error)
+		}
+		if r := s.Await(queued.ID); r.Status != "succeeded" {
+			t.Errorf("the queued run: %s (%s)", r.Status, r.Error)
+		}
+	})
+}
+
+// TestSecondSignal ends a draining server at once.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Options{Flags: []string{"--drain-timeout", "5m"}})
+	r := s.Submit(harness.Body{"tool": "bash", "command": "echo up; sleep 300"})
+	eventually(t, 30*time.Second, "it runs", func() bool { return strings.Contains(s.Log(r.ID), "up") })
+	s.Signal(syscall.SIGTERM)
+	<-time.After(300 * time.Millisecond)
+	s.Signal(syscall.SIGTERM)
+	s.Wait(30 * time.Second)
+	s = s.Again()
+	if r = s.Await(r.ID); r.Status != "interrupted" {
+		t.Errorf("the run is %s", r.Status)
+	}
+	if left := marked(t, []string{r.ID}); len(left) > 0 {
+		t.Errorf("orphans live: %v", left)
+	}
+}

@@ -1,0 +1,90 @@
+package setup
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+// help returns what the binary prints for the arguments.
+func help(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), harness.Binary(t), args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("writ %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// names returns the first group of every match, sorted, each once.
+func names(text, pattern string) []string {
+	var out []string
+	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1])
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// differ reports what one side has and the other lacks.
+func differ(t *testing.T, page string, documented, offered []string) {
+	t.Helper()
+	for _, n := range offered {
+		if !slices.Contains(documented, n) {
+			t.Errorf("%s does not mention %s", page, n)
+		}
+	}
+	for _, n := range documented {
+		if !slices.Contains(offered, n) {
+			t.Errorf("%s mentions %s, which this build does not have", page, n)
+		}
+	}
+}
+
+func page(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(root(t, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestConfigurationPage holds the table of flags to those that serve has.
+func TestConfigurationPage(t *testing.T) {
+	t.Parallel()
+	const path = "docs/reference/configuration.md"
+	var documented []string
+	for _, row := range names(page(t, path), "(?m)^\\| (`--[^|]*) \\|") {
+		documented = append(documented, names(row, "`--([a-z-]+)`")...)
+	}
+	offered := names(help(t, "serve", "--help"), `(?m)^\s+(?:-[a-zA-Z], )?--([a-z][a-z-]*)`)
+	offered = slices.DeleteFunc(offered, func(f string) bool { return f == "help" || f == "config" })
+	differ(t, path, documented, offered)
+}
+
+// TestCommandPage holds the tables of commands to those that the binary has.
+func TestCommandPage(t *testing.T) {
+	t.Parallel()
+	const path = "docs/reference/cli.md"
+	var documented []string
+	for _, row := range names(page(t, path), "(?m)^\\| (`writ [^|]*)\\|") {
+		documented = append(documented, names(row, "`writ ([a-z]+)")...)
+	}
+	offered := names(paragraph(help(t, "help"), "Available Commands:"), `(?m)^  ([a-z]+) `)
+	offered = slices.DeleteFunc(offered, func(c string) bool { return c == "help" || c == "completion" })
+	differ(t, path, documented, offered)
+}
+
+// paragraph returns what follows a heading up to the next empty line.
+func paragraph(text, heading string) string {
+	m := regexp.MustCompile(`(?s)` + regexp.QuoteMeta(heading) + `\n(.*?)\n\n`).FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}

@@ -1,0 +1,115 @@
+package setup
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
+
+// runOnce runs what "make run" runs, ending after the example.
+func runOnce(t *testing.T, state string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), root(t, "e2e/setup/run.sh"))
+	cmd.Env = append(os.Environ(), "RUN_ONCE=1", "RUN_STATE="+state, "RUN_BIN="+harness.Binary(t), "HOME="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func TestRunTwice(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	var first []byte
+	for range 2 {
+		out, err := runOnce(t, state)
+		if err != nil {
+			log, _ := os.ReadFile(filepath.Join(state, "server.log")) // part of a message
+			t.Fatalf("%v\n%s\n%s", err, out, log)
+		}
+		for _, h := range []string{"web1", "web2", "store1"} {
+			if !strings.Contains(out, h) {
+				t.Errorf("nothing is said of %s:\n%s", h, out)
+			}
+		}
+		token, err := os.ReadFile(filepath.Join(state, "token"))
+		if err != nil || !regexp.MustCompile(`^writ_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}\n$`).Match(token) {
+			t.Fatalf("the token file holds %d bytes: %v", len(token), err)
+		}
+		if info, err := os.Stat(filepath.Join(state, "token")); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("the token file is %v: %v", info.Mode(), err)
+		}
+		if first != nil && string(first) != string(token) {
+			t.Error("the second start has another token")
+		}
+		first = token
+		if log, err := os.ReadFile(filepath.Join(state, "server.log")); err != nil || strings.Contains(string(log), strings.TrimSpace(string(token))) {
+			t.Errorf("the token is in the server's log: %v", err)
+		}
+	}
+}
+
+func TestRunSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), root(t, "e2e/setup/run.sh"))
+	cmd.Env = append(os.Environ(), "RUN_STATE="+state, "RUN_BIN=false")
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "ended before it was ready") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func TestPostgresIsThereForTheCommandAlone(t *testing.T) {
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), root(t, "e2e/setup/postgres.sh"), "bash", "-c", `echo "$WRIT_TEST_POSTGRES"; exit 7`)
+	cmd.Env = append(os.Environ(), "WRIT_TEST_POSTGRES=")
+	out, err := cmd.Output()
+	if code := cmd.ProcessState.ExitCode(); code != 7 {
+		t.Fatalf("exit code %d, want the command's: %v", code, err)
+	}
+	dir := regexp.MustCompile(`host=([^&]+)`).FindStringSubmatch(string(out))
+	if dir == nil {
+		t.Fatalf("no address: %q", out)
+	}
+	if _, err := os.Stat(dir[1]); !os.IsNotExist(err) {
+		t.Errorf("%s is still there: %v", dir[1], err)
+	}
+}
+
+func TestInstallAsksForNothingThatIsThere(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), root(t, "e2e/setup/install.sh"), "test").CombinedOutput()
+	if err != nil || len(out) > 0 {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestInstallExplains runs the script where nothing is installed and nothing can be.
+func TestInstallExplains(t *testing.T) {
+	t.Parallel()
+	bin := t.TempDir()
+	for _, tool := range []string{"bash", "id"} {
+		p, err := exec.LookPath(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(p, filepath.Join(bin, tool)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(bin, "go"), []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "bash"), root(t, "e2e/setup/install.sh"), "run")
+	cmd.Env = []string{"PATH=" + bin}
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "This needs: ansible-core") {
+		t.Errorf("%v: %s", err, out)
+	}
+}

@@ -1,0 +1,89 @@
+package execution
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Config holds the settings of an executor. Zero members other than Worker and RunsDir take the defaults that they
+// name. RunsDir is best on a file system in memory: on a disk, making a run's files costs more than everything else
+// that the executor does for a short run.
+type Config struct {
+	Worker       string        // stable name: what it held before a restart is its own to settle
+	Queues       []string      // the queues to claim from; the default queue
+	Executors    int           // runs at once; 0 executes nothing
+	RunTimeout   time.Duration // for runs without a timeout of their own; 0 is no limit
+	KillGrace    time.Duration // between the signals TERM and KILL, which the tools apply; 10 s
+	DrainTimeout time.Duration // how long running runs get at a stop; 0 is none
+	LossGrace    time.Duration // how long runs go on while the control plane does not answer; 2 min
+	Poll         time.Duration // how often to look for runs without a signal; 5 s
+	RunsDir      string        // where the private directories of runs are made
+	WorkDir      string        // where relative playbooks and inventories lie; the working directory
+	LogCap       int64         // bytes of output that wait on disk for a run; 256 MiB
+	MaxEvents    int64         // events kept for a run; 2,000,000
+	EventSpool   int64         // bytes of events that wait on disk for a run before it is slowed; 256 MiB
+	Env          []string      // names of further variables of the environment that every run gets
+	Environ      []string      // the environment to pick from, as "k=v"; the process's own
+	// Crash is called at named points of every run (before-claim, after-claim, after-begin, after-exit,
+	// before-finish, after-finish), so that tests can end the process there. Nil does nothing.
+	Crash func(point string)
+}
+
+// Validate reports the first setting that cannot work as an Invalid fault that names it.
+func (c *Config) Validate() error {
+	switch {
+	case c.Worker == "":
+		return fault.BadField("worker", "an executor needs a name")
+	case c.Executors < 0:
+		return fault.BadField("executors", "must not be negative")
+	case c.RunsDir == "" || !filepath.IsAbs(c.RunsDir):
+		return fault.BadField("runs-dir", "must be an absolute path")
+	case c.WorkDir != "" && !filepath.IsAbs(c.WorkDir):
+		return fault.BadField("work-dir", "must be an absolute path")
+	case c.LogCap < 0 || c.MaxEvents < 0 || c.EventSpool < 0:
+		return fault.BadField("log-cap", "a cap must not be negative")
+	case min(c.RunTimeout, c.KillGrace, c.DrainTimeout, c.LossGrace, c.Poll) < 0:
+		return fault.BadField("run-timeout", "a duration must not be negative")
+	}
+	for _, q := range c.Queues {
+		if q == "" {
+			return fault.BadField("queue", "a queue needs a name")
+		}
+	}
+	return nil
+}
+
+// filled returns c with its defaults.
+func (c Config) filled() (Config, error) {
+	if len(c.Queues) == 0 {
+		c.Queues = []string{runs.DefaultQueue}
+	}
+	set(&c.KillGrace, 10*time.Second)
+	set(&c.LossGrace, 2*time.Minute)
+	set(&c.Poll, 5*time.Second)
+	set(&c.LogCap, 256<<20)
+	set(&c.MaxEvents, 2_000_000)
+	set(&c.EventSpool, 256<<20)
+	if c.Environ == nil {
+		c.Environ = os.Environ()
+	}
+	if c.WorkDir == "" {
+		dir, err := os.Getwd()
+		if err != nil {
+			return c, fault.Wrap(fault.Internal, err, "the working directory cannot be told")
+		}
+		c.WorkDir = dir
+	}
+	return c, nil
+}
+
+func set[T comparable](v *T, def T) {
+	var zero T
+	if *v == zero {
+		*v = def
+	}
+}

@@ -1,0 +1,180 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/writ-automation/writ/modules/execution/internal/rundir"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Deps are what the engine works with. Live and Signals may be nil.
+type Deps struct {
+	Plane   execution.ControlPlane
+	Tools   execution.Tools
+	Reaper  execution.Reaper
+	Live    runs.Live
+	Signals events.Signals
+	Clock   clock.Clock
+	Log     *slog.Logger
+}
+
+// Options are the settings; see the module's Config, which checks them.
+type Options struct {
+	Worker       string
+	Queues       []string
+	Executors    int
+	RunTimeout   time.Duration
+	KillGrace    time.Duration
+	DrainTimeout time.Duration
+	LossGrace    time.Duration
+	Poll         time.Duration
+	RunsDir      string
+	WorkDir      string
+	LogCap       int64
+	MaxEvents    int64
+	EventSpool   int64
+	Env          []string
+	Environ      []string
+	Crash        func(point string)
+}
+
+// Engine executes runs. It is started and stopped once.
+type Engine struct {
+	Deps
+	opt     Options
+	base    map[string]string // the environment that every run starts from
+	secrets []string          // of that environment
+
+	claiming, hard context.Context // ends when no more is claimed; when nothing more is tried
+	drain, abandon context.CancelFunc
+	halted         chan struct{}
+	halt           sync.Once
+	stopped        atomic.Bool
+	settled        atomic.Bool // what an earlier life left is dealt with
+
+	mu   sync.Mutex
+	jobs map[string]*job
+
+	wake    chan struct{} // a token lets one idle slot look
+	round   atomic.Int64  // counts the reasons to look
+	dry     atomic.Int64  // the round in which the queue was found empty
+	beatNow chan struct{}
+	grace   *time.Timer // fires when the plane was out of reach for too long
+
+	slots sync.WaitGroup // those that execute
+	aux   sync.WaitGroup // beats, watchers, poll, recovery
+}
+
+// New makes an engine that does nothing yet.
+func New(d Deps, o Options) *Engine {
+	base := rundir.Base(o.Environ, o.Env)
+	e := &Engine{
+		Deps: d, opt: o, base: base, secrets: rundir.BaseSecrets(base), halted: make(chan struct{}), jobs: make(map[string]*job),
+		wake: make(chan struct{}, max(1, o.Executors)), beatNow: make(chan struct{}, 1),
+	}
+	e.round.Store(1)
+	e.claiming, e.drain = context.WithCancel(context.Background())
+	e.hard, e.abandon = context.WithCancel(context.Background())
+	return e
+}
+
+// Start begins to work and returns at once: first what an earlier life left is settled, then runs are claimed. Its
+// error tells that the runs' directory cannot be used.
+func (e *Engine) Start() error {
+	if err := os.MkdirAll(e.opt.RunsDir, 0o700); err != nil {
+		return fmt.Errorf("make the runs' directory: %w", err)
+	}
+	e.grace = time.AfterFunc(e.opt.LossGrace, e.outOfReach)
+	e.aux.Add(1)
+	go e.live()
+	return nil
+}
+
+// live settles the past and then keeps everything running until the engine stops.
+func (e *Engine) live() {
+	defer e.aux.Done()
+	if !e.recover() {
+		return
+	}
+	e.settled.Store(true)
+	e.watch()
+	e.aux.Add(1)
+	go e.beats()
+	for range e.opt.Executors {
+		e.slots.Add(1)
+		go e.slot()
+	}
+	<-e.claiming.Done()
+	e.slots.Wait()
+	e.abandon()
+}
+
+// Stop claims nothing more and lets running jobs end for the drain time, or until ctx ends or Halt is called. Those
+// that still run are then killed and end as interrupted. It returns when all is done; a job whose tool does not end,
+// or whose ending cannot be stored in time, is left to the next life and is an error.
+func (e *Engine) Stop(ctx context.Context) error {
+	if e.grace == nil {
+		return nil // never started
+	}
+	if e.stopped.Swap(true) {
+		e.Halt()
+	}
+	e.drain()
+	e.releaseUnbegun()
+	if !e.settled.Load() {
+		e.abandon() // an earlier life's runs wait for the next one
+	}
+	done := make(chan struct{})
+	go func() { e.aux.Wait(); close(done) }()
+	if !e.await(ctx, done, e.opt.DrainTimeout, true) {
+		e.endAll(errStopped)
+		e.await(context.WithoutCancel(ctx), done, e.opt.KillGrace+storeGrace, false)
+	}
+	e.abandon()
+	ok := e.await(context.WithoutCancel(ctx), done, storeGrace, false)
+	e.grace.Stop()
+	if !ok {
+		return errors.New("some runs did not end in time and are left to the next start")
+	}
+	return nil
+}
+
+// storeGrace is how long killed jobs get to store their endings.
+const storeGrace = 5 * time.Second
+
+// await waits for done and reports whether it came within the time.
+func (e *Engine) await(ctx context.Context, done <-chan struct{}, limit time.Duration, untilHalt bool) bool {
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	halted := e.halted
+	if !untilHalt {
+		halted = nil
+	}
+	select {
+	case <-done:
+		return true
+	case <-t.C:
+	case <-ctx.Done():
+	case <-halted:
+	}
+	return false
+}
+
+// Halt cuts a drain short.
+func (e *Engine) Halt() { e.halt.Do(func() { close(e.halted) }) }
+
+func (e *Engine) crash(point string) {
+	if e.opt.Crash != nil {
+		e.opt.Crash(point)
+	}
+}

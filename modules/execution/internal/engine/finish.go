@@ -1,0 +1,262 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/writ-automation/writ/modules/execution/internal/output"
+	"github.com/writ-automation/writ/modules/execution/internal/rundir"
+	"github.com/writ-automation/writ/modules/execution/internal/summary"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+const (
+	maxError     = 4 << 10
+	summaryBatch = 5000 // summaries beyond this many are stored before the ending, in batches
+)
+
+// ending judges what the tool's call gave back. The first cause from outside rules over it.
+func (w *work) ending(out outcome, cause error, limit time.Duration) runs.Ending {
+	end := runs.Ending{Warnings: w.mask(out.Warnings)}
+	if out.err == nil {
+		end.ExitCode = &out.ExitCode
+	}
+	switch {
+	case cause == errCanceled:
+		end.Status = runs.Canceled
+	case cause == errHandedBack: // the stop came while the beginning was recorded
+		end.Status, end.Error = runs.Interrupted, errStopped.Error()
+	case cause == errTimeout:
+		end.Status, end.Error = runs.Failed, overTime(limit)
+	case cause != nil:
+		end.Status, end.Error = runs.Interrupted, cause.Error()
+	case out.err != nil:
+		end.Status, end.Error = runs.Failed, "the tool could not be run: "+out.err.Error()
+	case out.ExitCode != 0:
+		end.Status, end.Error = runs.Failed, out.Error
+		if end.Error == "" {
+			end.Error = exitText(w.run.Spec.Tool, out.ExitCode)
+		}
+	default:
+		end.Status, end.Error = runs.Succeeded, out.Error
+	}
+	end.Error = w.text(end.Error)
+	w.summarize(&end, out, cause)
+	w.outputs(&end)
+	return end
+}
+
+func overTime(limit time.Duration) string {
+	return fmt.Sprintf("the run was over its timeout of %s s", fmt.Sprint(limit.Seconds()))
+}
+
+func exitText(tool string, code int) string {
+	switch {
+	case code == 137:
+		return tool + " was killed (signal 9): by somebody, or because memory ran out"
+	case code > 128 && code < 128+65:
+		return fmt.Sprintf("%s was ended by signal %d", tool, code-128)
+	default:
+		return fmt.Sprintf("%s ended with exit code %d", tool, code)
+	}
+}
+
+// text masks and cuts a sentence for the record.
+func (w *work) text(s string) string {
+	s = w.masker.String(s)
+	return s[:min(len(s), maxError)]
+}
+
+func (w *work) mask(list []runs.Warning) []runs.Warning {
+	out := make([]runs.Warning, 0, len(list))
+	for _, x := range list {
+		out = append(out, runs.Warning{Code: x.Code, Message: w.text(x.Message)})
+	}
+	return out
+}
+
+// failed is the ending of a run whose tool never started.
+func (w *work) failed(reason string) runs.Ending {
+	return runs.Ending{Status: runs.Failed, Error: w.text(reason)}
+}
+
+// summarize adds what the run did on its hosts.
+func (w *work) summarize(end *runs.Ending, out outcome, cause error) {
+	if !out.play {
+		return
+	}
+	sum := w.sink.Summary()
+	end.Hosts, end.Tasks = sum.Hosts(out.Complete && cause == nil), sum.Tasks()
+	end.Counts = summary.Counts(end.Hosts)
+	end.Touched = max(out.Touched, sum.Touched())
+	if end.Touched == 0 && end.Status == runs.Succeeded {
+		end.Warnings = noHosts(end.Warnings)
+	}
+	if n := end.Counts[runs.HostUnreachable]; n > 0 {
+		end.Warnings = warn(end.Warnings, runs.WarnHostsUnreachable, "%d hosts could not be reached", n)
+	}
+	if n := w.sink.Dropped(); n > 0 {
+		end.Warnings = warn(end.Warnings, runs.WarnOutputFlood, "%d events beyond the first %d are not kept", n, w.e.opt.MaxEvents)
+	}
+}
+
+// outputs adds what the run set, by events and by its file; the file rules.
+func (w *work) outputs(end *runs.Ending) {
+	set, err := w.sink.Outputs()
+	if err != nil {
+		end.Warnings = warn(end.Warnings, runs.WarnOutputsUnreadable, "%s", w.text(err.Error()))
+	}
+	file, err := w.dir.ReadOutputs()
+	if err != nil {
+		end.Warnings = warn(end.Warnings, runs.WarnOutputsUnreadable, "%s", w.text(err.Error()))
+	}
+	masked := make(runs.Vars, len(file))
+	for k, raw := range file {
+		masked[w.masker.String(k)] = w.masker.JSON(raw)
+	}
+	end.Outputs = set.Merge(masked)
+}
+
+// warn adds a warning unless one of its code is there.
+func warn(list []runs.Warning, code, format string, args ...any) []runs.Warning {
+	if slices.ContainsFunc(list, func(x runs.Warning) bool { return x.Code == code }) {
+		return list
+	}
+	return append(list, runs.Warning{Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+func noHosts(list []runs.Warning) []runs.Warning {
+	return warn(list, runs.WarnNoHostsMatched, "no host was touched")
+}
+
+// settle stores how the run ended, with all that was not stored before, and clears up. From here on the ending is on
+// disk, so that it is not lost with this process.
+func (w *work) settle(end runs.Ending) {
+	w.exited.Store(true)
+	w.log.Close()
+	w.pump.Stop()
+	w.seal(&end)
+	if !w.pump.Small() && !w.lost.Load() {
+		w.lines.Persist()
+		w.steps.Persist()
+		w.keep(&end)
+		if !w.pump.Drain(w.e.hard) && !w.lost.Load() {
+			return // the next life sends the rest
+		}
+		w.seal(&end)
+	}
+	var err error
+	if end.Log, end.Events, err = w.pump.Rest(); err != nil {
+		w.e.Log.Error("read what a run said", "run", w.lease.RunID, "error", err)
+	}
+	w.keep(&end)
+	if w.lost.Load() {
+		w.lines.Persist()
+		w.steps.Persist()
+		w.abandonDir()
+		return
+	}
+	w.e.crash("before-finish")
+	switch err := w.e.deliver(w.lease, end); {
+	case err == nil:
+		w.e.crash("after-finish")
+		w.discard()
+	case output.Refused(err):
+		w.e.Log.Warn("end a run", "run", w.lease.RunID, "error", err)
+		w.abandonDir()
+	default:
+		w.e.Log.Warn("the end of a run is left to the next start", "run", w.lease.RunID, "error", err)
+	}
+}
+
+// seal sets what is known of the whole log.
+func (w *work) seal(end *runs.Ending) {
+	end.EndedAt = w.e.Clock.Now()
+	end.LogBytes, end.LogOmitted = w.lines.Total()
+	end.LogSHA256 = w.log.Sum()
+	if end.LogOmitted > 0 {
+		end.Warnings = warn(end.Warnings, runs.WarnLogTruncated, "%d bytes in the middle of the output are not kept", end.LogOmitted)
+	}
+}
+
+func (w *work) keep(end *runs.Ending) {
+	if err := w.dir.SaveEnding(end); err != nil {
+		w.e.Log.Error("keep the end of a run on disk", "run", w.lease.RunID, "error", err)
+	}
+}
+
+// discard removes the run's directory.
+func (w *work) discard() {
+	if err := w.dir.Remove(); err != nil {
+		w.e.Log.Warn("clear up after a run", "run", w.lease.RunID, "error", err)
+	}
+}
+
+// abandonDir keeps what a lost run could not store as evidence, where there is anything.
+func (w *work) abandonDir() { w.e.abandonDir(w.dir, w.lease.RunID) }
+
+func (e *Engine) abandonDir(dir rundir.Dir, runID string) {
+	e.Log.Warn("the lease of a run is lost; nothing more is written", "run", runID)
+	err := error(nil)
+	if dir.Unsent() {
+		err = dir.KeepAsLost()
+	} else {
+		err = dir.Remove()
+	}
+	if err != nil {
+		e.Log.Warn("keep a lost run", "run", runID, "error", err)
+	}
+}
+
+// deliver stores an ending, retrying until it is stored, refused, or nothing more is tried.
+func (e *Engine) deliver(l runs.Lease, end runs.Ending) error {
+	hosts, tasks := end.Hosts, end.Tasks
+	if len(hosts) > summaryBatch {
+		end.Hosts = nil
+	}
+	if len(tasks) > summaryBatch {
+		end.Tasks = nil
+	}
+	return e.insist(l.RunID, func(ctx context.Context) error {
+		if err := output.SaveFacts(ctx, e.Plane, l, end.Events); err != nil {
+			return err
+		}
+		if end.Hosts == nil {
+			for part := range slices.Chunk(hosts, summaryBatch) {
+				if err := e.Plane.SaveHosts(ctx, l, part); err != nil {
+					return fmt.Errorf("store the hosts: %w", err)
+				}
+			}
+		}
+		if end.Tasks == nil {
+			for part := range slices.Chunk(tasks, summaryBatch) {
+				if err := e.Plane.SaveTasks(ctx, l, part); err != nil {
+					return fmt.Errorf("store the tasks: %w", err)
+				}
+			}
+		}
+		if err := e.Plane.Finish(ctx, l, end); err != nil {
+			return fmt.Errorf("finish: %w", err)
+		}
+		return nil
+	})
+}
+
+// insist calls the plane until it takes the call, refuses it, or nothing more is tried.
+func (e *Engine) insist(runID string, call func(ctx context.Context) error) error {
+	var pause output.Backoff
+	for {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(e.hard), planeTimeout)
+		err := call(ctx)
+		cancel()
+		if err == nil || output.Refused(err) {
+			return err
+		}
+		e.Log.Warn("the control plane did not take a call", "run", runID, "error", err)
+		if !pause.Wait(e.hard) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/writ-automation/writ/modules/execution/internal/mask"
+	"github.com/writ-automation/writ/modules/execution/internal/output"
+	"github.com/writ-automation/writ/modules/execution/internal/rundir"
+	"github.com/writ-automation/writ/modules/execution/internal/spool"
+	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// work is a job under way with what it writes to.
+type work struct {
+	*job
+	e      *Engine
+	dir    rundir.Dir
+	tool   extension.ToolRunner
+	spec   extension.ToolSpec
+	masker *mask.Masker
+	lines  *spool.Log
+	steps  *spool.Events
+	log    *output.Log
+	sink   *output.Sink
+	pump   *output.Pump
+}
+
+// execute brings an assignment to an end. It is false where this executor could not begin and gave the run back.
+func (e *Engine) execute(a *runs.Assignment) bool {
+	j := e.enter(a)
+	defer e.leave(j)
+	e.crash("after-claim")
+	if e.claiming.Err() != nil {
+		e.release(j)
+		return true
+	}
+	w, err := e.prepare(j)
+	if err != nil {
+		e.Log.Error("prepare a run", "run", j.lease.RunID, "error", err)
+		e.release(j)
+		return false
+	}
+	defer w.close()
+	tool, err := e.provide(j.run)
+	if err != nil {
+		w.settle(w.failed(w.masker.String(err.Error())))
+		return true
+	}
+	w.tool = tool
+	if j.run.Kind == runs.Split {
+		w.divide()
+		return true
+	}
+	return w.perform()
+}
+
+// prepare makes the run's directory and everything that is written to. Nothing of it waits for the plane.
+func (e *Engine) prepare(j *job) (*work, error) {
+	vars, err := decode(j.run.Vars)
+	if err != nil {
+		return nil, fmt.Errorf("read the run's variables: %w", err)
+	}
+	dir, err := rundir.Create(e.opt.RunsDir, j.lease, j.run.Vars)
+	if err != nil {
+		return nil, err
+	}
+	w := &work{job: j, e: e, dir: dir, masker: mask.New(append(j.run.Vars.Secrets(), e.secrets...))}
+	w.spec = extension.ToolSpec{
+		Command: j.run.Spec.Command, DryRun: j.run.Spec.DryRun, ExtraVars: vars, Env: dir.Env(e.base, j.run), Dir: dir.Work(),
+	}
+	w.lines = spool.NewLog(dir.LogSpool(), e.opt.LogCap)
+	w.steps = spool.NewEvents(dir.EventSpool(), e.opt.EventSpool)
+	w.pump = output.NewPump(e.hard, e.Plane, j.lease, w.lines, w.steps, output.Hooks{Lost: w.giveUp, Failed: w.trouble})
+	w.log = output.NewLog(j.lease.RunID, w.masker, e.Live, w.lines, w.pump.LogGrew)
+	w.sink = output.NewSink(w.masker, w.steps, e.Clock, j.next, e.opt.MaxEvents, w.pump.EventsGrew)
+	return w, nil
+}
+
+// close lets go of what the run held. The directory is gone by then, or stays as evidence.
+func (w *work) close() {
+	w.pump.Stop()
+	w.lines.Close()
+	w.steps.Close()
+}
+
+// giveUp is called when the plane refuses what the run says.
+func (w *work) giveUp() {
+	w.lost.Store(true)
+	w.cancel(errLost)
+	w.steps.Abort()
+}
+
+func (w *work) trouble(err error) {
+	w.e.Log.Warn("store what a run says", "run", w.lease.RunID, "error", err)
+}
+
+// provide finds the run's tool. A run that names what this executor has no way to provide is refused rather than
+// executed without it.
+func (e *Engine) provide(r *runs.Run) (extension.ToolRunner, error) {
+	tool := e.Tools[r.Spec.Tool]
+	switch {
+	case tool == nil:
+		return nil, fmt.Errorf("this executor has no tool %q", r.Spec.Tool)
+	case r.Spec.ProjectID != "":
+		return nil, fmt.Errorf("%w: project %s", errUnsupported, r.Spec.ProjectID)
+	case len(r.Spec.CredentialIDs) > 0:
+		return nil, fmt.Errorf("%w: credential %s", errUnsupported, r.Spec.CredentialIDs[0])
+	case r.Spec.InventoryID != "" && r.Spec.Inventory == "":
+		return nil, fmt.Errorf("%w: inventory %s", errUnsupported, r.Spec.InventoryID)
+	}
+	return tool, nil
+}
+
+// perform begins the run, runs its tool and ends it. It is false where the run did not begin.
+func (w *work) perform() bool {
+	switch err := w.begin(); {
+	case w.lost.Load():
+		w.abandonDir()
+		return true
+	case err == nil:
+	case w.cause() == errCanceled:
+		w.settle(runs.Ending{Status: runs.Canceled})
+		return true
+	default:
+		w.e.Log.Warn("begin a run", "run", w.lease.RunID, "error", err)
+		w.e.release(w.job)
+		w.discard()
+		return false
+	}
+	w.e.crash("after-begin")
+	started := w.e.Clock.Now()
+	limit := w.e.timeout(w.run)
+	if limit > 0 {
+		t := time.AfterFunc(limit, func() { w.cancel(errTimeout) })
+		defer t.Stop()
+	}
+	var out outcome
+	if out.err = w.cause(); out.err == nil {
+		out = w.call()
+	}
+	cause := w.cause()
+	w.exited.Store(true)
+	w.e.crash("after-exit")
+	end := w.ending(out, cause, limit)
+	end.StartedAt = started
+	w.settle(end)
+	return true
+}
+
+// begin records that a process is about to exist, and only then returns nil.
+func (w *work) begin() error {
+	var pause output.Backoff
+	for try := 1; ; try++ {
+		if err := w.cause(); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(w.e.hard, planeTimeout)
+		err := w.e.Plane.Begin(ctx, w.lease)
+		cancel()
+		if err == nil {
+			w.began.Store(true)
+			w.e.contact()
+			if err := w.dir.MarkBegun(); err != nil {
+				w.e.Log.Warn("note that a run began", "run", w.lease.RunID, "error", err)
+			}
+			return nil
+		}
+		if output.Refused(err) {
+			w.giveUp()
+			return fmt.Errorf("begin: %w", err)
+		}
+		if try == 4 || !pause.Wait(w.ctx) {
+			return fmt.Errorf("begin: %w", err)
+		}
+	}
+}
+
+// release gives a run back that did not begin. Where that fails the lease runs out by itself.
+func (e *Engine) release(j *job) {
+	ctx, cancel := context.WithTimeout(e.hard, planeTimeout)
+	defer cancel()
+	if err := e.Plane.Release(ctx, j.lease); err != nil && !runs.LeaseLost.Is(err) {
+		e.Log.Warn("give a run back", "run", j.lease.RunID, "error", err)
+	}
+}

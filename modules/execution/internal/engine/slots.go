@@ -1,0 +1,153 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/writ-automation/writ/modules/execution/internal/output"
+	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// planeTimeout bounds one call to the control plane.
+const planeTimeout = 30 * time.Second
+
+// slot executes one run after the other. An idle slot sleeps until there is a reason to look.
+func (e *Engine) slot() {
+	defer e.slots.Done()
+	var pause output.Backoff
+	for e.claiming.Err() == nil {
+		round := e.round.Load()
+		if e.dry.Load() >= round {
+			e.idle()
+			continue
+		}
+		a, err := e.claim()
+		switch {
+		case err != nil:
+			e.Log.Warn("claim a run", "error", err)
+			pause.Wait(e.claiming)
+		case a == nil:
+			pause = output.Backoff{}
+			e.ranDry(round)
+		default:
+			e.token() // where one run waits, others may
+			if !e.execute(a) {
+				pause.Wait(e.claiming)
+				continue
+			}
+			pause = output.Backoff{}
+		}
+	}
+}
+
+// claim asks for a run. A stop does not cut the call off: whether it claimed would be unknown.
+func (e *Engine) claim() (*runs.Assignment, error) {
+	e.crash("before-claim")
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.claiming), planeTimeout)
+	defer cancel()
+	a, err := e.Plane.Claim(ctx, runs.ClaimRequest{Worker: e.opt.Worker, Queues: e.opt.Queues})
+	if err != nil {
+		return nil, fmt.Errorf("claim: %w", err)
+	}
+	if a != nil {
+		e.contact()
+	}
+	return a, nil
+}
+
+// idle sleeps until a token comes or nothing more is claimed.
+func (e *Engine) idle() {
+	select {
+	case <-e.wake:
+	case <-e.claiming.Done():
+	}
+}
+
+// ranDry notes that nothing waited in a round, unless a later one is noted.
+func (e *Engine) ranDry(round int64) {
+	for {
+		old := e.dry.Load()
+		if old >= round || e.dry.CompareAndSwap(old, round) {
+			return
+		}
+	}
+}
+
+// token lets one idle slot look; when there are as many tokens as slots, every slot will look anyway.
+func (e *Engine) token() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// nudge gives a reason to look to one slot, or to all.
+func (e *Engine) nudge(all bool) {
+	e.round.Add(1)
+	n := 1
+	if all {
+		n = cap(e.wake)
+	}
+	for range n {
+		e.token()
+	}
+}
+
+// watch starts what wakes the slots and the beats: signals, and a slow poll for those that got lost.
+func (e *Engine) watch() {
+	e.aux.Add(1)
+	go e.poll()
+	if e.Signals == nil {
+		return
+	}
+	e.aux.Add(2)
+	go e.follow(events.TopicQueue, func(payload string) { e.nudge(payload == "") })
+	go e.follow(events.TopicCancel, e.cancelSignal)
+}
+
+func (e *Engine) poll() {
+	defer e.aux.Done()
+	t := time.NewTicker(e.opt.Poll)
+	defer t.Stop()
+	for {
+		select {
+		case <-e.claiming.Done():
+			return
+		case <-t.C:
+			e.nudge(false)
+		}
+	}
+}
+
+// follow calls see with each payload until the engine is done: a cancel still counts during a drain.
+func (e *Engine) follow(topic string, see func(payload string)) {
+	defer e.aux.Done()
+	ch, stop := e.Signals.Watch(topic)
+	defer stop()
+	for {
+		select {
+		case <-e.hard.Done():
+			return
+		case payload, ok := <-ch:
+			if !ok {
+				return
+			}
+			see(payload)
+		}
+	}
+}
+
+func (e *Engine) cancelSignal(runID string) {
+	if runID == "" {
+		select {
+		case e.beatNow <- struct{}{}:
+		default:
+		}
+		return
+	}
+	if j := e.find(runID); j != nil {
+		j.cancel(errCanceled)
+	}
+}

@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// outcome is what a tool's call gave back.
+type outcome struct {
+	execution.PlayResult
+	play bool // a playbook tool drove hosts
+	err  error
+}
+
+// call runs the tool. A panic of an extension fails its run and nothing else.
+func (w *work) call() (out outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			out.err = fmt.Errorf("the tool panicked: %v", p)
+		}
+	}()
+	if pt, ok := w.playbook(); ok {
+		out.play = true
+		out.PlayResult, out.err = pt.Play(w.ctx, w.playSpec(), w.play(), w.log, w.sink.Add)
+		return out
+	}
+	out.ToolResult, out.err = w.tool.Run(w.ctx, w.spec, w.log)
+	return out
+}
+
+// playbook returns the tool as one that drives hosts, where the run names a playbook.
+func (w *work) playbook() (execution.PlaybookTool, bool) {
+	pt, ok := w.tool.(execution.PlaybookTool)
+	return pt, ok && w.run.Spec.Playbook != ""
+}
+
+// playSpec leaves the home and temporary directories of a play to its tool, which knows what its modules expect, but
+// for what the run itself sets.
+func (w *work) playSpec() extension.ToolSpec {
+	spec := w.spec
+	spec.Env = maps.Clone(spec.Env)
+	for _, name := range []string{"HOME", "TMPDIR"} {
+		if _, own := w.run.Spec.Env[name]; !own {
+			delete(spec.Env, name)
+		}
+	}
+	return spec
+}
+
+// play is the run as a playbook tool takes it.
+func (w *work) play() execution.Play {
+	s := &w.run.Spec
+	return execution.Play{
+		WorkDir: w.e.opt.WorkDir, Playbook: s.Playbook, Inventory: s.Inventory, Controls: s.Controls,
+		LimitHosts: s.LimitHosts, Diff: s.DiffMode || s.DryRun,
+	}
+}
+
+// decode gives variables to a tool as Go values in which no number loses a digit.
+func decode(vars runs.Vars) (map[string]any, error) {
+	out := make(map[string]any, len(vars))
+	for k, raw := range vars {
+		dec := json.NewDecoder(bytes.NewReader(raw))
+		dec.UseNumber()
+		var v any
+		if err := dec.Decode(&v); err != nil {
+			return nil, fmt.Errorf("variable %s: %w", k, err)
+		}
+		out[k] = v
+	}
+	return out, nil
+}
+
+// divide turns a split into shards over the hosts that its playbook would touch. No run process is started for it:
+// until it is divided it can be given back.
+func (w *work) divide() {
+	pt, ok := w.playbook()
+	if !ok {
+		w.settle(w.failed(fmt.Sprintf("the tool %q cannot be split over hosts", w.run.Spec.Tool)))
+		return
+	}
+	ctx, stop := w.bounded()
+	defer stop()
+	hosts, warnings, err := pt.Hosts(ctx, w.playSpec(), w.play())
+	var more []runs.Warning
+	if err == nil && len(hosts) > 0 {
+		more, err = pt.Survey(ctx, w.play())
+	}
+	warnings = w.mask(append(warnings, more...))
+	switch cause := w.cause(); {
+	case w.lost.Load():
+		w.abandonDir()
+	case cause == errCanceled:
+		w.settle(runs.Ending{Status: runs.Canceled, Warnings: warnings})
+	case cause != nil:
+		w.e.release(w.job)
+		w.discard()
+	case ctx.Err() != nil:
+		w.settle(w.failed(overTime(w.e.timeout(w.run))))
+	case err != nil:
+		end := w.failed("the hosts of the run could not be told: " + w.masker.String(err.Error()))
+		end.Warnings = warnings
+		w.settle(end)
+	case len(hosts) == 0:
+		code := 0
+		w.settle(runs.Ending{Status: runs.Succeeded, ExitCode: &code, Warnings: noHosts(warnings)})
+	default:
+		w.split(hosts, warnings)
+	}
+}
+
+// bounded is the job's context under the run's timeout.
+func (w *work) bounded() (context.Context, context.CancelFunc) {
+	if limit := w.e.timeout(w.run); limit > 0 {
+		return context.WithTimeout(w.ctx, limit)
+	}
+	return context.WithCancel(w.ctx)
+}
+
+// split hands the hosts over and ends the claim.
+func (w *work) split(hosts []string, warnings []runs.Warning) {
+	err := w.e.insist(w.lease.RunID, func(ctx context.Context) error {
+		return w.e.Plane.Divide(ctx, w.lease, hosts, warnings)
+	})
+	if err != nil {
+		w.e.Log.Warn("divide a split", "run", w.lease.RunID, "error", err)
+	}
+	w.discard()
+}

@@ -1,0 +1,112 @@
+package mask
+
+// Masker finds the secrets of one run. It does not change once made and may be used from many goroutines. The zero
+// value and nil know no secret and let everything pass.
+type Masker struct {
+	root  [256]int32
+	nodes []node
+}
+
+// node is a state. Children form a list, since nearly every state has one; only the root has a table.
+type node struct {
+	child, sibling int32
+	fail           int32
+	depth          int32 // bytes from the root
+	match          int32 // length of the longest secret that ends here, 0 for none
+	label          byte
+}
+
+// New makes a masker of the given secrets. Those shorter than MinLen bytes are left out.
+func New(secrets []string) *Masker {
+	m := &Masker{}
+	for _, s := range secrets {
+		if len(s) < MinLen {
+			continue
+		}
+		for _, f := range forms(s) {
+			if len(f) >= MinLen {
+				m.insert(f)
+			}
+		}
+	}
+	m.link()
+	return m
+}
+
+// Empty reports whether there is nothing to mask.
+func (m *Masker) Empty() bool { return m == nil || len(m.nodes) == 0 }
+
+func (m *Masker) insert(s string) {
+	if len(m.nodes) == 0 {
+		m.nodes = append(m.nodes, node{})
+	}
+	at := int32(0)
+	for i := range len(s) {
+		next := m.edge(at, s[i])
+		if next == 0 {
+			next = int32(len(m.nodes))
+			m.nodes = append(m.nodes, node{label: s[i], depth: int32(i + 1), sibling: m.nodes[at].child})
+			m.nodes[at].child = next
+		}
+		at = next
+	}
+	m.nodes[at].match = int32(len(s))
+}
+
+// edge returns the child of a state by its byte, 0 for none.
+func (m *Masker) edge(at int32, b byte) int32 {
+	for c := m.nodes[at].child; c != 0; c = m.nodes[c].sibling {
+		if m.nodes[c].label == b {
+			return c
+		}
+	}
+	return 0
+}
+
+// link sets the failure links in breadth-first order.
+func (m *Masker) link() {
+	if m.Empty() {
+		return
+	}
+	var queue []int32
+	for c := m.nodes[0].child; c != 0; c = m.nodes[c].sibling {
+		m.root[m.nodes[c].label] = c
+		queue = append(queue, c)
+	}
+	for i := 0; i < len(queue); i++ {
+		at := queue[i]
+		for c := m.nodes[at].child; c != 0; c = m.nodes[c].sibling {
+			f := m.step(m.nodes[at].fail, m.nodes[c].label)
+			m.nodes[c].fail = f
+			m.nodes[c].match = max(m.nodes[c].match, m.nodes[f].match)
+			queue = append(queue, c)
+		}
+	}
+}
+
+// step moves from a state over one byte.
+func (m *Masker) step(at int32, b byte) int32 {
+	for at != 0 {
+		if c := m.edge(at, b); c != 0 {
+			return c
+		}
+		at = m.nodes[at].fail
+	}
+	return m.root[b]
+}
+
+// found reports whether s holds a secret.
+func (m *Masker) found(s string) bool {
+	at := int32(0)
+	for i := range len(s) {
+		if at == 0 {
+			at = m.root[s[i]]
+		} else {
+			at = m.step(at, s[i])
+		}
+		if m.nodes[at].match > 0 {
+			return true
+		}
+	}
+	return false
+}

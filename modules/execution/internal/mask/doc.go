@@ -1,0 +1,8 @@
+// Package mask replaces secrets in output, events and texts.
+//
+// One automaton knows every secret in every form in which tools print it: as it is, escaped for JSON, for URLs and
+// for shells, in base64 at each alignment, and each line of a secret of several lines. It reads a stream in one
+// pass and holds back exactly the bytes that may still become a secret, so none is split over two writes.
+//
+// What is derived from a secret in other ways (a hash, upper case, one character at a time) is not found.
+package mask

@@ -1,0 +1,103 @@
+package output
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// send moves one piece of the log and one of the events.
+func (p *Pump) send(ctx context.Context) error {
+	// A call under way is finished even where the pump is stopped: one that is cut off may have been stored or not.
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	defer cancel()
+	if off, data := p.log.Peek(pieceBytes); len(data) > 0 {
+		if _, err := p.plane.AppendLog(call, p.lease, runs.LogChunk{Offset: off, Data: data}); err != nil {
+			return fmt.Errorf("store the log: %w", err)
+		}
+		p.log.Ack(off + int64(len(data)))
+	}
+	batch, err := p.events.Take(pieceEvents, pieceBytes)
+	if err != nil || len(batch) == 0 {
+		return err
+	}
+	if _, err := p.plane.AppendEvents(call, p.lease, batch); err != nil {
+		return fmt.Errorf("store events: %w", err)
+	}
+	if err := SaveFacts(call, p.plane, p.lease, batch); err != nil {
+		return err
+	}
+	p.events.Ack()
+	return nil
+}
+
+// SaveFacts stores the facts among events, where there are any.
+func SaveFacts(ctx context.Context, plane runs.Journal, l runs.Lease, events []runs.Event) error {
+	var facts []runs.HostFacts
+	for i := range events {
+		if e := &events[i]; e.Type == runs.EventFacts && e.Host != "" && len(e.Facts) > 0 {
+			facts = append(facts, runs.HostFacts{Host: e.Host, GatheredAt: e.At, Facts: e.Facts})
+		}
+	}
+	if len(facts) == 0 {
+		return nil
+	}
+	if err := plane.SaveFacts(ctx, l, facts); err != nil {
+		return fmt.Errorf("store facts: %w", err)
+	}
+	return nil
+}
+
+// Rest takes what Drain left, to ride in the ending.
+func (p *Pump) Rest() (runs.LogChunk, []runs.Event, error) {
+	off, data := p.log.Peek(pieceBytes)
+	var all []runs.Event
+	for p.events.Pending() > 0 {
+		some, err := p.events.Take(pieceEvents, pieceBytes)
+		if err != nil {
+			return runs.LogChunk{}, nil, err
+		}
+		all = append(all, some...)
+		p.events.Ack()
+	}
+	return runs.LogChunk{Offset: off, Data: data}, all, nil
+}
+
+// Small reports whether what waits fits into the ending as it is: little, and without a hole in the log.
+func (p *Pump) Small() bool {
+	pending := p.log.Pending()
+	if pending > pieceBytes || p.events.Pending() > pieceBytes {
+		return false
+	}
+	_, data := p.log.Peek(pieceBytes)
+	return int64(len(data)) == pending
+}
+
+// Refused reports whether the plane will never take this: the lease is lost, or the call is wrong in itself.
+func Refused(err error) bool {
+	switch fault.KindOf(err) {
+	case fault.Conflict, fault.NotFound, fault.Invalid, fault.TooLarge:
+		return true
+	default:
+		return false
+	}
+}
+
+// Backoff waits longer after each failure, between 50 ms and 5 s.
+type Backoff struct{ last time.Duration }
+
+// Wait pauses and reports whether ctx still lives.
+func (b *Backoff) Wait(ctx context.Context) bool {
+	b.last = min(5*time.Second, max(50*time.Millisecond, 2*b.last))
+	t := time.NewTimer(b.last)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,120 @@
+package output
+
+import (
+	"fmt"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/writ-automation/writ/modules/execution/internal/mask"
+	"github.com/writ-automation/writ/modules/execution/internal/rundir"
+	"github.com/writ-automation/writ/modules/execution/internal/spool"
+	"github.com/writ-automation/writ/modules/execution/internal/summary"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// maxText is how long one text of an event may be; tools cut earlier, this is the net.
+const maxText = 64 << 10
+
+// Sink takes the structured events of one run. Many goroutines may add.
+type Sink struct {
+	mu      sync.Mutex
+	masker  *mask.Masker
+	spool   *spool.Events
+	clock   clock.Clock
+	summary *summary.Summary
+	next    int64 // sequence number of the next event
+	left    int64 // how many more are taken
+	dropped int64
+	outputs runs.Vars
+	outSize int
+	outBad  error
+	grown   func(n int)
+}
+
+// NewSink makes the sink of one run: events get numbers from next on, and beyond limit they are only counted.
+func NewSink(m *mask.Masker, s *spool.Events, c clock.Clock, next, limit int64, grown func(n int)) *Sink {
+	return &Sink{masker: m, spool: s, clock: c, summary: summary.New(), next: next, left: limit, grown: grown}
+}
+
+// Add masks and numbers an event and keeps it until it is stored. It waits only while the spool on disk is full, and
+// fails once the run is given up.
+func (s *Sink) Add(e runs.Event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e.At.IsZero() {
+		e.At = s.clock.Now()
+	}
+	s.clean(&e)
+	s.summary.Add(&e)
+	if e.Type == runs.EventOutputs {
+		s.collect(&e)
+	}
+	if s.left <= 0 {
+		s.dropped++
+		return nil
+	}
+	e.Seq = s.next
+	if err := s.spool.Put(e); err != nil {
+		return fmt.Errorf("keep an event: %w", err)
+	}
+	s.next++
+	s.left--
+	s.grown(int(spool.Size(&e)))
+	return nil
+}
+
+// clean masks every text of the event, and every string inside its documents.
+func (s *Sink) clean(e *runs.Event) {
+	for _, p := range []*string{&e.Play, &e.Task, &e.TaskID, &e.Host, &e.Item, &e.Message, &e.Stdout, &e.Stderr} {
+		*p = s.masker.String(*p)
+		if len(*p) > maxText {
+			*p, e.Truncated = cut(*p), true
+		}
+	}
+	e.Diff, e.Stats = s.masker.JSON(e.Diff), s.masker.JSON(e.Stats)
+	e.Facts, e.Outputs = s.masker.JSON(e.Facts), s.masker.JSON(e.Outputs)
+}
+
+// cut shortens a text to maxText bytes without splitting a character.
+func cut(s string) string {
+	n := maxText
+	for n > maxText-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+func (s *Sink) collect(e *runs.Event) {
+	if s.outSize += len(e.Outputs); s.outSize > rundir.MaxOutputs {
+		s.outBad = fmt.Errorf("the outputs are larger than %d bytes", rundir.MaxOutputs)
+		return
+	}
+	v, err := rundir.ParseOutputs(e.Outputs)
+	if err != nil {
+		s.outBad = err
+		return
+	}
+	s.outputs = s.outputs.Merge(v)
+}
+
+// Outputs returns what the run set by events, and why some of it is missing.
+func (s *Sink) Outputs() (runs.Vars, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.outputs, s.outBad
+}
+
+// Dropped is how many events came beyond the limit.
+func (s *Sink) Dropped() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dropped
+}
+
+// Summary is the fold of all events. It is read when the tool has ended.
+func (s *Sink) Summary() *summary.Summary {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.summary
+}

@@ -1,0 +1,266 @@
+package rundir
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+const (
+	stateFile   = "state.jsonl"
+	varsFile    = "vars.json"
+	outputsFile = "outputs.json"
+	workDir     = "work"
+	lostDir     = "lost"
+)
+
+// KeepLost is how many directories of lost runs stay as evidence; the oldest go first.
+const KeepLost = 50
+
+// Dir is the directory of one run.
+type Dir struct {
+	root string
+	name string
+}
+
+// state is one line of the state file; a later line adds to those before. One file that grows costs a run far less
+// than one file for each thing that is noted.
+type state struct {
+	RunID  string       `json:"run_id,omitempty"`
+	Epoch  int64        `json:"epoch,omitempty"`
+	Worker string       `json:"worker,omitempty"`
+	Begun  bool         `json:"begun,omitempty"`
+	Ending *runs.Ending `json:"ending,omitempty"`
+}
+
+// Of names the directory of a lease without making it. A run id that is no plain file name is an error.
+func Of(root string, l runs.Lease) (Dir, error) {
+	if l.RunID == "" || l.RunID[0] == '.' || strings.ContainsAny(l.RunID, "/\\\x00") {
+		return Dir{}, fmt.Errorf("the run id %q names no directory", l.RunID)
+	}
+	return Dir{root: root, name: l.RunID + "." + strconv.FormatInt(l.Epoch, 10)}, nil
+}
+
+// Create makes the directory of a lease with the run's variables in it.
+func Create(root string, l runs.Lease, vars runs.Vars) (Dir, error) {
+	d, err := Of(root, l)
+	if err != nil {
+		return Dir{}, err
+	}
+	if err := d.fill(l, vars); err != nil {
+		return Dir{}, errors.Join(fmt.Errorf("make the run's directory: %w", err), d.Remove())
+	}
+	return d, nil
+}
+
+func (d Dir) fill(l runs.Lease, vars runs.Vars) error {
+	err := os.Mkdir(d.Path(), 0o700)
+	if errors.Is(err, fs.ErrExist) { // of a life that did not come to remove it
+		if err = os.RemoveAll(d.Path()); err == nil {
+			err = os.Mkdir(d.Path(), 0o700)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(d.Work(), 0o700); err != nil {
+		return err
+	}
+	if err := d.write(stateFile, state{RunID: l.RunID, Epoch: l.Epoch, Worker: l.Worker}); err != nil {
+		return err
+	}
+	if vars == nil {
+		vars = runs.Vars{}
+	}
+	return d.write(varsFile, vars)
+}
+
+func (d Dir) write(name string, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", name, err)
+	}
+	return os.WriteFile(d.file(name), b, 0o600)
+}
+
+func (d Dir) file(name string) string { return filepath.Join(d.root, d.name, name) }
+
+// Path is the directory itself.
+func (d Dir) Path() string { return filepath.Join(d.root, d.name) }
+
+// Work is the tool's directory.
+func (d Dir) Work() string { return d.file(workDir) }
+
+// Vars is the file of the run's variables.
+func (d Dir) Vars() string { return d.file(varsFile) }
+
+// Outputs is the file that the run may write.
+func (d Dir) Outputs() string { return d.file(outputsFile) }
+
+// LogSpool is the file of output that is not stored yet.
+func (d Dir) LogSpool() string { return d.file("log.spool") }
+
+// EventSpool is the file of events that are not stored yet.
+func (d Dir) EventSpool() string { return d.file("events.spool") }
+
+// MarkBegun notes that a process of the run may exist from now on.
+func (d Dir) MarkBegun() error { return d.note(state{Begun: true}) }
+
+// SaveEnding keeps how the run ended; the last one that is kept whole counts. It survives the death of this process.
+func (d Dir) SaveEnding(e *runs.Ending) error { return d.note(state{Ending: e}) }
+
+// note adds a line to the state file. The line break comes first, so that a line which was cut off spoils no other.
+func (d Dir) note(s state) error {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("encode the state of a run: %w", err)
+	}
+	f, err := os.OpenFile(d.file(stateFile), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return fmt.Errorf("note the state of a run: %w", err)
+	}
+	_, err = f.Write(append([]byte{'\n'}, b...))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("note the state of a run: %w", err)
+	}
+	return nil
+}
+
+// State is what is known of a directory's run.
+type State struct {
+	RunID  string
+	Worker string       // empty where it cannot be read
+	Begun  bool         // a process of the run may have existed
+	Ending *runs.Ending // nil where none was kept
+}
+
+// State reads what was noted; what cannot be read was not.
+func (d Dir) State() State {
+	out := State{}
+	out.RunID, _, _ = cutLast(d.name)
+	b, err := os.ReadFile(d.file(stateFile))
+	if err != nil {
+		return out
+	}
+	for line := range bytes.SplitSeq(b, []byte{'\n'}) {
+		var s state
+		if len(line) == 0 || json.Unmarshal(line, &s) != nil {
+			continue
+		}
+		if s.Worker != "" {
+			out.RunID, out.Worker = s.RunID, s.Worker
+		}
+		out.Begun = out.Begun || s.Begun
+		if s.Ending != nil {
+			out.Ending = s.Ending
+		}
+	}
+	return out
+}
+
+// Unsent reports whether the directory holds something that may not be stored.
+func (d Dir) Unsent() bool {
+	for _, path := range []string{d.LogSpool(), d.EventSpool()} {
+		if info, err := os.Lstat(path); err == nil && info.Size() > 0 {
+			return true
+		}
+	}
+	return d.State().Ending != nil
+}
+
+// Remove deletes the directory with all that is in it.
+func (d Dir) Remove() error {
+	err := os.RemoveAll(d.Path())
+	if err == nil {
+		return nil
+	}
+	// A run may have taken its own directories' permissions away.
+	_ = filepath.WalkDir(d.Path(), func(path string, e fs.DirEntry, _ error) error {
+		if e != nil && e.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	if err := os.RemoveAll(d.Path()); err != nil {
+		return fmt.Errorf("remove the run's directory: %w", err)
+	}
+	return nil
+}
+
+// KeepAsLost moves what was not stored to the evidence of lost runs; what the tool and its variables left goes. The
+// oldest evidence beyond KeepLost goes too.
+func (d Dir) KeepAsLost() error {
+	lost := filepath.Join(d.root, lostDir)
+	if err := os.MkdirAll(lost, 0o700); err != nil {
+		return fmt.Errorf("keep a lost run: %w", err)
+	}
+	inner := Dir{root: d.Path(), name: workDir}
+	if err := errors.Join(inner.Remove(), remove(d.Vars())); err != nil {
+		return fmt.Errorf("keep a lost run: %w", err)
+	}
+	target := filepath.Join(lost, d.name)
+	if err := errors.Join(os.RemoveAll(target), os.Rename(d.Path(), target)); err != nil {
+		return fmt.Errorf("keep a lost run: %w", err)
+	}
+	return prune(lost)
+}
+
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func prune(lost string) error {
+	entries, err := os.ReadDir(lost)
+	if err != nil || len(entries) <= KeepLost {
+		return err
+	}
+	age := func(e fs.DirEntry) int64 {
+		info, err := e.Info()
+		if err != nil {
+			return 0
+		}
+		return info.ModTime().UnixNano()
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return int(min(1, max(-1, age(a)-age(b)))) })
+	for _, e := range entries[:len(entries)-KeepLost] {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(lost, e.Name())))
+	}
+	return err
+}
+
+// Leftovers lists the directories under root that name a run, without the evidence of lost ones.
+func Leftovers(root string) ([]Dir, error) {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return nil, fmt.Errorf("list the runs' directories: %w", err)
+	}
+	var out []Dir
+	for _, e := range entries {
+		if _, epoch, ok := cutLast(e.Name()); ok && e.IsDir() {
+			if _, err := strconv.ParseInt(epoch, 10, 64); err == nil {
+				out = append(out, Dir{root: root, name: e.Name()})
+			}
+		}
+	}
+	return out, nil
+}
+
+func cutLast(name string) (before, after string, ok bool) {
+	i := strings.LastIndexByte(name, '.')
+	if i < 1 {
+		return name, "", false
+	}
+	return name[:i], name[i+1:], true
+}

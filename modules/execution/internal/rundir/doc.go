@@ -1,0 +1,13 @@
+// Package rundir lays out the private directory of a run: what the tool finds there, what is kept there until the
+// control plane has it, and what an executor that starts again reads from it.
+//
+// A directory is named by run and epoch, so that two claims of one run never share anything:
+//
+//	<run>.<epoch>/        0700
+//	  state.jsonl         whose it is; that it began; how it ended, from the tool's exit until that is stored
+//	  vars.json           0600, the file named by WRIT_VARS
+//	  outputs.json        written by the run, the file named by WRIT_OUTPUTS
+//	  work/               the tool's own: its working directory, HOME and TMPDIR
+//	  log.spool           output that is not stored yet
+//	  events.spool        events that are not stored yet
+package rundir

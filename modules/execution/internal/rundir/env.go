@@ -1,0 +1,131 @@
+package rundir
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Bounds on what is repeated in the environment; everything is in the file of variables.
+const (
+	maxVar  = 64 << 10
+	maxVars = 512 << 10
+)
+
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// Allowed lists the variables of the server's environment that every run gets: where programs are, the language and
+// the time zone, and how the outside is reached. Nothing else is inherited.
+func Allowed() []string {
+	return []string{
+		"PATH", "LANG", "LC_ALL", "TZ",
+		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
+		"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
+	}
+}
+
+// Base picks the allowed variables, and those that extra names, out of a process's environment.
+func Base(environ, extra []string) map[string]string {
+	names := append(Allowed(), extra...)
+	out := map[string]string{"PATH": defaultPath}
+	for _, kv := range environ {
+		if k, v, ok := strings.Cut(kv, "="); ok && slices.Contains(names, k) && !strings.HasPrefix(k, "WRIT_") {
+			out[k] = v
+		}
+	}
+	if out["LANG"] == "" && out["LC_ALL"] == "" {
+		out["LANG"] = "C.UTF-8"
+	}
+	return out
+}
+
+// BaseSecrets returns the passwords that the base environment holds: those in the addresses of proxies.
+func BaseSecrets(base map[string]string) []string {
+	var out []string
+	for k, v := range base {
+		if !strings.HasSuffix(strings.ToLower(k), "_proxy") {
+			continue
+		}
+		if u, err := url.Parse(v); err == nil && u.User != nil {
+			if p, ok := u.User.Password(); ok {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// Env is the whole environment of a run's process: the base, then the private directories, then the run's own, then
+// what Writ tells, which nothing overrides.
+func (d Dir) Env(base map[string]string, r *runs.Run) map[string]string {
+	out := make(map[string]string, len(base)+len(r.Spec.Env)+len(r.Vars)+6)
+	for k, v := range base {
+		out[k] = v
+	}
+	out["HOME"], out["TMPDIR"] = d.Work(), d.Work()
+	for k, v := range r.Spec.Env {
+		if k != "" && !strings.ContainsAny(k, "=\x00") && !strings.ContainsRune(v, 0) && len(v) <= maxVar {
+			out[k] = v
+		}
+	}
+	addVars(out, r.Vars)
+	out["WRIT_RUN_ID"] = r.ID
+	out["WRIT_VARS"] = d.Vars()
+	out["WRIT_OUTPUTS"] = d.Outputs()
+	out["WRIT_DRY_RUN"] = "0"
+	if r.Spec.DryRun {
+		out["WRIT_DRY_RUN"] = "1"
+	}
+	return out
+}
+
+// addVars adds WRIT_VAR_<NAME> for each scalar. Of two names that become one the first in order stays. A value that
+// an environment cannot hold is left out.
+func addVars(out map[string]string, vars runs.Vars) {
+	names := make([]string, 0, len(vars))
+	for k := range vars {
+		names = append(names, k)
+	}
+	slices.Sort(names)
+	total, mine := 0, make(map[string]bool, len(names))
+	for _, k := range names {
+		v, ok := scalar(vars[k])
+		name := "WRIT_VAR_" + upper(k)
+		if !ok || mine[name] || len(v) > maxVar || total+len(v) > maxVars {
+			continue
+		}
+		out[name], mine[name] = v, true
+		total += len(v)
+	}
+}
+
+func scalar(raw json.RawMessage) (string, bool) {
+	t := strings.TrimSpace(string(raw))
+	if t == "" || t[0] == '{' || t[0] == '[' || t == "null" {
+		return "", false
+	}
+	if t[0] != '"' {
+		return t, true
+	}
+	var s string
+	if json.Unmarshal(raw, &s) != nil || strings.ContainsRune(s, 0) {
+		return "", false
+	}
+	return s, true
+}
+
+func upper(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z':
+			return r - 'a' + 'A'
+		case r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+			return r
+		default:
+			return '_'
+		}
+	}, name)
+}

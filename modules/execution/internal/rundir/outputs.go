@@ -1,0 +1,56 @@
+package rundir
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// MaxOutputs is how large the outputs of a run may be, in bytes of JSON.
+const MaxOutputs = 1 << 20
+
+// ReadOutputs returns what the run wrote to its outputs file, nil for a file that is missing or empty. The file must
+// be a regular one: what a run puts there must not make the executor wait or read elsewhere.
+func (d Dir) ReadOutputs() (runs.Vars, error) {
+	info, err := os.Lstat(d.Outputs())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the outputs file cannot be read: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("the outputs file is no regular file")
+	}
+	f, err := os.Open(d.Outputs())
+	if err != nil {
+		return nil, fmt.Errorf("the outputs file cannot be read: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	b, err := io.ReadAll(io.LimitReader(f, MaxOutputs+1))
+	if err != nil {
+		return nil, fmt.Errorf("the outputs file cannot be read: %w", err)
+	}
+	return ParseOutputs(b)
+}
+
+// ParseOutputs reads outputs: one JSON object of at most MaxOutputs bytes.
+func ParseOutputs(b []byte) (runs.Vars, error) {
+	if len(b) > MaxOutputs {
+		return nil, fmt.Errorf("the outputs are larger than %d bytes", MaxOutputs)
+	}
+	if len(bytes.TrimSpace(b)) == 0 {
+		return nil, nil
+	}
+	var v runs.Vars
+	if err := json.Unmarshal(b, &v); err != nil || v == nil {
+		return nil, errors.New("the outputs are not one JSON object")
+	}
+	return v, nil
+}

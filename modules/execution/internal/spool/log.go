@@ -1,0 +1,228 @@
+package spool
+
+import "sync"
+
+const (
+	blockSize  = 64 << 10
+	firstBlock = 4 << 10
+	memBlocks  = 16 // sealed blocks kept in memory before the file is used
+	minSlots   = 8
+)
+
+// entry is a sealed block: in memory, in a slot of the file, or both.
+type entry struct {
+	off  int64
+	n    int
+	data []byte // nil for one that is only in the file
+	slot int    // -1 for one that is only in memory
+}
+
+func (e *entry) end() int64 { return e.off + int64(e.n) }
+
+// Log is the queue of a run's output. Bytes have their offset in all that was printed. One goroutine may append
+// while another reads.
+type Log struct {
+	mu      sync.Mutex
+	file    *slots
+	head    []entry // what is sent next; never dropped
+	tail    []entry // the newest; its oldest goes when there is no room
+	inTail  bool    // new blocks go to the tail
+	held    int     // sealed blocks that are in memory alone
+	off     int64   // where the current block begins
+	cur     []byte
+	sent    int64 // all before was taken over
+	omitted int64
+}
+
+// NewLog makes a queue that spills to a file at path, made when it is needed, of about limit bytes.
+func NewLog(path string, limit int64) *Log {
+	return &Log{file: newSlots(path, int(max(minSlots, limit/blockSize)))}
+}
+
+// Append adds bytes and calls show with each piece as it is kept, at its offset; the piece never changes.
+func (l *Log) Append(p []byte, show func(off int64, data []byte)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(p) > 0 {
+		if l.cur == nil {
+			size := blockSize
+			if l.off == 0 && len(p) <= firstBlock {
+				size = firstBlock // a short log needs no whole block
+			}
+			l.cur = make([]byte, 0, size)
+		}
+		n := min(len(p), cap(l.cur)-len(l.cur))
+		at := len(l.cur)
+		l.cur = append(l.cur, p[:n]...)
+		p = p[n:]
+		show(l.off+int64(at), l.cur[at:at+n:at+n])
+		if len(l.cur) == cap(l.cur) {
+			l.seal()
+		}
+	}
+}
+
+// seal moves the current block into the queue.
+func (l *Log) seal() {
+	e := entry{off: l.off, n: len(l.cur), data: l.cur, slot: -1}
+	l.off, l.cur = e.end(), nil
+	if e.end() <= l.sent {
+		return
+	}
+	if l.held >= memBlocks {
+		l.spill(&e)
+	} else {
+		l.held++
+	}
+	l.push(e)
+}
+
+// spill moves an entry to the file, making room by dropping the oldest of the tail. Where the file takes nothing at
+// all, the entry stays in memory and the tail is kept short instead.
+func (l *Log) spill(e *entry) {
+	for !l.file.put(e) {
+		if len(l.tail) == 0 || l.file.broken && l.held < 2*memBlocks {
+			l.held++
+			return
+		}
+		l.drop()
+	}
+	e.data = nil
+}
+
+func (l *Log) drop() {
+	e := l.tail[0]
+	l.tail = l.tail[1:]
+	l.omitted += int64(e.n)
+	l.free(&e)
+}
+
+func (l *Log) free(e *entry) {
+	if e.slot >= 0 {
+		l.file.release(e.slot)
+	} else {
+		l.held--
+	}
+}
+
+func (l *Log) push(e entry) {
+	if l.inTail || len(l.head) >= max(memBlocks, l.file.limit/2) || l.file.broken && len(l.head) >= memBlocks {
+		l.inTail = true
+		l.tail = append(l.tail, e)
+		return
+	}
+	l.head = append(l.head, e)
+}
+
+// Peek returns the next bytes that were not taken over, at most limit and without a gap among them. It returns the
+// same again until Ack. The bytes never change; there are none when all was taken over.
+func (l *Log) Peek(limit int) (off int64, data []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance()
+	if len(l.head) == 0 {
+		skip := max(0, l.sent-l.off)
+		data = l.cur[skip:len(l.cur):len(l.cur)]
+		return l.off + skip, data[:min(limit, len(data)):min(limit, len(data))]
+	}
+	off = max(l.head[0].off, l.sent)
+	for i := 0; i < len(l.head) && len(data) < limit; i++ {
+		e := &l.head[i]
+		at := off + int64(len(data))
+		if e.off > at {
+			break
+		}
+		part, ok := l.file.load(e)
+		if !ok {
+			if len(data) == 0 { // unreadable: a hole like any other that was dropped
+				l.omitted += e.end() - at
+				l.sent = e.end()
+				l.advance()
+				off, i = max(l.next(), l.sent), -1
+				continue
+			}
+			break
+		}
+		part = part[at-e.off:]
+		data = append(data, part[:min(len(part), limit-len(data))]...)
+	}
+	if off+int64(len(data)) == l.off && len(data) < limit {
+		data = append(data, l.cur[:min(len(l.cur), limit-len(data))]...)
+	}
+	return off, data
+}
+
+// next is the offset of the first byte still queued.
+func (l *Log) next() int64 {
+	if len(l.head) > 0 {
+		return l.head[0].off
+	}
+	return l.off
+}
+
+// advance lets go of entries that were taken over and makes the tail the head where the head is empty.
+func (l *Log) advance() {
+	for {
+		for len(l.head) > 0 && l.head[0].end() <= l.sent {
+			l.free(&l.head[0])
+			l.head = l.head[1:]
+		}
+		if len(l.head) > 0 || !l.inTail {
+			return
+		}
+		l.head, l.tail, l.inTail = l.tail, nil, false
+	}
+}
+
+// Ack says that all before the given offset was taken over.
+func (l *Log) Ack(until int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sent = max(l.sent, until)
+	l.advance()
+}
+
+// Pending is how many bytes wait.
+func (l *Log) Pending() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance()
+	var n int64
+	for _, q := range [][]entry{l.head, l.tail} {
+		for i := range q {
+			n += q[i].end() - max(q[i].off, min(l.sent, q[i].end()))
+		}
+	}
+	return n + int64(len(l.cur)) - min(int64(len(l.cur)), max(0, l.sent-l.off))
+}
+
+// Total is how many bytes were appended, and of these how many were dropped.
+func (l *Log) Total() (total, omitted int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.off + int64(len(l.cur)), l.omitted
+}
+
+// Persist copies what is only in memory to the file, as far as there is room.
+func (l *Log) Persist() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, q := range [][]entry{l.head, l.tail} {
+		for i := range q {
+			if q[i].slot < 0 && l.file.put(&q[i]) {
+				l.held--
+			}
+		}
+	}
+	if len(l.cur) > 0 {
+		e := entry{off: l.off, n: len(l.cur), data: l.cur, slot: -1}
+		l.file.put(&e)
+	}
+}
+
+// Close closes the file and leaves it where it is.
+func (l *Log) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.file.close()
+}

@@ -1,0 +1,40 @@
+package execution
+
+import (
+	"log/slog"
+
+	"go.uber.org/fx"
+
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Module runs an executor for the life of the application. It provides nothing. The application's stop timeout must
+// be longer than the drain time, the kill grace and ten seconds together.
+var Module = fx.Module("execution", fx.Invoke(run))
+
+type inputs struct {
+	fx.In
+
+	Plane   execution.ControlPlane
+	Tools   execution.Tools
+	Reaper  execution.Reaper
+	Live    runs.Live      `optional:"true"`
+	Signals events.Signals `optional:"true"`
+	Clock   clock.Clock
+	Log     *slog.Logger `optional:"true"`
+	Config  Config
+}
+
+func run(lc fx.Lifecycle, in inputs) error {
+	x, err := New(Params{
+		Plane: in.Plane, Tools: in.Tools, Reaper: in.Reaper, Live: in.Live, Signals: in.Signals, Clock: in.Clock, Log: in.Log, Config: in.Config,
+	})
+	if err != nil {
+		return err
+	}
+	lc.Append(fx.Hook{OnStart: x.Start, OnStop: x.Stop})
+	return nil
+}

@@ -1,0 +1,64 @@
+package execution
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/writ-automation/writ/modules/execution/internal/engine"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Params is what an executor works with. Live, Signals and Log may be nil: nothing is shown before it is stored,
+// runs are found by polling, and nothing is logged.
+type Params struct {
+	Plane   execution.ControlPlane
+	Tools   execution.Tools
+	Reaper  execution.Reaper
+	Live    runs.Live
+	Signals events.Signals
+	Clock   clock.Clock
+	Log     *slog.Logger
+	Config  Config
+}
+
+// Executor claims and executes runs between Start and Stop. It is started once.
+type Executor struct{ engine *engine.Engine }
+
+// New makes an executor that does nothing yet. An Invalid fault names a setting that cannot work.
+func New(p Params) (*Executor, error) {
+	if p.Plane == nil || p.Reaper == nil || p.Clock == nil {
+		return nil, errors.New("an executor needs a control plane, a reaper and a clock")
+	}
+	if err := p.Config.Validate(); err != nil {
+		return nil, err
+	}
+	c, err := p.Config.filled()
+	if err != nil {
+		return nil, err
+	}
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	deps := engine.Deps{
+		Plane: p.Plane, Tools: p.Tools, Reaper: p.Reaper, Live: p.Live, Signals: p.Signals, Clock: p.Clock, Log: p.Log,
+	}
+	return &Executor{engine: engine.New(deps, engine.Options(c))}, nil
+}
+
+// Start begins to work and returns at once. Before the first claim, the runs that an earlier life of this worker
+// held are settled: given back where no process was started, else ended with what was kept on disk, or as
+// interrupted. An error tells that the runs' directory cannot be used.
+func (x *Executor) Start(context.Context) error { return x.engine.Start() }
+
+// Stop drains: nothing more is claimed, what has not begun is given back, and what runs may end until the drain time
+// is over, ctx ends, or Stop or Halt is called once more. The rest is killed and ends as interrupted. Stop returns
+// when every goroutine has ended, or with an error when some run could not be ended or stored in time; the next start
+// settles it. It takes at most the drain time, the kill grace and ten seconds.
+func (x *Executor) Stop(ctx context.Context) error { return x.engine.Stop(ctx) }
+
+// Halt cuts a drain short: what still runs is killed now.
+func (x *Executor) Halt() { x.engine.Halt() }

@@ -1,0 +1,2 @@
+// Package access resolves callers and keeps their tokens.
+package access

@@ -1,0 +1,2 @@
+// Package compare holds two runs beside each other. It reads nothing.
+package compare

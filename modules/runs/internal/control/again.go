@@ -1,0 +1,117 @@
+package control
+
+import (
+	"context"
+
+	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
+	"github.com/writ-automation/writ/modules/runs/internal/split"
+	"github.com/writ-automation/writ/modules/runs/internal/submit"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Retry implements runs.Controller. The shards that failed or were interrupted run again, over the hosts that they were
+// bound to; a run that had to be approved has to be approved again.
+func (c *Controller) Retry(ctx context.Context, id string) (*runs.Run, error) {
+	r, err := c.store.ByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if r.Kind != runs.Split || !r.Status.Terminal() {
+		return nil, runs.RunNotRetryable.New("only a split that has ended can be retried")
+	}
+	shards, err := c.store.Children(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	hosts := split.Failed(shards)
+	if len(hosts) == 0 {
+		return nil, runs.RunNotRetryable.New("no shard of the run failed")
+	}
+	q := c.copy(r, runs.Origin{Source: runs.FromRetry, RetryOf: id})
+	q.ShardHosts = hosts
+	q.Spec.Shards = len(hosts)
+	made, _, err := c.submitter.Take(ctx, q)
+	return made, err
+}
+
+// RelaunchFailed implements runs.Controller. The new run is a single one, bound to the hosts.
+func (c *Controller) RelaunchFailed(ctx context.Context, id string) (*runs.Run, error) {
+	r, err := c.store.ByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if r.Kind == runs.Pipeline || r.Spec.Tool != runs.Ansible || !r.Status.Terminal() {
+		return nil, runs.RunNotRelaunchable.New("only an ansible run that has ended can be relaunched")
+	}
+	hosts, err := c.failedHosts(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if len(hosts) == 0 {
+		return nil, runs.NoFailedHosts.New("no host of the run failed or was unreachable")
+	}
+	q := c.copy(r, runs.Origin{Source: runs.FromRelaunch, RetryOf: id})
+	q.Spec.Shards, q.Spec.LimitHosts = 0, hosts
+	made, _, err := c.submitter.Take(ctx, q)
+	return made, err
+}
+
+// failedHosts returns the hosts that a run left failed or unreachable, by name. Rescued and ignored failures do not
+// count, and neither do hosts that a run which was cut short never finished.
+func (c *Controller) failedHosts(ctx context.Context, r *runs.Run) ([]string, error) {
+	var kids []*runs.Run
+	var err error
+	if r.Kind.Parent() {
+		if kids, err = c.store.Children(ctx, r.ID); err != nil {
+			return nil, err
+		}
+	}
+	list, err := lifecycle.Hosts(ctx, c.summaries, lifecycle.Counted(r, kids))
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, h := range list {
+		if h.Failed > 0 || h.Unreachable > 0 || h.Worst == runs.HostFailed || h.Worst == runs.HostUnreachable {
+			out = append(out, h.Host)
+		}
+	}
+	return out, nil
+}
+
+// Rerun implements runs.Controller. Any run can be run again, also one that has not ended.
+func (c *Controller) Rerun(ctx context.Context, id string) (*runs.Run, error) {
+	r, err := c.store.ByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	o := runs.Origin{Source: runs.FromRerun, RerunOf: id}
+	if r.Kind == runs.Pipeline {
+		made, _, err := c.submitter.TakePipeline(ctx, pipelineOf(r, o), r.Lineage)
+		return made, err
+	}
+	q := c.copy(r, o)
+	q.ShardHosts = r.ShardHosts
+	made, _, err := c.submitter.Take(ctx, q)
+	return made, err
+}
+
+func (c *Controller) copy(r *runs.Run, o runs.Origin) submit.Request {
+	return submit.Request{Lineage: r.Lineage, Submission: runs.Submission{
+		Spec: r.Spec, Name: r.Name, Labels: r.Labels, Change: r.Change, ExtraVars: r.Vars, Origin: o,
+	}}
+}
+
+func pipelineOf(r *runs.Run, o runs.Origin) runs.PipelineSubmission {
+	s := &r.Spec
+	q := runs.PipelineSubmission{
+		Name: r.Name, InventoryID: s.InventoryID, Inventory: s.Inventory, ProjectID: s.ProjectID,
+		ExtraVars: r.Graph.Vars, CredentialIDs: s.CredentialIDs, Labels: r.Labels, Change: r.Change, Queue: s.Queue,
+		RequireApproval: s.RequireApproval, DryRun: s.DryRun, TimeoutSeconds: s.TimeoutSeconds,
+		Notifications: s.Notifications, Origin: o,
+	}
+	for i := range r.Graph.Steps {
+		q.Steps = append(q.Steps, r.Graph.Steps[i].StepSpec)
+	}
+	return q
+}

@@ -1,0 +1,45 @@
+package control
+
+import (
+	"context"
+
+	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
+	"github.com/writ-automation/writ/modules/runs/internal/submit"
+	"github.com/writ-automation/writ/modules/runs/internal/view"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Controller acts on runs.
+type Controller struct {
+	machine   *lifecycle.Machine
+	submitter *submit.Submitter
+	store     runs.Store
+	summaries runs.SummaryStore
+}
+
+var (
+	_ runs.Controller = (*Controller)(nil)
+	_ runs.Approver   = (*Controller)(nil)
+)
+
+// New returns a controller that makes its runs through the given submitter.
+func New(m *lifecycle.Machine, s *submit.Submitter) *Controller {
+	return &Controller{machine: m, submitter: s, store: m.Store, summaries: m.Summaries}
+}
+
+// Cancel implements runs.Controller.
+func (c *Controller) Cancel(ctx context.Context, id string) (*runs.Run, error) {
+	err := c.machine.Do(ctx, func(ctx context.Context) error { return c.machine.Cancel(ctx, id) })
+	if err != nil {
+		return nil, err
+	}
+	return c.show(ctx, id)
+}
+
+func (c *Controller) show(ctx context.Context, id string) (*runs.Run, error) {
+	r, err := c.store.ByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return view.Show(r), nil
+}

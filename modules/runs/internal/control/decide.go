@@ -1,0 +1,51 @@
+package control
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// maxReason bounds the reason of a decision, in characters.
+const maxReason = 2000
+
+// Approve implements runs.Approver: the run becomes pending, and what it waits for is woken.
+func (c *Controller) Approve(ctx context.Context, id, reason string) (*runs.Run, error) {
+	return c.decide(ctx, id, runs.Pending, runs.Approved, reason)
+}
+
+// Reject implements runs.Approver: the run ends.
+func (c *Controller) Reject(ctx context.Context, id, reason string) (*runs.Run, error) {
+	return c.decide(ctx, id, runs.Rejected, runs.RejectedByRule, reason)
+}
+
+func (c *Controller) decide(ctx context.Context, id string, to runs.Status, verdict, reason string) (*runs.Run, error) {
+	if !utf8.ValidString(reason) || utf8.RuneCountInString(reason) > maxReason || strings.IndexByte(reason, 0) >= 0 {
+		return nil, fault.BadField("reason", "must be text of at most %d characters without NUL", maxReason)
+	}
+	err := c.machine.Do(ctx, func(ctx context.Context) error {
+		r, err := c.store.Lock(ctx, id)
+		if err != nil {
+			return err
+		}
+		if r.Status != runs.PendingApproval {
+			return runs.RunNotHeld.New("the run is %s, not held", r.Status)
+		}
+		now := c.machine.Now()
+		_, err = c.machine.Move(ctx, runs.Move{ID: id, From: runs.PendingApproval, To: to, At: now,
+			Decision: &runs.Decision{By: actor.From(ctx), At: now, Verdict: verdict, Reason: reason}})
+		if err != nil || to != runs.Pending {
+			return err
+		}
+		r.Status = runs.Pending
+		return c.machine.Open(ctx, r)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.show(ctx, id)
+}

@@ -1,0 +1,51 @@
+package insight
+
+import (
+	"container/list"
+	"sync"
+)
+
+// maxBuilders bounds how many builders are kept.
+const maxBuilders = 64
+
+// cache keeps the builders that were used last.
+type cache struct {
+	mu    sync.Mutex
+	byRun map[string]*list.Element
+	order *list.List // of *entry, the last used in front
+}
+
+type entry struct {
+	run string
+	b   *builder
+}
+
+func newCache() *cache { return &cache{byRun: map[string]*list.Element{}, order: list.New()} }
+
+// get returns the builder of a run, a new one where none is kept.
+func (c *cache) get(run string) *builder {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.byRun[run]; ok {
+		c.order.MoveToFront(e)
+		return e.Value.(*entry).b
+	}
+	b := newBuilder()
+	c.byRun[run] = c.order.PushFront(&entry{run: run, b: b})
+	if c.order.Len() > maxBuilders {
+		last := c.order.Back()
+		c.order.Remove(last)
+		delete(c.byRun, last.Value.(*entry).run)
+	}
+	return b
+}
+
+// peek returns the builder of a run where one is kept.
+func (c *cache) peek(run string) *builder {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.byRun[run]; ok {
+		return e.Value.(*entry).b
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package insight
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Bounds of the failure groups of one run. A failure beyond them joins the last group of its task, or is not told.
+const (
+	maxGroups     = 500
+	maxGroupHosts = 20
+	maxMessage    = 4096
+)
+
+// folder groups failures that are alike.
+type folder struct {
+	groups []*runs.FailureGroup
+	index  map[string]*runs.FailureGroup
+}
+
+func newFolder() folder { return folder{index: map[string]*runs.FailureGroup{}} }
+
+func (f *folder) add(e *runs.Event) {
+	outcome := runs.HostFailed
+	if e.Type == runs.EventHostUnreachable {
+		outcome = runs.HostUnreachable
+	}
+	msg := e.Message
+	if msg == "" {
+		msg = strings.TrimSpace(cmp.Or(e.Stderr, e.Stdout))
+	}
+	if len(msg) > maxMessage {
+		msg = strings.ToValidUTF8(msg[:maxMessage], "")
+	}
+	key := e.Play + "\x00" + e.Task + "\x00" + string(outcome) + "\x00" + alike(msg, e.Host)
+	g := f.index[key]
+	if g == nil {
+		if len(f.groups) >= maxGroups {
+			return
+		}
+		g = &runs.FailureGroup{Task: e.Task, Message: msg, Outcome: outcome}
+		f.index[key] = g
+		f.groups = append(f.groups, g)
+	}
+	g.Count++
+	if len(g.Hosts) < maxGroupHosts && !slices.Contains(g.Hosts, e.Host) {
+		g.Hosts = append(g.Hosts, e.Host)
+	}
+}
+
+var (
+	paths  = regexp.MustCompile(`(?:/[^\s/'":,;()]+)+/?`)
+	digits = regexp.MustCompile(`0x[0-9a-fA-F]+|[0-9]+`)
+)
+
+// alike returns a message without what tells one host's from another's.
+func alike(msg, host string) string {
+	if host != "" {
+		msg = strings.ReplaceAll(msg, host, "<host>")
+	}
+	return digits.ReplaceAllString(paths.ReplaceAllString(msg, "<path>"), "#")
+}
+
+// list returns copies of the groups, the largest first.
+func (f *folder) list() []runs.FailureGroup {
+	out := make([]runs.FailureGroup, len(f.groups))
+	for i, g := range f.groups {
+		out[i] = *g
+		out[i].Hosts = slices.Clone(g.Hosts)
+	}
+	slices.SortStableFunc(out, func(a, b runs.FailureGroup) int { return cmp.Compare(b.Count, a.Count) })
+	return out
+}

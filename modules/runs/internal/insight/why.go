@@ -1,0 +1,130 @@
+package insight
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/writ-automation/writ/modules/runs/internal/view"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Why implements runs.Insight.
+func (x *Insight) Why(ctx context.Context, id string) (*runs.Explanation, error) {
+	r, err := x.store.ByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	r = view.Show(r)
+	e := &runs.Explanation{State: r.Status}
+	switch r.Status {
+	case runs.PendingApproval:
+		e.Reasons = append(e.Reasons, held(r))
+	case runs.Pending:
+		if e.Reasons, err = x.pending(ctx, r); err != nil {
+			return nil, err
+		}
+	case runs.Running:
+		e.Reasons = running(r)
+	default:
+		e.Reasons = append(e.Reasons, ended(r))
+	}
+	e.Reasons = append(e.Reasons, steps(r)...)
+	return e, nil
+}
+
+func held(r *runs.Run) runs.Reason {
+	out := runs.Reason{Code: "held_for_approval", Text: "the run is held until somebody decides", Since: r.CreatedAt,
+		Next: "approve or reject the run"}
+	if r.HeldBy != nil {
+		out.Object = cmp.Or(r.HeldBy.ID, r.HeldBy.Name)
+		out.Text = fmt.Sprintf("%s holds the run until somebody decides", r.HeldBy.Name)
+	}
+	return out
+}
+
+func (x *Insight) pending(ctx context.Context, r *runs.Run) ([]runs.Reason, error) {
+	if r.Kind == runs.Pipeline || r.ShardCount > 0 && r.Kind == runs.Split {
+		return []runs.Reason{{Code: "waiting_for_children", Text: "none of its runs has started", Object: r.ID,
+			Since: r.QueuedAt, Next: "an executor takes the first of them"}}, nil
+	}
+	counts, err := x.store.Counts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var waiting, busy int64
+	for _, c := range counts {
+		if c.Queue == r.Spec.Queue && c.Status == runs.Pending {
+			waiting += c.Runs
+		}
+		if c.Queue == r.Spec.Queue && c.Status == runs.Running {
+			busy += c.Runs
+		}
+	}
+	return []runs.Reason{{Code: "waiting_for_executor", Object: r.Spec.Queue, Since: r.QueuedAt,
+		Text: fmt.Sprintf("the queue %q has %d runs waiting and %d running", r.Spec.Queue, waiting, busy),
+		Next: "an executor of the queue takes the run"}}, nil
+}
+
+func running(r *runs.Run) []runs.Reason {
+	var out []runs.Reason
+	switch {
+	case r.Worker == "":
+		out = append(out, runs.Reason{Code: "waiting_for_children", Text: "its runs have not all ended", Object: r.ID,
+			Since: r.StartedAt, Next: "the last of them ends"})
+	case !r.Begun:
+		out = append(out, runs.Reason{Code: "claimed", Text: "an executor has taken the run and prepares it", Object: r.Worker,
+			Since: r.QueuedAt, Next: "the executor starts it"})
+	default:
+		out = append(out, runs.Reason{Code: "executing", Text: "an executor works on the run", Object: r.Worker,
+			Since: r.StartedAt, Next: "its process ends"})
+	}
+	if r.CancelRequested {
+		out = append(out, runs.Reason{Code: "cancel_requested", Text: "somebody asked to cancel the run", Object: r.Worker,
+			Since: r.StartedAt, Next: "the executor ends its processes"})
+	}
+	return out
+}
+
+func ended(r *runs.Run) runs.Reason {
+	out := runs.Reason{Code: string(r.Status), Text: r.Error, Object: r.ID, Since: r.EndedAt}
+	switch {
+	case r.Status == runs.Rejected && r.Decision != nil:
+		out.Object = r.Decision.By.Name
+		out.Text = strings.TrimSuffix(fmt.Sprintf("%s rejected the run: %s", r.Decision.By.Name, r.Decision.Reason), ": ")
+	case out.Text != "":
+	case r.Status == runs.Failed && r.ExitCode != nil:
+		out.Text = fmt.Sprintf("the tool ended with exit code %d", *r.ExitCode)
+	default:
+		out.Text = "the run " + string(r.Status)
+		if r.Status == runs.Canceled || r.Status == runs.Rejected || r.Status == runs.Interrupted {
+			out.Text = "the run was " + string(r.Status)
+		}
+	}
+	return out
+}
+
+// steps tells of the steps of a pipeline that start no run, and what kept each from it.
+func steps(r *runs.Run) []runs.Reason {
+	if r.Graph == nil {
+		return nil
+	}
+	var out []runs.Reason
+	for i := range r.Graph.Steps {
+		s := &r.Graph.Steps[i]
+		if s.Status != runs.Skipped {
+			continue
+		}
+		text := "the pipeline was canceled before the step"
+		for _, name := range s.DependsOn {
+			d := r.Graph.Step(name)
+			if d != nil && d.Status != runs.Succeeded && !(d.Status == runs.Failed && d.ContinueOnFailure) {
+				text = fmt.Sprintf("step %q, which it depends on, was %s", name, d.Status)
+				break
+			}
+		}
+		out = append(out, runs.Reason{Code: "step_skipped", Text: text, Object: s.Name, Since: r.EndedAt})
+	}
+	return out
+}

@@ -1,0 +1,137 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// ErrAgain says that a unit saw a tree change under it and is to be run anew.
+var ErrAgain = errors.New("the run's children changed meanwhile")
+
+// attempts bounds how often a unit is run anew.
+const attempts = 20
+
+// Waker tells those who follow a run in this process that it changed.
+type Waker interface{ Wake(runID string) }
+
+// Machine makes transitions. Its methods but Do, Now and NewID are called inside a unit of work.
+type Machine struct {
+	Unit      tx.Unit
+	Store     runs.Store
+	Summaries runs.SummaryStore
+	Publisher events.Publisher
+	Signals   events.Signals
+	Clock     clock.Clock
+	IDs       ids.Generator
+	Waker     Waker
+}
+
+// Do runs fn in a unit of work, and anew while it returns ErrAgain. It is RunStateChanged where that does not end.
+func (m *Machine) Do(ctx context.Context, fn func(ctx context.Context) error) error {
+	for range attempts {
+		if err := m.Unit.Do(ctx, fn); !errors.Is(err, ErrAgain) {
+			return err
+		}
+	}
+	return runs.RunStateChanged.New("the run keeps changing; try again")
+}
+
+// Now returns the time of day.
+func (m *Machine) Now() time.Time { return m.Clock.Now() }
+
+// NewID returns a run id.
+func (m *Machine) NewID() string { return m.IDs.New(ids.Run) }
+
+// Enter stores a new run and makes it known. A parent that is not held gets its first children at once.
+func (m *Machine) Enter(ctx context.Context, r *runs.Run) error {
+	if err := m.Store.Insert(ctx, r); err != nil {
+		return err
+	}
+	if err := m.Publisher.Publish(ctx, runs.Submitted{RunID: r.ID, Kind: r.Kind, Status: r.Status}); err != nil {
+		return err
+	}
+	if r.Status != runs.Pending {
+		return nil
+	}
+	return m.Open(ctx, r)
+}
+
+// Open lets a pending run be executed: it wakes the executors, or makes the children that are known already.
+func (m *Machine) Open(ctx context.Context, r *runs.Run) error {
+	switch {
+	case r.Kind == runs.Pipeline:
+		return m.settlePipeline(ctx, r, nil)
+	case r.ShardHosts != nil:
+		return m.AddShards(ctx, r, r.ShardHosts)
+	default:
+		return m.Signals.Signal(ctx, events.TopicQueue, r.Spec.Queue)
+	}
+}
+
+// AddShards makes the shards of a split over the given hosts and wakes the executors.
+func (m *Machine) AddShards(ctx context.Context, p *runs.Run, hosts [][]string) error {
+	for i, h := range hosts {
+		s := m.child(p, runs.Shard)
+		s.Name, s.Vars = p.Name, p.Vars
+		s.ShardIndex, s.ShardCount = i, len(hosts)
+		s.Spec = p.Spec
+		s.Spec.Shards, s.Spec.LimitHosts = 0, h
+		s.Spec.Notifications, s.Spec.RequireApproval = nil, false
+		if err := m.Enter(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// child returns a new pending run below p. Labels and the change stay on the parent, which alone is listed.
+func (m *Machine) child(p *runs.Run, k runs.Kind) *runs.Run {
+	now := m.Now()
+	return &runs.Run{
+		ID: m.NewID(), Kind: k, Status: runs.Pending, ParentID: p.ID, Origin: p.Origin, Actor: p.Actor,
+		CreatedAt: now, QueuedAt: now, Lineage: p.Lineage,
+	}
+}
+
+// Move makes a transition and settles the parent of a child that ended with it.
+func (m *Machine) Move(ctx context.Context, mv runs.Move) (*runs.Run, error) {
+	r, err := m.MoveAlone(ctx, mv)
+	if err != nil || r.ParentID == "" || !r.Status.Terminal() {
+		return r, err
+	}
+	return r, m.Settle(ctx, r.ParentID)
+}
+
+// MoveAlone makes a transition and leaves the parent to the caller.
+func (m *Machine) MoveAlone(ctx context.Context, mv runs.Move) (*runs.Run, error) {
+	if mv.At.IsZero() {
+		mv.At = m.Now()
+	}
+	r, err := m.Store.Move(ctx, mv)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.Touch(ctx, r.ID); err != nil {
+		return nil, err
+	}
+	if !r.Status.Terminal() {
+		return r, nil
+	}
+	return r, m.Publisher.Publish(ctx, runs.Finished{
+		RunID: r.ID, Kind: r.Kind, Tool: r.Spec.Tool, Status: r.Status, TopLevel: !r.Kind.Child(), At: mv.At,
+		DurationMS: r.Duration(mv.At).Milliseconds(), Touched: r.HostsTouched,
+	})
+}
+
+// Touch wakes those who follow a run, here and in other processes, once the unit has committed.
+func (m *Machine) Touch(ctx context.Context, id string) error {
+	tx.OnCommit(ctx, func() { m.Waker.Wake(id) })
+	return m.Signals.Signal(ctx, events.TopicRun, id)
+}

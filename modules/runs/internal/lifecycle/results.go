@@ -1,0 +1,77 @@
+package lifecycle
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/writ-automation/writ/modules/runs/internal/pipeline"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Counted returns the ids of the runs whose results are r's: the newest attempt of each step, the shards, or r alone.
+func Counted(r *runs.Run, kids []*runs.Run) []string {
+	switch r.Kind {
+	case runs.Pipeline:
+		latest := pipeline.Latest(kids)
+		var out []string
+		for i := range r.Graph.Steps {
+			if c := latest[r.Graph.Steps[i].Name]; c != nil {
+				out = append(out, c.ID)
+			}
+		}
+		return out
+	case runs.Split:
+		var out []string
+		for _, k := range kids {
+			out = append(out, k.ID)
+		}
+		return out
+	default:
+		return []string{r.ID}
+	}
+}
+
+// Hosts returns the summaries of all these runs as one per host, by name: counts and times summed, the worst outcome of
+// them.
+func Hosts(ctx context.Context, store runs.SummaryStore, of []string) ([]runs.HostSummary, error) {
+	if len(of) == 1 {
+		return store.Hosts(ctx, of[0])
+	}
+	byHost := map[string]runs.HostSummary{}
+	for _, id := range of {
+		list, err := store.Hosts(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range list {
+			byHost[h.Host] = addHost(byHost[h.Host], h)
+		}
+	}
+	out := make([]runs.HostSummary, 0, len(byHost))
+	for _, h := range byHost {
+		out = append(out, h)
+	}
+	slices.SortFunc(out, func(a, b runs.HostSummary) int { return cmp.Compare(a.Host, b.Host) })
+	return out, nil
+}
+
+func addHost(a, b runs.HostSummary) runs.HostSummary {
+	b.OK += a.OK
+	b.Changed += a.Changed
+	b.Failed += a.Failed
+	b.Unreachable += a.Unreachable
+	b.Skipped += a.Skipped
+	b.Rescued += a.Rescued
+	b.Ignored += a.Ignored
+	b.Duration += a.Duration
+	if rank(a.Worst) > rank(b.Worst) {
+		b.Worst = a.Worst
+	}
+	return b
+}
+
+func rank(o runs.Outcome) int {
+	return slices.Index([]runs.Outcome{runs.HostSkipped, runs.HostOK, runs.HostChanged, runs.HostIgnored, runs.HostRescued,
+		runs.HostFailed, runs.HostUnreachable, runs.HostIncomplete}, o)
+}

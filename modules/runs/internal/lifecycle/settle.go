@@ -1,0 +1,114 @@
+package lifecycle
+
+import (
+	"context"
+
+	"github.com/writ-automation/writ/modules/runs/internal/pipeline"
+	"github.com/writ-automation/writ/modules/runs/internal/split"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Settle derives what a parent has come to from its children, and does what follows: the next steps of a pipeline,
+// or the parent's end. It may be called at any time and changes nothing where nothing is due.
+func (m *Machine) Settle(ctx context.Context, parentID string) error {
+	p, err := m.Store.Lock(ctx, parentID)
+	if err != nil {
+		return err
+	}
+	if p.Status != runs.Pending && p.Status != runs.Running {
+		return nil
+	}
+	kids, err := m.Store.Children(ctx, p.ID)
+	if err != nil {
+		return err
+	}
+	return m.settle(ctx, p, kids)
+}
+
+func (m *Machine) settle(ctx context.Context, p *runs.Run, kids []*runs.Run) error {
+	if p.Kind == runs.Pipeline {
+		return m.settlePipeline(ctx, p, kids)
+	}
+	return m.settleSplit(ctx, p, kids)
+}
+
+func (m *Machine) settleSplit(ctx context.Context, p *runs.Run, kids []*runs.Run) error {
+	if len(kids) == 0 {
+		return nil
+	}
+	for _, k := range kids {
+		if !k.Status.Terminal() {
+			return nil
+		}
+	}
+	mv := split.Merge(kids)
+	mv.ID, mv.From = p.ID, p.Status
+	mv.Warnings = unknown(p.Warnings, mv.Warnings)
+	_, err := m.MoveAlone(ctx, mv)
+	return err
+}
+
+func unknown(known, more []runs.Warning) []runs.Warning {
+	var out []runs.Warning
+next:
+	for _, w := range more {
+		for _, k := range known {
+			if k == w {
+				continue next
+			}
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+func (m *Machine) settlePipeline(ctx context.Context, p *runs.Run, kids []*runs.Run) error {
+	plan := pipeline.Advance(p.Graph, kids, p.CancelRequested)
+	for _, s := range plan.Starts {
+		step := &plan.Graph.Steps[s.Step]
+		r := m.step(p, step, s)
+		if err := m.Enter(ctx, r); err != nil {
+			if runs.RunStateChanged.Is(err) {
+				return ErrAgain
+			}
+			return err
+		}
+		step.Status, step.RunID, step.Attempt = r.Status, r.ID, r.Attempt
+	}
+	if plan.Changed || len(plan.Warnings) > 0 {
+		if err := m.Store.Amend(ctx, p.ID, runs.Amendment{Graph: plan.Graph, Warnings: plan.Warnings}); err != nil {
+			return err
+		}
+		p.Graph = plan.Graph
+		if err := m.Touch(ctx, p.ID); err != nil {
+			return err
+		}
+	}
+	if !plan.Done {
+		return nil
+	}
+	return m.endPipeline(ctx, p, kids, &plan)
+}
+
+func (m *Machine) endPipeline(ctx context.Context, p *runs.Run, kids []*runs.Run, plan *pipeline.Plan) error {
+	hosts, err := Hosts(ctx, m.Summaries, Counted(p, kids))
+	if err != nil {
+		return err
+	}
+	mv := runs.Move{ID: p.ID, From: p.Status, To: plan.Status, Error: plan.Error, Outputs: plan.Outputs,
+		Counts: runs.HostCounts{}, Touched: len(hosts)}
+	for _, h := range hosts {
+		mv.Counts[h.Worst]++
+	}
+	_, err = m.MoveAlone(ctx, mv)
+	return err
+}
+
+// step returns the run of one attempt at a step. What the step leaves open it has from the pipeline.
+func (m *Machine) step(p *runs.Run, s *runs.StepState, start pipeline.Start) *runs.Run {
+	r := m.child(p, runs.Step)
+	r.Name, r.StepName, r.Attempt, r.Vars = s.Name, s.Name, start.Attempt, start.Vars
+	r.Lineage = p.Lineage + "/" + s.Name
+	r.Spec = pipeline.Spec(&p.Spec, &s.StepSpec)
+	return r
+}

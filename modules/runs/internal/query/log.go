@@ -1,0 +1,59 @@
+package query
+
+import (
+	"context"
+	"io"
+
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Log implements runs.Reader. The view is of what was stored when it was opened.
+func (q *Reader) Log(ctx context.Context, id string, rg runs.LogRange) (*runs.LogView, error) {
+	r, err := q.store.ByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	v := &runs.LogView{Total: r.LogBytes, Omitted: r.LogOmitted, Sealed: r.Status.Terminal()}
+	v.From, v.To = stretch(rg, r.LogBytes)
+	if rg.Tail > 0 && v.From > 0 {
+		if v.Omitted, err = q.absent(ctx, r, v.From, v.To); err != nil {
+			return nil, err
+		}
+	}
+	v.Truncated = v.Omitted > 0
+	v.Copy = func(ctx context.Context, w io.Writer) error {
+		if v.From >= v.To {
+			return nil
+		}
+		return q.logs.ReadLog(ctx, id, v.From, v.To, func(c runs.LogChunk) error {
+			_, err := w.Write(c.Data)
+			return err
+		})
+	}
+	return v, nil
+}
+
+func stretch(rg runs.LogRange, total int64) (from, to int64) {
+	if rg.Tail > 0 {
+		return max(total-rg.Tail, 0), total
+	}
+	to = rg.To
+	if to <= 0 || to > total {
+		to = total
+	}
+	return min(max(rg.From, 0), to), to
+}
+
+// absent counts the bytes of a log that a tail does not hold: those before it, and those within it that were
+// dropped. Only a log with gaps has to be read for that, and only the tail of it.
+func (q *Reader) absent(ctx context.Context, r *runs.Run, from, to int64) (int64, error) {
+	if r.LogOmitted == 0 {
+		return from, nil
+	}
+	var kept int64
+	err := q.logs.ReadLog(ctx, r.ID, from, to, func(c runs.LogChunk) error {
+		kept += int64(len(c.Data))
+		return nil
+	})
+	return r.LogBytes - kept, err
+}

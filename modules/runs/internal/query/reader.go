@@ -1,0 +1,151 @@
+package query
+
+import (
+	"context"
+
+	"github.com/writ-automation/writ/modules/runs/internal/compare"
+	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
+	"github.com/writ-automation/writ/modules/runs/internal/view"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Counts of pages.
+const (
+	defaultRuns   = 200
+	maxRuns       = 1000
+	defaultEvents = 500
+	maxEvents     = 5000
+)
+
+// previous names the baseline that is the run before.
+const previous = "prev"
+
+// Reader answers from the stores.
+type Reader struct {
+	store     runs.Store
+	events    runs.EventStore
+	logs      runs.LogStore
+	summaries runs.SummaryStore
+	clock     clock.Clock
+}
+
+var _ runs.Reader = (*Reader)(nil)
+
+// New returns a reader over the stores.
+func New(store runs.Store, e runs.EventStore, l runs.LogStore, s runs.SummaryStore, c clock.Clock) *Reader {
+	return &Reader{store: store, events: e, logs: l, summaries: s, clock: c}
+}
+
+// Get implements runs.Reader.
+func (q *Reader) Get(ctx context.Context, id string) (*runs.Run, error) {
+	r, err := q.store.ByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return view.Show(r), nil
+}
+
+// List implements runs.Reader. The limit is 200 where none is given, and at most 1,000.
+func (q *Reader) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
+	f.Limit = page.Clamp(f.Limit, defaultRuns, maxRuns)
+	return q.store.List(ctx, f)
+}
+
+// Children implements runs.Reader.
+func (q *Reader) Children(ctx context.Context, id string) ([]*runs.Run, error) {
+	r, kids, err := q.family(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	secrets := view.Secrets(r)
+	for i, k := range kids {
+		kids[i] = view.ShowWith(k, secrets)
+	}
+	return kids, nil
+}
+
+// family returns a run with its children.
+func (q *Reader) family(ctx context.Context, id string) (*runs.Run, []*runs.Run, error) {
+	r, err := q.store.ByID(ctx, id)
+	if err != nil || !r.Kind.Parent() {
+		return r, nil, err
+	}
+	kids, err := q.store.Children(ctx, id)
+	return r, kids, err
+}
+
+// Events implements runs.Reader. The limit is 500 where none is given, and at most 5,000.
+func (q *Reader) Events(ctx context.Context, id string, after int64, limit int) (*runs.EventPage, error) {
+	r, err := q.store.ByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	after, limit = max(after, 0), page.Clamp(limit, defaultEvents, maxEvents)
+	list, err := q.events.Events(ctx, id, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	p := &runs.EventPage{Events: list, NextAfter: after}
+	if n := len(list); n > 0 {
+		p.NextAfter = list[n-1].Seq
+	}
+	// The record was read before the events: where it had ended, nothing can be missing from them.
+	p.End = r.Status.Terminal() && (len(list) < limit || p.NextAfter >= r.EventCount)
+	return p, nil
+}
+
+// Hosts implements runs.Reader. A parent's are those of its shards or of the newest attempts of its steps.
+func (q *Reader) Hosts(ctx context.Context, id string) ([]runs.HostSummary, error) {
+	r, kids, err := q.family(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return lifecycle.Hosts(ctx, q.summaries, lifecycle.Counted(r, kids))
+}
+
+// Tasks implements runs.Reader.
+func (q *Reader) Tasks(ctx context.Context, id string) ([]runs.TaskSummary, error) {
+	r, kids, err := q.family(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return q.tasks(ctx, r, kids)
+}
+
+// Compare implements runs.Reader.
+func (q *Reader) Compare(ctx context.Context, id, with string) (*runs.Comparison, error) {
+	after, err := q.side(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if with == "" || with == previous {
+		if with, err = q.summaries.Previous(ctx, after.Run); err != nil {
+			return nil, err
+		}
+		if with == "" {
+			return nil, runs.NoBaseline.New("no earlier run of the same source has ended")
+		}
+	}
+	before, err := q.side(ctx, with)
+	if err != nil {
+		return nil, err
+	}
+	c := compare.Sides(before, after, q.clock.Now())
+	c.Run, c.Baseline = view.Show(c.Run), view.Show(c.Baseline)
+	return c, nil
+}
+
+func (q *Reader) side(ctx context.Context, id string) (s compare.Side, err error) {
+	r, kids, err := q.family(ctx, id)
+	if err != nil {
+		return s, err
+	}
+	s.Run = r
+	if s.Hosts, err = lifecycle.Hosts(ctx, q.summaries, lifecycle.Counted(r, kids)); err != nil {
+		return s, err
+	}
+	s.Tasks, err = q.tasks(ctx, r, kids)
+	return s, err
+}

@@ -1,0 +1,175 @@
+package stream
+
+import (
+	"context"
+	"time"
+
+	"github.com/writ-automation/writ/modules/runs/internal/view"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// pageSize is how many events a follower reads at a time.
+const pageSize = 500
+
+// Times say when a follower looks by itself.
+type Times struct {
+	Poll time.Duration // at the store, should a signal be lost
+	Beat time.Duration // of silence before a beat
+}
+
+// Streamer follows runs.
+type Streamer struct {
+	hub    *Hub
+	store  runs.Store
+	events runs.EventStore
+	logs   runs.LogStore
+	times  Times
+}
+
+var _ runs.Streamer = (*Streamer)(nil)
+
+// NewStreamer returns a streamer over the stores and the hub.
+func NewStreamer(hub *Hub, store runs.Store, events runs.EventStore, logs runs.LogStore, t Times) *Streamer {
+	return &Streamer{hub: hub, store: store, events: events, logs: logs, times: t}
+}
+
+// Follow implements runs.Streamer.
+func (s *Streamer) Follow(ctx context.Context, id string, after, offset int64, emit func(runs.Update) error) error {
+	sub := s.hub.Subscribe(id)
+	defer sub.Close()
+	f := &follower{Streamer: s, id: id, sub: sub, out: emit, after: max(after, 0), offset: max(offset, 0)}
+	f.beat = time.NewTimer(s.times.Beat)
+	defer f.beat.Stop()
+	f.poll = time.NewTimer(s.times.Poll)
+	defer f.poll.Stop()
+	for {
+		ended, err := f.catchUp(ctx)
+		if err != nil || ended {
+			return err
+		}
+		if err := f.live(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// follower is one call of Follow: how far it has told.
+type follower struct {
+	*Streamer
+	id     string
+	sub    *Sub
+	out    func(runs.Update) error
+	after  int64 // the last event told
+	offset int64 // the next byte to take
+	carry  []byte
+	last   *runs.Run
+	beat   *time.Timer
+	poll   *time.Timer
+}
+
+func (f *follower) emit(u runs.Update) error {
+	f.beat.Reset(f.times.Beat)
+	return f.out(u)
+}
+
+// catchUp tells all that the store knows. The record is read first: where it says that the run has ended,
+// everything that the run reported is already there to be read.
+func (f *follower) catchUp(ctx context.Context) (ended bool, err error) {
+	f.sub.TakeStale()
+	f.poll.Reset(f.times.Poll)
+	r, err := f.store.ByID(ctx, f.id)
+	if err != nil {
+		return false, err
+	}
+	first := f.last == nil
+	changed := !first && (f.last.Status != r.Status || f.last.CancelRequested != r.CancelRequested)
+	f.last = r
+	if first {
+		if err := f.emit(runs.Update{Run: view.Show(r)}); err != nil {
+			return false, err
+		}
+	}
+	if err := f.storedEvents(ctx, r); err != nil {
+		return false, err
+	}
+	if err := f.storedLog(ctx, r); err != nil {
+		return false, err
+	}
+	if r.Status.Terminal() {
+		if err := f.flush(); err != nil {
+			return false, err
+		}
+	}
+	if changed {
+		if err := f.emit(runs.Update{Run: view.Show(r)}); err != nil {
+			return false, err
+		}
+	}
+	if r.Status.Terminal() {
+		return true, f.emit(runs.Update{End: true})
+	}
+	return false, nil
+}
+
+func (f *follower) storedEvents(ctx context.Context, r *runs.Run) error {
+	for f.after < r.EventCount {
+		page, err := f.events.Events(ctx, f.id, f.after, pageSize)
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			return nil
+		}
+		if err := f.tellEvents(page); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *follower) storedLog(ctx context.Context, r *runs.Run) error {
+	if f.offset >= r.LogBytes {
+		return nil
+	}
+	return f.logs.ReadLog(ctx, f.id, f.offset, r.LogBytes, f.tellLog)
+}
+
+func (f *follower) tellEvents(events []runs.Event) error {
+	for i := range events {
+		e := events[i]
+		if err := f.emit(runs.Update{Event: &e}); err != nil {
+			return err
+		}
+		f.after = e.Seq
+	}
+	return nil
+}
+
+// live tells what the hub has until the store is to be looked at again.
+func (f *follower) live(ctx context.Context) error {
+	for {
+		log, events, gap := f.sub.take(f.after, f.offset)
+		if err := f.tellEvents(events); err != nil {
+			return err
+		}
+		for _, c := range log {
+			if err := f.tellLog(c); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-f.sub.C():
+			if gap || f.sub.TakeStale() {
+				return nil
+			}
+		case <-f.poll.C:
+			return nil
+		case <-f.beat.C:
+			if err := f.emit(runs.Update{Beat: true}); err != nil {
+				return err
+			}
+		}
+	}
+}

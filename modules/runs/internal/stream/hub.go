@@ -1,0 +1,217 @@
+package stream
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Bounds of what the hub keeps of one followed run.
+const (
+	maxLog    = 1 << 20
+	maxEvents = 2048
+)
+
+// Hub wakes the followers of runs in this process and hands them what was just reported. It is safe for concurrent use
+// and never blocks.
+type Hub struct {
+	mu    sync.Mutex
+	feeds map[string]*feed
+	count atomic.Int64 // of feeds: reports of runs that nobody follows cost one load
+}
+
+var _ runs.Live = (*Hub)(nil)
+
+// NewHub returns a hub without followers.
+func NewHub() *Hub { return &Hub{feeds: map[string]*feed{}} }
+
+// feed is what is kept of one followed run: stretches without a gap.
+type feed struct {
+	subs   map[*Sub]struct{}
+	log    []runs.LogChunk
+	size   int
+	events []runs.Event
+}
+
+// Sub is one follower's place in the hub.
+type Sub struct {
+	hub   *Hub
+	id    string
+	wake  chan struct{}
+	stale atomic.Bool
+}
+
+// Subscribe begins to keep what is reported of a run. The caller must call Close.
+func (h *Hub) Subscribe(id string) *Sub {
+	s := &Sub{hub: h, id: id, wake: make(chan struct{}, 1)}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f := h.feeds[id]
+	if f == nil {
+		f = &feed{subs: map[*Sub]struct{}{}}
+		h.feeds[id] = f
+		h.count.Add(1)
+	}
+	f.subs[s] = struct{}{}
+	return s
+}
+
+// Close ends the subscription; the last one of a run drops what was kept of it.
+func (s *Sub) Close() {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	f := s.hub.feeds[s.id]
+	if f == nil {
+		return
+	}
+	delete(f.subs, s)
+	if len(f.subs) == 0 {
+		delete(s.hub.feeds, s.id)
+		s.hub.count.Add(-1)
+	}
+}
+
+// C is signalled when there may be something new.
+func (s *Sub) C() <-chan struct{} { return s.wake }
+
+// TakeStale reports whether the run's record changed since the last call.
+func (s *Sub) TakeStale() bool { return s.stale.Swap(false) }
+
+func (s *Sub) signal(stale bool) {
+	if stale {
+		s.stale.Store(true)
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Wake tells the followers of a run that its record changed.
+func (h *Hub) Wake(id string) {
+	h.with(id, true, func(*feed) {})
+}
+
+// WakeAll tells every follower to look.
+func (h *Hub) WakeAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, f := range h.feeds {
+		f.tell(true)
+	}
+}
+
+// ShowLog implements runs.Live.
+func (h *Hub) ShowLog(id string, c runs.LogChunk) {
+	h.with(id, false, func(f *feed) { f.addLog(c) })
+}
+
+// ShowEvents hands stored events to the followers of a run.
+func (h *Hub) ShowEvents(id string, events []runs.Event) {
+	h.with(id, false, func(f *feed) { f.addEvents(events) })
+}
+
+func (h *Hub) with(id string, stale bool, change func(*feed)) {
+	if h.count.Load() == 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if f := h.feeds[id]; f != nil {
+		change(f)
+		f.tell(stale)
+	}
+}
+
+func (f *feed) tell(stale bool) {
+	for s := range f.subs {
+		s.signal(stale)
+	}
+}
+
+// addLog appends what is new of a chunk, copied, since the reporter may use its buffer again. A chunk beyond the end starts a
+// new stretch: what lies between comes from the store.
+func (f *feed) addLog(c runs.LogChunk) {
+	if n := len(f.log); n > 0 {
+		end := f.log[n-1].Offset + int64(len(f.log[n-1].Data))
+		switch {
+		case c.Offset > end:
+			f.log, f.size = nil, 0
+		case c.Offset < end:
+			c.Data = c.Data[min(end-c.Offset, int64(len(c.Data))):]
+			c.Offset = end
+		}
+	}
+	if len(c.Data) > maxLog {
+		cut := len(c.Data) - maxLog
+		c = runs.LogChunk{Offset: c.Offset + int64(cut), Data: c.Data[cut:]}
+		f.log, f.size = nil, 0
+	}
+	if len(c.Data) == 0 {
+		return
+	}
+	c.Data = append([]byte(nil), c.Data...)
+	f.log = append(f.log, c)
+	f.size += len(c.Data)
+	drop := 0
+	for f.size > maxLog {
+		f.size -= len(f.log[drop].Data)
+		drop++
+	}
+	f.log = f.log[drop:]
+}
+
+func (f *feed) addEvents(events []runs.Event) {
+	if len(events) == 0 {
+		return
+	}
+	if n := len(f.events); n > 0 {
+		next := f.events[n-1].Seq + 1
+		if events[0].Seq > next {
+			f.events = nil
+		} else {
+			events = events[min(int(next-events[0].Seq), len(events)):]
+		}
+	}
+	f.events = append(f.events, events...)
+	if over := len(f.events) - maxEvents; over > 0 {
+		f.events = append([]runs.Event(nil), f.events[over:]...)
+	}
+}
+
+// take returns the kept output from offset on and the kept events after seq. gap says that there is something
+// newer that does not fit to these positions. What is returned is shared and must not be changed.
+func (s *Sub) take(after, offset int64) (log []runs.LogChunk, events []runs.Event, gap bool) {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	f := s.hub.feeds[s.id]
+	if f == nil {
+		return nil, nil, false
+	}
+	log, gap = f.logFrom(offset)
+	if n := len(f.events); n > 0 && f.events[n-1].Seq > after {
+		if first := f.events[0].Seq; first > after+1 {
+			gap = true
+		} else {
+			events = f.events[after+1-first : n : n]
+		}
+	}
+	return log, events, gap
+}
+
+func (f *feed) logFrom(offset int64) ([]runs.LogChunk, bool) {
+	for i := len(f.log) - 1; i >= 0; i-- {
+		c := f.log[i]
+		end := c.Offset + int64(len(c.Data))
+		if end <= offset {
+			return nil, false
+		}
+		if c.Offset <= offset {
+			out := append([]runs.LogChunk(nil), f.log[i:]...)
+			out[0] = runs.LogChunk{Offset: offset, Data: c.Data[offset-c.Offset:]}
+			return out, false
+		}
+	}
+	return nil, len(f.log) > 0
+}

@@ -1,0 +1,70 @@
+package stream
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// secretBytes is the entropy of a ticket.
+const secretBytes = 32
+
+// Tickets mints and redeems the single-use keys of live streams. Only hashes of them are kept.
+type Tickets struct {
+	unit    tx.Unit
+	store   runs.Store
+	tickets runs.TicketStore
+}
+
+var _ runs.Tickets = (*Tickets)(nil)
+
+// NewTickets returns the tickets of the given stores.
+func NewTickets(unit tx.Unit, store runs.Store, tickets runs.TicketStore) *Tickets {
+	return &Tickets{unit: unit, store: store, tickets: tickets}
+}
+
+// Mint implements runs.Tickets.
+func (t *Tickets) Mint(ctx context.Context, runID string) (string, error) {
+	if _, err := t.store.ByID(ctx, runID); err != nil {
+		return "", err
+	}
+	var b [secretBytes]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return "", fmt.Errorf("make a ticket: %w", err)
+	}
+	ticket := hex.EncodeToString(b[:])
+	account := actor.From(ctx).ID
+	err := t.unit.Do(ctx, func(ctx context.Context) error {
+		return t.tickets.SaveTicket(ctx, sha256.Sum256([]byte(ticket)), runID, account, runs.TicketTTL)
+	})
+	if err != nil {
+		return "", err
+	}
+	return ticket, nil
+}
+
+// Redeem implements runs.Tickets. A ticket that is shown for another run is used up too: it has leaked.
+func (t *Tickets) Redeem(ctx context.Context, ticket, runID string) (string, error) {
+	if len(ticket) != hex.EncodedLen(secretBytes) {
+		return "", runs.BadTicket.New("the stream ticket is not valid")
+	}
+	var forRun, account string
+	err := t.unit.Do(ctx, func(ctx context.Context) error {
+		var err error
+		forRun, account, err = t.tickets.TakeTicket(ctx, sha256.Sum256([]byte(ticket)))
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	if forRun != runID {
+		return "", runs.BadTicket.New("the stream ticket is not valid")
+	}
+	return account, nil
+}

@@ -1,0 +1,93 @@
+package submit
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// Bounds of a request beyond those that the contract states. They keep a record small enough to be read whole.
+const (
+	maxPath    = 4096
+	maxText    = 64 << 10 // a limit pattern: a single argument of a process
+	maxCommand = 4 << 20
+	maxItems   = 1000
+	maxHosts   = 100_000
+	maxFields  = 50
+	maxSeconds = 1<<31 - 1
+)
+
+// checks collects what is wrong with a request, by path.
+type checks struct {
+	prefix string
+	fields *[]fault.Field
+}
+
+func newChecks() checks { return checks{fields: new([]fault.Field)} }
+
+// under returns checks whose paths begin with the given one; findings go to the same list.
+func (c checks) under(path string) checks {
+	return checks{prefix: c.prefix + path + ".", fields: c.fields}
+}
+
+func (c checks) bad(path, format string, args ...any) {
+	if len(*c.fields) < maxFields {
+		*c.fields = append(*c.fields, fault.Field{Location: c.prefix + path, Message: fmt.Sprintf(format, args...)})
+	}
+}
+
+// fault returns an Invalid fault that names every finding, nil where there is none.
+func (c checks) fault() error {
+	if len(*c.fields) == 0 {
+		return nil
+	}
+	first := (*c.fields)[0]
+	f := fault.BadField(first.Location, "%s", first.Message)
+	f.Fields = *c.fields
+	return f
+}
+
+// text judges a string that is stored: both databases refuse NUL, and one of them what is not UTF-8.
+func (c checks) text(path, s string, maxBytes int) bool {
+	switch {
+	case len(s) > maxBytes:
+		c.bad(path, "is longer than %d bytes", maxBytes)
+	case strings.IndexByte(s, 0) >= 0:
+		c.bad(path, "holds a NUL character")
+	case !utf8.ValidString(s):
+		c.bad(path, "is not UTF-8")
+	default:
+		return true
+	}
+	return false
+}
+
+// runes judges a string that people read, by characters.
+func (c checks) runes(path, s string, most int) {
+	if c.text(path, s, most*utf8.UTFMax) && utf8.RuneCountInString(s) > most {
+		c.bad(path, "is longer than %d characters", most)
+	}
+}
+
+// argument judges a string that becomes an argument of a process.
+func (c checks) argument(path, s string, maxBytes int) {
+	if !c.text(path, s, maxBytes) {
+		return
+	}
+	switch {
+	case strings.HasPrefix(s, "-"):
+		c.bad(path, "must not start with -")
+	case strings.ContainsAny(s, "\r\n"):
+		c.bad(path, "holds a line break")
+	}
+}
+
+func (c checks) count(path string, n int) bool {
+	if n > maxItems {
+		c.bad(path, "has more than %d members", maxItems)
+		return false
+	}
+	return true
+}

@@ -1,0 +1,179 @@
+package submit
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Bounds that the contract states.
+const (
+	maxShards    = 512
+	maxVerbosity = 4
+	maxPriority  = 10
+	maxName      = 200
+	maxLabel     = 255
+)
+
+var (
+	labelKey = regexp.MustCompile(`^[a-z0-9][a-z0-9._/-]{0,62}$`)
+	envName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
+	queue    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$`)
+)
+
+// normalise completes a spec with the defaults and clamps what the contract clamps.
+func normalise(s *runs.Spec) {
+	if s.Tool == "" {
+		s.Tool = runs.Ansible
+	}
+	if s.Queue == "" {
+		s.Queue = runs.DefaultQueue
+	}
+	s.Verbosity = min(s.Verbosity, maxVerbosity)
+	if s.Shards == 1 {
+		s.Shards = 0
+	}
+	s.Shards = min(s.Shards, maxShards)
+	if len(s.LimitHosts) == 0 {
+		s.LimitHosts = nil
+	}
+}
+
+// spec judges what is to be executed.
+func (s *Submitter) spec(c checks, x *runs.Spec) {
+	c.tool(x)
+	c.paths(x)
+	c.controls(&x.Controls)
+	c.common(x)
+	if x.Shards < 0 {
+		c.bad("shards", "must not be negative")
+	}
+	if x.Shards > 1 && x.Tool != runs.Ansible {
+		c.bad("shards", "only ansible runs can be split")
+	}
+	if len(x.LimitHosts) > maxHosts {
+		c.bad("limit_hosts", "has more than %d members", maxHosts)
+		return
+	}
+	for i, h := range x.LimitHosts {
+		c.host(fmt.Sprintf("limit_hosts[%d]", i), h)
+	}
+}
+
+// known refuses a tool that this install does not have.
+func (s *Submitter) known(path, tool string) error {
+	if s.tools.Known(tool) {
+		return nil
+	}
+	f := runs.UnknownTool.New("%s: there is no tool %q", path, tool)
+	f.Fields = []fault.Field{{Location: path, Message: fmt.Sprintf("there is no tool %q", tool)}}
+	return f
+}
+
+// tool judges the input that a tool cannot do without. Tools of extensions may live on variables alone.
+func (c checks) tool(x *runs.Spec) {
+	switch x.Tool {
+	case runs.Ansible:
+		if strings.TrimSpace(x.Playbook) == "" {
+			c.bad("playbook", "is required for ansible")
+		}
+	case "bash", "python", "powershell", "go":
+		if strings.TrimSpace(x.Command) == "" {
+			c.bad("command", "is required for %s", x.Tool)
+		}
+	}
+}
+
+func (c checks) paths(x *runs.Spec) {
+	c.argument("playbook", x.Playbook, maxPath)
+	c.argument("inventory", x.Inventory, maxPath)
+	c.text("command", x.Command, maxCommand)
+	if x.InventoryID != "" && x.Inventory != "" {
+		c.bad("inventory", "must be empty where inventory_id is given")
+	}
+	if !queue.MatchString(x.Queue) {
+		c.bad("queue", "is not the name of a queue")
+	}
+}
+
+func (c checks) controls(x *runs.Controls) {
+	c.argument("limit", x.Limit, maxText)
+	for part := range strings.FieldsFuncSeq(x.Limit, func(r rune) bool { return strings.ContainsRune(",: ", r) }) {
+		if strings.HasPrefix(strings.TrimLeft(part, "!&"), "@") {
+			c.bad("limit", "must not name a file")
+			break
+		}
+	}
+	c.list("tags", x.Tags)
+	c.list("skip_tags", x.SkipTags)
+	if x.Forks < 0 {
+		c.bad("forks", "must not be negative")
+	}
+	if x.Verbosity < 0 {
+		c.bad("verbosity", "must not be negative")
+	}
+}
+
+func (c checks) list(path string, list []string) {
+	if !c.count(path, len(list)) {
+		return
+	}
+	for i, v := range list {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if v == "" {
+			c.bad(at, "must not be empty")
+			continue
+		}
+		c.argument(at, v, maxLabel)
+	}
+}
+
+func (c checks) host(path, h string) {
+	if h == "" {
+		c.bad(path, "must not be empty")
+		return
+	}
+	c.argument(path, h, maxLabel)
+}
+
+func (c checks) common(x *runs.Spec) {
+	if x.TimeoutSeconds < 0 || x.TimeoutSeconds > maxSeconds {
+		c.bad("timeout", "must be a number of seconds from 0 to %d", maxSeconds)
+	}
+	if x.Priority < -maxPriority || x.Priority > maxPriority {
+		c.bad("priority", "must be from %d to %d", -maxPriority, maxPriority)
+	}
+	c.ids(x.InventoryID, x.ProjectID, x.CredentialIDs)
+	if c.count("env", len(x.Env)) {
+		for _, k := range slices.Sorted(maps.Keys(x.Env)) {
+			switch {
+			case !envName.MatchString(k):
+				c.bad("env", "%q is not the name of an environment variable", k)
+			case strings.HasPrefix(k, "WRIT_"):
+				c.bad("env."+k, "is set by the executor")
+			default:
+				c.text("env."+k, x.Env[k], maxText)
+			}
+		}
+	}
+	if c.count("notifications", len(x.Notifications)) {
+		for i := range x.Notifications {
+			c.under(fmt.Sprintf("notifications[%d]", i)).target(&x.Notifications[i])
+		}
+	}
+}
+
+func (c checks) ids(inventory, project string, credentials []string) {
+	c.text("inventory_id", inventory, maxLabel)
+	c.text("project_id", project, maxLabel)
+	if c.count("credential_ids", len(credentials)) {
+		for i, id := range credentials {
+			c.host(fmt.Sprintf("credential_ids[%d]", i), id)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package submit
+
+import (
+	"context"
+	"time"
+
+	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
+	"github.com/writ-automation/writ/modules/runs/internal/view"
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// keyLife is how long an idempotency key is remembered, maxKey how long it may be.
+const (
+	keyLife = 24 * time.Hour
+	maxKey  = 255
+)
+
+// Submitter takes requests for runs.
+type Submitter struct {
+	machine *lifecycle.Machine
+	keys    runs.KeyStore
+	tools   execution.Catalog
+	refs    References
+}
+
+var _ runs.Submitter = (*Submitter)(nil)
+
+// New returns a submitter. refs may be nil: then no object of another context exists.
+func New(m *lifecycle.Machine, keys runs.KeyStore, tools execution.Catalog, refs References) *Submitter {
+	return &Submitter{machine: m, keys: keys, tools: tools, refs: refs}
+}
+
+// Request is a submission with what only the application itself may ask for.
+type Request struct {
+	runs.Submission
+	// Lineage keeps the run with those of another one; empty derives it.
+	Lineage string
+	// ShardHosts makes a split whose shards are known.
+	ShardHosts [][]string
+}
+
+// Submit implements runs.Submitter.
+func (s *Submitter) Submit(ctx context.Context, sub runs.Submission) (*runs.Run, bool, error) {
+	return s.Take(ctx, Request{Submission: sub})
+}
+
+// Take is Submit for requests that are made of other runs.
+func (s *Submitter) Take(ctx context.Context, q Request) (*runs.Run, bool, error) {
+	normalise(&q.Spec)
+	if err := s.judge(ctx, &q); err != nil {
+		return nil, false, err
+	}
+	r := s.record(ctx, q.Origin)
+	r.Name, r.Spec, r.Labels, r.Change, r.Vars = q.Name, q.Spec, q.Labels, q.Change, q.ExtraVars
+	r.Kind, r.ShardHosts = runs.Single, q.ShardHosts
+	if q.Spec.Shards > 1 || q.ShardHosts != nil {
+		r.Kind = runs.Split
+		r.ShardCount = len(q.ShardHosts)
+	}
+	if r.Lineage = q.Lineage; r.Lineage == "" {
+		r.Lineage = lineage(r.Origin, &r.Spec, nil)
+	}
+	return s.store(ctx, r, q.Idempotency)
+}
+
+func (s *Submitter) judge(ctx context.Context, q *Request) error {
+	if err := s.known("tool", q.Tool); err != nil {
+		return err
+	}
+	c := newChecks()
+	c.runes("name", q.Name, maxName)
+	c.labels(q.Labels, q.Change)
+	c.vars("extra_vars", q.ExtraVars)
+	s.spec(c, &q.Spec)
+	c.key(q.Idempotency)
+	if err := c.fault(); err != nil {
+		return err
+	}
+	return s.resolve(ctx, references("", q.InventoryID, q.ProjectID, q.CredentialIDs))
+}
+
+func (c checks) key(k *runs.Idempotency) {
+	if k == nil {
+		return
+	}
+	if k.Key == "" || len(k.Key) > maxKey {
+		c.bad("Idempotency-Key", "must have from 1 to %d bytes", maxKey)
+		return
+	}
+	c.text("Idempotency-Key", k.Key, maxKey)
+}
+
+// record begins a run of the caller.
+func (s *Submitter) record(ctx context.Context, o runs.Origin) *runs.Run {
+	if o.Source == "" {
+		o.Source = runs.FromAPI
+	}
+	return &runs.Run{ID: s.machine.NewID(), Status: runs.Pending, Origin: o, Actor: actor.From(ctx), CreatedAt: s.machine.Now()}
+}
+
+// store makes the run exist, unless its key made one before. The key is written first: of two equal requests one
+// waits for the other there, and finds what it left.
+func (s *Submitter) store(ctx context.Context, r *runs.Run, key *runs.Idempotency) (*runs.Run, bool, error) {
+	if r.Spec.RequireApproval {
+		r.Status = runs.PendingApproval
+		r.HeldBy = &runs.HeldBy{Name: "require_approval"}
+	} else {
+		r.QueuedAt = r.CreatedAt
+	}
+	var first *runs.Remembered
+	err := s.machine.Do(ctx, func(ctx context.Context) error {
+		first = nil
+		if key != nil {
+			var err error
+			first, err = s.keys.Remember(ctx, owner(r.Actor), *key, r.ID, r.CreatedAt, r.CreatedAt.Add(-keyLife))
+			if err != nil || first != nil {
+				return err
+			}
+		}
+		entered := *r
+		if err := s.machine.Enter(ctx, &entered); err != nil {
+			return err
+		}
+		r.Seq, r.Graph = entered.Seq, entered.Graph
+		return nil
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	if first == nil {
+		return view.Show(r), false, nil
+	}
+	if first.Digest != key.Digest {
+		return nil, false, runs.KeyReused.New("the idempotency key was used with another request")
+	}
+	was, err := s.machine.Store.ByID(ctx, first.RunID)
+	if fault.Is(err, fault.NotFound) {
+		return nil, false, runs.KeyReused.New("the run of this idempotency key is gone")
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	return view.Show(was), true, nil
+}
+
+// owner says whose idempotency keys these are.
+func owner(a actor.Actor) string {
+	if a.ID != "" {
+		return a.ID
+	}
+	return string(a.Type) + ":" + a.Name
+}

@@ -1,0 +1,44 @@
+package view
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+func TestShow(t *testing.T) {
+	t.Parallel()
+	r := &runs.Run{
+		Vars:    runs.Vars{"db_password": []byte(`"s3cret"`), "copy": []byte(`{"deep":["s3cret","plain"]}`), "empty_token": []byte(`""`), "n": []byte(`12345678901234567890`)},
+		Outputs: runs.Vars{"o": []byte(`"s3cret"`), "e": []byte(`""`)},
+		Spec:    runs.Spec{Env: map[string]string{"A": "s3cret", "B": "b"}},
+		Graph:   &runs.Graph{Vars: runs.Vars{"api_key": []byte(`"k"`)}, Steps: []runs.StepState{{StepSpec: runs.StepSpec{ExtraVars: runs.Vars{"x": []byte(`"k"`)}}, Outputs: runs.Vars{"y": []byte(`"k"`)}}}},
+	}
+	got := Show(r)
+	hidden := []byte(`"[redacted]"`)
+	want := &runs.Run{
+		Vars:    runs.Vars{"db_password": hidden, "copy": []byte(`{"deep":["[redacted]","plain"]}`), "empty_token": hidden, "n": []byte(`12345678901234567890`)},
+		Outputs: runs.Vars{"o": hidden, "e": []byte(`""`)},
+		Spec:    runs.Spec{Env: map[string]string{"A": "[redacted]", "B": "b"}},
+		Graph:   &runs.Graph{Vars: runs.Vars{"api_key": hidden}, Steps: []runs.StepState{{StepSpec: runs.StepSpec{ExtraVars: runs.Vars{"x": hidden}}, Outputs: runs.Vars{"y": hidden}}}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if string(r.Vars["db_password"]) != `"s3cret"` || r.Spec.Env["A"] != "s3cret" || string(r.Graph.Vars["api_key"]) != `"k"` {
+		t.Error("the record itself changed")
+	}
+}
+
+func TestShowWithHidesTheParentsSecrets(t *testing.T) {
+	t.Parallel()
+	got := ShowWith(&runs.Run{Outputs: runs.Vars{"o": []byte(`"s"`)}}, []string{"s"})
+	if string(got.Outputs["o"]) != `"[redacted]"` {
+		t.Errorf("outputs %s", got.Outputs["o"])
+	}
+	if Show(nil) != nil {
+		t.Error("nothing shows as something")
+	}
+}

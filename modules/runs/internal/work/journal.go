@@ -1,0 +1,119 @@
+package work
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Watchers see what was reported of a run.
+type Watchers interface {
+	ShowLog(runID string, c runs.LogChunk)
+	ShowEvents(runID string, events []runs.Event)
+}
+
+// Journal takes what holders report.
+type Journal struct {
+	machine   *lifecycle.Machine
+	logs      runs.LogStore
+	events    runs.EventStore
+	summaries runs.SummaryStore
+	watchers  Watchers
+	cap       int64
+}
+
+var _ runs.Journal = (*Journal)(nil)
+
+// NewJournal returns a journal that keeps at most about logCap bytes of output of each run.
+func NewJournal(m *lifecycle.Machine, logs runs.LogStore, events runs.EventStore, w Watchers, logCap int64) *Journal {
+	return &Journal{machine: m, logs: logs, events: events, summaries: m.Summaries, watchers: w, cap: logCap}
+}
+
+// AppendLog implements runs.Journal.
+func (j *Journal) AppendLog(ctx context.Context, l runs.Lease, c runs.LogChunk) (int64, error) {
+	var state runs.LogState
+	err := j.machine.Do(ctx, func(ctx context.Context) error {
+		var err error
+		state, err = j.keep(ctx, l, c)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	j.watchers.ShowLog(l.RunID, c)
+	return state.Next, nil
+}
+
+// keep stores a chunk, and drops from the middle what the cap leaves no room for: the beginning and the end of an output tell
+// the most.
+func (j *Journal) keep(ctx context.Context, l runs.Lease, c runs.LogChunk) (runs.LogState, error) {
+	state, err := j.logs.AppendLog(ctx, l, c)
+	if err != nil || state.Next-state.Omitted <= j.cap {
+		return state, err
+	}
+	first := state.Omitted == 0
+	state, err = j.logs.TrimLog(ctx, l, j.cap/2, state.Next-j.cap/2)
+	if err != nil || !first || state.Omitted == 0 {
+		return state, err
+	}
+	w := runs.Warning{Code: runs.WarnLogTruncated, Message: "the output outgrew its limit; its middle was not kept"}
+	return state, j.machine.Store.Amend(ctx, l.RunID, runs.Amendment{Lease: &l, Warnings: []runs.Warning{w}})
+}
+
+// AppendEvents implements runs.Journal.
+func (j *Journal) AppendEvents(ctx context.Context, l runs.Lease, events []runs.Event) (int64, error) {
+	var next int64
+	err := j.machine.Do(ctx, func(ctx context.Context) error {
+		var err error
+		next, err = j.events.AppendEvents(ctx, l, events)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	j.watchers.ShowEvents(l.RunID, events)
+	return next, nil
+}
+
+// SaveHosts implements runs.Journal.
+func (j *Journal) SaveHosts(ctx context.Context, l runs.Lease, hosts []runs.HostSummary) error {
+	return j.held(ctx, l, func(ctx context.Context) error { return j.summaries.SaveHosts(ctx, l.RunID, hosts) })
+}
+
+// SaveTasks implements runs.Journal.
+func (j *Journal) SaveTasks(ctx context.Context, l runs.Lease, tasks []runs.TaskSummary) error {
+	return j.held(ctx, l, func(ctx context.Context) error { return j.summaries.SaveTasks(ctx, l.RunID, tasks) })
+}
+
+// SaveFacts implements runs.Journal.
+func (j *Journal) SaveFacts(ctx context.Context, l runs.Lease, facts []runs.HostFacts) error {
+	return j.held(ctx, l, func(ctx context.Context) error { return j.summaries.SaveFacts(ctx, l.RunID, facts) })
+}
+
+// held stores something under a lease that the store of it knows nothing of.
+func (j *Journal) held(ctx context.Context, l runs.Lease, save func(ctx context.Context) error) error {
+	return j.machine.Do(ctx, func(ctx context.Context) error {
+		if err := j.machine.Store.Amend(ctx, l.RunID, runs.Amendment{Lease: &l}); err != nil {
+			return err
+		}
+		return save(ctx)
+	})
+}
+
+// Digest returns the SHA-256 of what is kept of a run's output below the given offset.
+func (j *Journal) Digest(ctx context.Context, runID string, to int64) (string, error) {
+	h := sha256.New()
+	if to > 0 {
+		err := j.logs.ReadLog(ctx, runID, 0, to, func(c runs.LogChunk) error {
+			_, err := h.Write(c.Data)
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -1,0 +1,156 @@
+package work
+
+import (
+	"context"
+
+	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
+	"github.com/writ-automation/writ/modules/runs/internal/split"
+	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Worklist hands runs to executors and takes them back.
+type Worklist struct {
+	machine *lifecycle.Machine
+	queue   runs.Queue
+	journal *Journal
+}
+
+var _ runs.Worklist = (*Worklist)(nil)
+
+// NewWorklist returns the worklist of a queue. Endings go through the journal's stores.
+func NewWorklist(m *lifecycle.Machine, q runs.Queue, j *Journal) *Worklist {
+	return &Worklist{machine: m, queue: q, journal: j}
+}
+
+// Claim implements runs.Worklist.
+func (w *Worklist) Claim(ctx context.Context, q runs.ClaimRequest) (*runs.Assignment, error) {
+	if q.Worker == "" {
+		return nil, fault.BadField("worker", "must not be empty")
+	}
+	if len(q.Queues) == 0 {
+		q.Queues = []string{runs.DefaultQueue}
+	}
+	var got *runs.Assignment
+	err := w.machine.Do(ctx, func(ctx context.Context) error {
+		var err error
+		got, err = w.queue.Claim(ctx, q, runs.LeaseTTL, w.machine.Now())
+		if err != nil || got == nil {
+			return err
+		}
+		if p := got.Run.ParentID; p != "" {
+			if err := w.machine.Touch(ctx, p); err != nil {
+				return err
+			}
+		}
+		return w.machine.Touch(ctx, got.Run.ID)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return got, nil
+}
+
+// Begin implements runs.Worklist.
+func (w *Worklist) Begin(ctx context.Context, l runs.Lease) error {
+	return w.machine.Do(ctx, func(ctx context.Context) error {
+		now := w.machine.Now()
+		if err := w.queue.Begin(ctx, l, now); err != nil {
+			return err
+		}
+		return w.machine.Publisher.Publish(ctx, runs.Started{RunID: l.RunID, Worker: l.Worker, At: now})
+	})
+}
+
+// Beat implements runs.Worklist.
+func (w *Worklist) Beat(ctx context.Context, worker string, leases []runs.Lease) ([]runs.Beat, error) {
+	if len(leases) == 0 {
+		return nil, nil
+	}
+	var out []runs.Beat
+	err := w.machine.Do(ctx, func(ctx context.Context) error {
+		var err error
+		out, err = w.queue.Beat(ctx, worker, leases, runs.LeaseTTL)
+		return err
+	})
+	return out, err
+}
+
+// Release implements runs.Worklist. A run that began is not given back: RunStateChanged. One that somebody wants
+// cancelled is cancelled.
+func (w *Worklist) Release(ctx context.Context, l runs.Lease) error {
+	return w.machine.Do(ctx, func(ctx context.Context) error {
+		r, err := w.machine.Store.Lock(ctx, l.RunID)
+		if err != nil {
+			return err
+		}
+		if r.Begun && r.Epoch == l.Epoch {
+			return runs.RunStateChanged.New("the run began; it can only end")
+		}
+		return giveBack(ctx, w.machine, r, &l)
+	})
+}
+
+// giveBack makes a claimed run that never began pending again, or ends it where somebody wanted that.
+func giveBack(ctx context.Context, m *lifecycle.Machine, r *runs.Run, l *runs.Lease) error {
+	mv := runs.Move{ID: r.ID, From: runs.Running, To: runs.Pending, Lease: l, DropLease: true}
+	if r.CancelRequested {
+		mv.To, mv.DropLease = runs.Canceled, false
+	}
+	if _, err := m.Move(ctx, mv); err != nil || mv.To != runs.Pending {
+		return err
+	}
+	return m.Signals.Signal(ctx, events.TopicQueue, r.Spec.Queue)
+}
+
+// Held implements runs.Worklist.
+func (w *Worklist) Held(ctx context.Context, worker string) ([]*runs.Run, error) {
+	return w.queue.Held(ctx, worker)
+}
+
+// Divide implements runs.Worklist. Without hosts the split ends as succeeded, with the warning that none matched.
+func (w *Worklist) Divide(ctx context.Context, l runs.Lease, hosts []string, warnings []runs.Warning) error {
+	r, err := w.machine.Store.ByID(ctx, l.RunID)
+	if err != nil {
+		return err
+	}
+	if r.Kind != runs.Split {
+		return runs.RunStateChanged.New("the run is no split")
+	}
+	if err := plain(hosts); err != nil {
+		return err
+	}
+	means, err := w.machine.Summaries.HostMeans(ctx, r.Lineage, hosts)
+	if err != nil {
+		return err
+	}
+	shards := split.Pack(hosts, means, max(r.Spec.Shards, 1))
+	return w.machine.Do(ctx, func(ctx context.Context) error { return w.divide(ctx, l, shards, warnings) })
+}
+
+func (w *Worklist) divide(ctx context.Context, l runs.Lease, shards [][]string, warnings []runs.Warning) error {
+	r, err := w.machine.Store.Lock(ctx, l.RunID)
+	if err != nil {
+		return err
+	}
+	mv := runs.Move{ID: r.ID, From: runs.Running, To: runs.Succeeded, Lease: &l, Warnings: warnings}
+	switch {
+	case r.CancelRequested:
+		mv.To = runs.Canceled
+	case len(shards) == 0:
+		mv.Warnings = withWarning(warnings, runs.Warning{Code: runs.WarnNoHostsMatched, Message: "no host matched, so nothing was done"})
+	default:
+		n := len(shards)
+		err := w.machine.Store.Amend(ctx, r.ID, runs.Amendment{Lease: &l, DropLease: true, ShardCount: &n, Warnings: warnings})
+		if err != nil {
+			return err
+		}
+		if err := w.machine.AddShards(ctx, r, shards); err != nil {
+			return err
+		}
+		return w.machine.Touch(ctx, r.ID)
+	}
+	_, err = w.machine.Move(ctx, mv)
+	return err
+}

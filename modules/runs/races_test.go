@@ -1,0 +1,188 @@
+package runs_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// both calls two functions at once and returns their errors.
+func both(a, b func() error) (errA, errB error) {
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	wg.Go(func() { <-start; errA = a() })
+	wg.Go(func() { <-start; errB = b() })
+	close(start)
+	wg.Wait()
+	return errA, errB
+}
+
+func TestCancelRacesFinish(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		const workers, each = 8, 125
+		var wg sync.WaitGroup
+		for range workers {
+			wg.Go(func() {
+				for range each {
+					raceCancel(t, b)
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+func raceCancel(t *testing.T, b *bundle) {
+	ctx := t.Context()
+	if _, _, err := b.Submitter.Submit(ctx, script()); err != nil {
+		t.Error(err)
+		return
+	}
+	var a *runs.Assignment
+	for a == nil { // another claimer may just hold the only run that this one saw
+		var err error
+		if a, err = b.Worklist.Claim(ctx, runs.ClaimRequest{Worker: "w1"}); err != nil {
+			t.Errorf("claim: %v", err)
+			return
+		}
+	}
+	if err := b.Worklist.Begin(ctx, a.Lease); err != nil {
+		t.Error(err)
+		return
+	}
+	cancel, finish := both(
+		func() error { _, err := b.Controller.Cancel(ctx, a.Run.ID); return err },
+		func() error { return b.Worklist.Finish(ctx, a.Lease, runs.Ending{Status: runs.Succeeded}) },
+	)
+	if finish != nil || cancel != nil && !runs.RunNotCancelable.Is(cancel) {
+		t.Errorf("finish: %v, cancel: %v", finish, cancel)
+	}
+	r, err := b.Reader.Get(ctx, a.Run.ID)
+	if err != nil || r.Status != runs.Succeeded || (cancel == nil) != r.CancelRequested {
+		t.Errorf("%+v, %v after cancel: %v", r, err, cancel)
+	}
+	if n := len(b.heard.finished(a.Run.ID)); n != 1 {
+		t.Errorf("ended %d times", n)
+	}
+}
+
+func TestCancelRacesClaim(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		for range 100 {
+			r := b.divided(2, "a", "b")
+			var got *runs.Assignment
+			cancel, claim := both(
+				func() error { _, err := b.Controller.Cancel(t.Context(), r.ID); return err },
+				func() (err error) {
+					got, err = b.Worklist.Claim(t.Context(), runs.ClaimRequest{Worker: "w1"})
+					return err
+				},
+			)
+			if cancel != nil || claim != nil {
+				t.Fatalf("cancel: %v, claim: %v", cancel, claim)
+			}
+			if got != nil {
+				if s := b.get(got.Run.ID); !s.CancelRequested {
+					t.Fatalf("a shard that was claimed first is %s and not to be cancelled", s.Status)
+				}
+				b.finish(got, runs.Ending{Status: runs.Canceled})
+			}
+			b.status(r.ID, runs.Canceled)
+		}
+	})
+}
+
+func TestCancelRacesTheNextStep(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		for range 100 {
+			p := b.pipeline(runs.PipelineSubmission{Steps: []runs.StepSpec{stage("a"), stage("b")}})
+			a := b.claim()
+			b.begin(a)
+			cancel, finish := both(
+				func() error { _, err := b.Controller.Cancel(t.Context(), p.ID); return err },
+				func() error { return b.Worklist.Finish(t.Context(), a.Lease, runs.Ending{Status: runs.Succeeded}) },
+			)
+			if cancel != nil || finish != nil {
+				t.Fatalf("cancel: %v, finish: %v", cancel, finish)
+			}
+			b.status(p.ID, runs.Canceled)
+			b.idle()
+		}
+	})
+}
+
+func TestApproveRacesReject(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		s := script()
+		s.RequireApproval = true
+		for range 100 {
+			r := b.submit(s)
+			yes, no := both(
+				func() error { _, err := b.Approver.Approve(t.Context(), r.ID, ""); return err },
+				func() error { _, err := b.Approver.Reject(t.Context(), r.ID, ""); return err },
+			)
+			got := b.get(r.ID)
+			switch {
+			case yes == nil && runs.RunNotHeld.Is(no) && got.Status == runs.Pending && got.Decision.Verdict == runs.Approved:
+			case no == nil && runs.RunNotHeld.Is(yes) && got.Status == runs.Rejected && got.Decision.Verdict == runs.RejectedByRule:
+			default:
+				t.Fatalf("approve: %v, reject: %v, the run is %s", yes, no, got.Status)
+			}
+		}
+	})
+}
+
+func TestEqualRequestsAtOnceMakeOneRun(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		for i := range 20 {
+			s := script()
+			s.Idempotency = &runs.Idempotency{Key: string(rune('a' + i)), Scope: "submit"}
+			var ids sync.Map
+			var made atomic.Int64
+			var wg sync.WaitGroup
+			for range 8 {
+				wg.Go(func() {
+					r, replayed, err := b.Submitter.Submit(t.Context(), s)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					ids.Store(r.ID, true)
+					if !replayed {
+						made.Add(1)
+					}
+				})
+			}
+			wg.Wait()
+			n := 0
+			ids.Range(func(any, any) bool { n++; return true })
+			if n != 1 || made.Load() != 1 {
+				t.Fatalf("%d runs, %d of them new", n, made.Load())
+			}
+		}
+	})
+}
+
+func TestTicketsOpenOnce(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		r := b.submit(script())
+		ticket := must[string](t)(b.Tickets.Mint(t.Context(), r.ID))
+		var opened atomic.Int64
+		var wg sync.WaitGroup
+		for range 100 {
+			wg.Go(func() {
+				if _, err := b.Tickets.Redeem(t.Context(), ticket, r.ID); err == nil {
+					opened.Add(1)
+				} else if !runs.BadTicket.Is(err) {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if opened.Load() != 1 {
+			t.Errorf("opened %d times", opened.Load())
+		}
+	})
+}

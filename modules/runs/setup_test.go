@@ -1,0 +1,172 @@
+package runs_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
+	sqlruns "github.com/writ-automation/writ/adapters/sqlstore/runs"
+	module "github.com/writ-automation/writ/modules/runs"
+	"github.com/writ-automation/writ/platform/clock"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/platform/ids"
+	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// bundle is the module over a real database.
+type bundle struct {
+	module.Result
+	t     testing.TB
+	d     *db.DB
+	store *sqlruns.Store
+	heard *heard
+}
+
+// heard keeps what was published by units that committed.
+type heard struct {
+	mu  sync.Mutex
+	all []events.Event
+}
+
+func (h *heard) Publish(ctx context.Context, e events.Event) error {
+	tx.OnCommit(ctx, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.all = append(h.all, e)
+	})
+	return nil
+}
+
+// finished returns the ends of a run that were published.
+func (h *heard) finished(id string) (out []runs.Finished) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, e := range h.all {
+		if f, ok := e.(runs.Finished); ok && f.RunID == id {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func eachEngine(t *testing.T, test func(t *testing.T, b *bundle)) {
+	t.Helper()
+	t.Parallel()
+	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) { test(t, setup(t, d, module.Config{})) })
+}
+
+func setup(t testing.TB, d *db.DB, cfg module.Config) *bundle {
+	t.Helper()
+	b := &bundle{t: t, d: d, store: sqlruns.New(d), heard: &heard{}}
+	s := b.store
+	var err error
+	b.Result, err = module.New(module.Params{
+		Stores: module.Stores{Store: s, Queue: s, Logs: s, EventStore: s, Summaries: s, Keys: s, TicketStore: s, Purger: s},
+		Kernel: module.Kernel{Unit: d, Publisher: b.heard, Signals: d.Signals(), Clock: clock.New(), IDs: ids.New(clock.New())},
+		Tools:  execution.Tools{"ansible": nil, "bash": nil},
+		Config: cfg,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func script() runs.Submission {
+	return runs.Submission{Spec: runs.Spec{Tool: "bash", Command: "true"}}
+}
+
+func must[T any](t testing.TB) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func (b *bundle) submit(s runs.Submission) *runs.Run {
+	b.t.Helper()
+	r, _, err := b.Submitter.Submit(b.t.Context(), s)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return r
+}
+
+func (b *bundle) get(id string) *runs.Run {
+	b.t.Helper()
+	return must[*runs.Run](b.t)(b.Reader.Get(b.t.Context(), id))
+}
+
+func (b *bundle) status(id string, want runs.Status) *runs.Run {
+	b.t.Helper()
+	r := b.get(id)
+	if r.Status != want {
+		b.t.Fatalf("run %s (%s %s) is %s (%s), want %s", id, r.Kind, r.Name, r.Status, r.Error, want)
+	}
+	return r
+}
+
+// claim takes the next run, which must be there.
+func (b *bundle) claim() *runs.Assignment {
+	b.t.Helper()
+	a := must[*runs.Assignment](b.t)(b.Worklist.Claim(b.t.Context(), runs.ClaimRequest{Worker: "w1"}))
+	if a == nil {
+		b.t.Fatal("nothing to claim")
+	}
+	return a
+}
+
+func (b *bundle) idle() {
+	b.t.Helper()
+	if a := must[*runs.Assignment](b.t)(b.Worklist.Claim(b.t.Context(), runs.ClaimRequest{Worker: "w1"})); a != nil {
+		b.t.Fatalf("%s %q can be claimed", a.Run.Kind, a.Run.Name)
+	}
+}
+
+func (b *bundle) begin(a *runs.Assignment) {
+	b.t.Helper()
+	if err := b.Worklist.Begin(b.t.Context(), a.Lease); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bundle) finish(a *runs.Assignment, e runs.Ending) {
+	b.t.Helper()
+	if err := b.Worklist.Finish(b.t.Context(), a.Lease, e); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// run claims the next run, begins and ends it.
+func (b *bundle) run(s runs.Status) *runs.Assignment {
+	b.t.Helper()
+	a := b.claim()
+	b.begin(a)
+	b.finish(a, runs.Ending{Status: s})
+	return a
+}
+
+// eventually polls until the condition holds.
+func (b *bundle) eventually(what string, holds func() bool) {
+	b.t.Helper()
+	deadline := time.NewTimer(20 * time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			b.t.Fatalf("never: %s", what)
+		}
+	}
+}

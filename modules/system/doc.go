@@ -1,0 +1,2 @@
+// Package system answers for the install as a whole.
+package system

@@ -1,0 +1,2 @@
+// Package clock is the one place that reads the machine's clocks.
+package clock

@@ -1,0 +1,134 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// valueError explains what a value may be, without showing the value.
+type valueError struct{ msg string }
+
+func (e *valueError) Error() string { return e.msg }
+
+// Duration is a flag that takes 90s, 12h, 1h30m or a bare number of seconds; with Days it also takes 90d. It is
+// never negative.
+type Duration struct {
+	time.Duration
+	days bool
+}
+
+var _ pflag.Value = (*Duration)(nil)
+
+const day = 24 * time.Hour
+
+// DurationVar defines a flag of time in a flag set.
+func DurationVar(fs *pflag.FlagSet, d *Duration, name string, value time.Duration, usage string) {
+	d.Duration = value
+	fs.Var(d, name, usage)
+}
+
+// DaysVar defines a flag of time that may also be told in days.
+func DaysVar(fs *pflag.FlagSet, d *Duration, name string, value time.Duration, usage string) {
+	d.days = true
+	DurationVar(fs, d, name, value, usage)
+}
+
+// Set implements pflag.Value.
+func (d *Duration) Set(s string) error {
+	s = strings.TrimSpace(s)
+	v, err := time.ParseDuration(s)
+	if n, isDays := strings.CutSuffix(s, "d"); isDays && d.days {
+		v, err = count(n, day)
+	} else if s != "" && strings.Trim(s, "0123456789") == "" {
+		v, err = count(s, time.Second)
+	}
+	if err != nil || v < 0 {
+		return &valueError{msg: "expected " + d.forms()}
+	}
+	d.Duration = v
+	return nil
+}
+
+func (d *Duration) forms() string {
+	if d.days {
+		return "a time such as 90d, 12h or 90s, or a number of seconds"
+	}
+	return "a time such as 90s or 12h, or a number of seconds"
+}
+
+func count(s string, unit time.Duration) (time.Duration, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 || n > int64(math.MaxInt64/unit) {
+		return 0, fmt.Errorf("out of range")
+	}
+	return time.Duration(n) * unit, nil
+}
+
+// String implements pflag.Value; the zero time is empty, so that help shows no default of "0s".
+func (d *Duration) String() string {
+	switch {
+	case d.Duration == 0:
+		return "0"
+	case d.days && d.Duration%day == 0:
+		return strconv.FormatInt(int64(d.Duration/day), 10) + "d"
+	}
+	s := d.Duration.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// Type implements pflag.Value; it is the placeholder in help texts.
+func (d *Duration) Type() string { return "time" }
+
+// Size is a flag that takes a number of bytes: 268435456, 256MiB, 256M or 1GiB. It is never negative.
+type Size int64
+
+var _ pflag.Value = (*Size)(nil)
+
+// SizeVar defines a flag of a number of bytes in a flag set.
+func SizeVar(fs *pflag.FlagSet, s *Size, name string, value int64, usage string) {
+	*s = Size(value)
+	fs.Var(s, name, usage)
+}
+
+// Set implements pflag.Value.
+func (s *Size) Set(text string) error {
+	num := strings.TrimRight(strings.TrimSpace(text), "iBb")
+	shift := 0
+	for i, unit := range []string{"K", "M", "G", "T"} {
+		if rest, ok := strings.CutSuffix(strings.ToUpper(num), unit); ok {
+			num, shift = rest, 10*(i+1)
+			break
+		}
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(num), 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64>>shift {
+		return &valueError{msg: "expected a number of bytes, such as 1048576, 64MiB or 1GiB"}
+	}
+	*s = Size(n << shift)
+	return nil
+}
+
+// String implements pflag.Value.
+func (s *Size) String() string {
+	n := int64(*s)
+	for i, unit := range []string{"TiB", "GiB", "MiB", "KiB"} {
+		if one := int64(1) << (40 - 10*i); n >= one && n%one == 0 {
+			return strconv.FormatInt(n/one, 10) + unit
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// Type implements pflag.Value.
+func (s *Size) Type() string { return "bytes" }

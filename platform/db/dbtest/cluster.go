@@ -1,0 +1,262 @@
+package dbtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// Mode is how a cluster is stopped.
+type Mode string
+
+// The modes: Fast ends sessions in order, Immediate is as a crash and needs recovery at the next start.
+const (
+	Fast      Mode = "fast"
+	Immediate Mode = "immediate"
+)
+
+// settings trade durability, which a throw-away cluster does not need, for speed.
+const settings = `
+listen_addresses = '127.0.0.1'
+fsync = off
+full_page_writes = off
+wal_level = minimal
+max_wal_senders = 0
+max_connections = 300
+shared_buffers = 16MB
+autovacuum = off
+timezone = '` + Zone + `'
+`
+
+// guard outlives the test process: the end of its input says that the process is gone, however that came about.
+const guard = `cat >/dev/null; "$1/pg_ctl" stop -s -m immediate -D "$2/data" >/dev/null 2>&1; rm -rf "$2"`
+
+// Cluster is a Postgres server of the test's own, for tests that stop it.
+type Cluster struct {
+	dir  string
+	bin  string
+	port int
+	cred *syscall.Credential
+	life *exec.Cmd
+	stop func() error
+}
+
+// NewCluster makes and starts a cluster. It is removed when the test ends.
+func NewCluster(t testing.TB) *Cluster {
+	t.Helper()
+	c, err := create(t.Context())
+	if err != nil {
+		t.Fatalf("make a Postgres cluster: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := c.remove(); err != nil {
+			t.Errorf("remove the Postgres cluster: %v", err)
+		}
+	})
+	return c
+}
+
+// URL returns the address of the cluster's database postgres for its superuser, over a socket in its directory.
+func (c *Cluster) URL() string {
+	q := url.Values{"host": {c.dir}, "port": {strconv.Itoa(c.port)}}
+	return (&url.URL{Scheme: "postgres", User: url.User("postgres"), Path: "/postgres", RawQuery: q.Encode()}).String()
+}
+
+// Address returns the host and port on the loopback interface at which the cluster listens as well.
+func (c *Cluster) Address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(c.port)) }
+
+// Start starts a stopped cluster and waits until it answers.
+func (c *Cluster) Start(ctx context.Context) error {
+	options := fmt.Sprintf("-p %d -k %s", c.port, c.dir)
+	return c.run(ctx, "pg_ctl", "start", "-w", "-s", "-D", c.data(), "-l", filepath.Join(c.dir, "log"), "-o", options)
+}
+
+// Stop stops the cluster and waits for its end.
+func (c *Cluster) Stop(ctx context.Context, mode Mode) error {
+	return c.run(ctx, "pg_ctl", "stop", "-w", "-s", "-m", string(mode), "-D", c.data())
+}
+
+// Restart stops and starts the cluster.
+func (c *Cluster) Restart(ctx context.Context, mode Mode) error {
+	if err := c.Stop(ctx, mode); err != nil {
+		return err
+	}
+	return c.Start(ctx)
+}
+
+func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
+
+func create(ctx context.Context) (*Cluster, error) {
+	bin, err := binaries()
+	if err != nil {
+		return nil, err
+	}
+	cred, err := unprivileged()
+	if err != nil {
+		return nil, err
+	}
+	// The path of a socket must be short, so this is not a test's own directory.
+	dir, err := os.MkdirTemp(memory(), "writ-pg-")
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{dir: dir, bin: bin, cred: cred}
+	if err := c.prepare(ctx); err != nil {
+		return nil, errors.Join(err, c.remove())
+	}
+	return c, nil
+}
+
+// memory is a directory in memory, where copying a template is quick; empty where there is none.
+func memory() string {
+	var fs unix.Statfs_t
+	if err := unix.Statfs("/dev/shm", &fs); err != nil || fs.Bavail*uint64(fs.Bsize) < 1<<30 {
+		return ""
+	}
+	return "/dev/shm"
+}
+
+func (c *Cluster) prepare(ctx context.Context) error {
+	if c.cred != nil {
+		if err := os.Chown(c.dir, int(c.cred.Uid), int(c.cred.Gid)); err != nil {
+			return err
+		}
+	}
+	if err := c.watch(); err != nil {
+		return err
+	}
+	err := c.run(ctx, "initdb", "--no-sync", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C")
+	if err != nil {
+		return err
+	}
+	conf, err := os.OpenFile(filepath.Join(c.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	if _, err := conf.WriteString(settings); err != nil {
+		return errors.Join(err, conf.Close())
+	}
+	if err := conf.Close(); err != nil {
+		return err
+	}
+	return c.startSomewhere(ctx)
+}
+
+// startSomewhere tries ports, since another process may take a free one first.
+func (c *Cluster) startSomewhere(ctx context.Context) error {
+	var err error
+	for range 5 {
+		if c.port, err = freePort(); err != nil {
+			return err
+		}
+		if err = c.Start(ctx); err == nil {
+			return nil
+		}
+	}
+	log, _ := os.ReadFile(filepath.Join(c.dir, "log"))
+	return fmt.Errorf("%w\n%s", err, log)
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
+}
+
+// watch starts the guard, which stops and removes the cluster at the end of this process.
+func (c *Cluster) watch() error {
+	c.life = exec.Command("/bin/sh", "-c", guard, "guard", c.bin, c.dir)
+	c.life.Dir = "/"
+	c.life.SysProcAttr = &syscall.SysProcAttr{Credential: c.cred, Setpgid: true}
+	in, err := c.life.StdinPipe()
+	if err != nil {
+		return err
+	}
+	c.stop = in.Close
+	return c.life.Start()
+}
+
+func (c *Cluster) remove() error {
+	if c.life != nil && c.life.Process != nil {
+		if err := errors.Join(c.stop(), c.life.Wait()); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(c.dir)
+}
+
+func (c *Cluster) run(ctx context.Context, name string, args ...string) error {
+	out, err := os.CreateTemp("", "writ-pg-out-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = errors.Join(out.Close(), os.Remove(out.Name())) }()
+	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, name), args...)
+	cmd.Dir = c.dir
+	// A file and not a pipe: the server inherits it and would keep a pipe open.
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.cred, Setpgid: true}
+	if err := cmd.Run(); err != nil {
+		said, _ := os.ReadFile(out.Name())
+		return fmt.Errorf("%s: %w: %s", name, err, bytes.TrimSpace(said))
+	}
+	return nil
+}
+
+func binaries() (string, error) {
+	if path, err := exec.LookPath("initdb"); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err == nil && exists(filepath.Join(filepath.Dir(path), "pg_ctl")) {
+			return filepath.Dir(path), nil
+		}
+	}
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err != nil || len(found) == 0 {
+		return "", fmt.Errorf("the Postgres binaries are not installed: apt-get install postgresql, "+
+			"put initdb and pg_ctl into the PATH, or set %s to the postgres:// URL of a superuser", Variable)
+	}
+	return filepath.Dir(slices.Max(found)), nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// unprivileged returns whom to run the server as, since it refuses root. It is nil for those who are not root.
+func unprivileged() (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err := strconv.ParseUint(u.Uid, 10, 32)
+		if err != nil {
+			return nil, err
+		}
+		gid, err := strconv.ParseUint(u.Gid, 10, 32)
+		if err != nil {
+			return nil, err
+		}
+		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+	}
+	return nil, errors.New("root cannot run Postgres, and there is neither a user postgres nor nobody")
+}

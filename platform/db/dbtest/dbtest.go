@@ -1,0 +1,75 @@
+package dbtest
+
+import (
+	"io/fs"
+	"path/filepath"
+	"testing"
+
+	"github.com/writ-automation/writ/platform/db"
+)
+
+// Engines are the engines that stores must work on.
+func Engines() []db.Engine { return []db.Engine{db.SQLite, db.Postgres} }
+
+// EachEngine runs fn as a sub-test named after each engine, side by side, on a fresh migrated database.
+func EachEngine(t *testing.T, migrations fs.FS, fn func(t *testing.T, d *db.DB)) {
+	t.Helper()
+	for _, engine := range Engines() {
+		t.Run(string(engine), func(t *testing.T) {
+			t.Parallel()
+			fn(t, Open(t, engine, migrations))
+		})
+	}
+}
+
+// Open opens a fresh migrated database. It is closed when the test ends.
+func Open(t testing.TB, engine db.Engine, migrations fs.FS) *db.DB {
+	t.Helper()
+	return Connect(t, db.Config{URL: Fresh(t, engine, migrations)})
+}
+
+// Connect opens a database as cfg says. It is closed when the test ends; to close it earlier is allowed.
+func Connect(t testing.TB, cfg db.Config) *db.DB {
+	t.Helper()
+	d, err := db.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatalf("open the database: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Errorf("close the database: %v", err)
+		}
+	})
+	return d
+}
+
+// Fresh makes a database and returns its URL, for db.Config. With migrations it is migrated, without (nil) empty.
+// It is dropped when the test ends.
+func Fresh(t testing.TB, engine db.Engine, migrations fs.FS) string {
+	t.Helper()
+	if engine == db.Postgres {
+		return server(t).fresh(t, migrations)
+	}
+	path := filepath.Join(t.TempDir(), "writ.db")
+	if migrations != nil {
+		migrate(t, path, migrations)
+	}
+	return path
+}
+
+func migrate(t testing.TB, url string, migrations fs.FS) {
+	t.Helper()
+	d, err := db.Open(t.Context(), db.Config{URL: url})
+	if err != nil {
+		t.Fatalf("open the database: %v", err)
+	}
+	if err := d.Migrate(t.Context(), migrations); err != nil {
+		t.Errorf("migrate the database: %v", err)
+	}
+	if err := d.Close(); err != nil {
+		t.Errorf("close the database: %v", err)
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+}

@@ -1,0 +1,89 @@
+package db
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/schema"
+)
+
+// Dialect is where the engines differ. Stores ask it instead of asking which engine they are on.
+type Dialect struct {
+	engine Engine
+	lease  *leaseClock
+}
+
+// Dialect returns the differences of this database's engine.
+func (d *DB) Dialect() Dialect { return Dialect{engine: d.engine, lease: d.lease} }
+
+// Engine returns the engine that the dialect speaks of.
+func (d Dialect) Engine() Engine { return d.engine }
+
+// ForUpdate is the clause that locks the selected rows until the unit ends, with a leading space, for raw SQL. It
+// is empty on SQLite, where a unit is alone with the database.
+func (d Dialect) ForUpdate() string {
+	if d.engine == Postgres {
+		return " FOR UPDATE"
+	}
+	return ""
+}
+
+// ForUpdateSkipLocked is ForUpdate that passes over rows which another unit holds.
+func (d Dialect) ForUpdateSkipLocked() string {
+	if d.engine == Postgres {
+		return " FOR UPDATE SKIP LOCKED"
+	}
+	return ""
+}
+
+// Lock adds ForUpdate to a query; use it as q.Apply(d.Dialect().Lock).
+func (d Dialect) Lock(q *bun.SelectQuery) *bun.SelectQuery {
+	if d.engine == Postgres {
+		return q.For("UPDATE")
+	}
+	return q
+}
+
+// LockSkip adds ForUpdateSkipLocked to a query; use it as q.Apply(d.Dialect().LockSkip).
+func (d Dialect) LockSkip(q *bun.SelectQuery) *bun.SelectQuery {
+	if d.engine == Postgres {
+		return q.For("UPDATE SKIP LOCKED")
+	}
+	return q
+}
+
+// LeaseTime is a point on the lease clock, for use as a query argument: a literal on SQLite, an expression that the
+// database evaluates on Postgres.
+type LeaseTime struct {
+	engine Engine
+	at     time.Time
+	offset time.Duration
+}
+
+var _ schema.QueryAppender = LeaseTime{}
+
+// LeaseNow is the present on the clock that leases are judged by.
+func (d Dialect) LeaseNow() LeaseTime {
+	if d.engine == Postgres {
+		return LeaseTime{engine: Postgres}
+	}
+	return LeaseTime{engine: SQLite, at: d.lease.Now()}
+}
+
+// Add returns the point that lies dur later, or earlier where dur is negative.
+func (t LeaseTime) Add(dur time.Duration) LeaseTime {
+	t.offset += dur
+	return t
+}
+
+// AppendQuery writes the point as SQL of its engine.
+func (t LeaseTime) AppendQuery(gen schema.QueryGen, b []byte) ([]byte, error) {
+	if t.engine == SQLite {
+		return gen.Dialect().AppendTime(b, t.at.Add(t.offset)), nil
+	}
+	if t.offset == 0 {
+		return append(b, "clock_timestamp()"...), nil
+	}
+	return fmt.Appendf(b, "(clock_timestamp() + interval '%d microseconds')", t.offset.Microseconds()), nil
+}

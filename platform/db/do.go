@@ -1,0 +1,114 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/writ-automation/writ/platform/clock"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+var _ tx.Unit = (*DB)(nil)
+
+// maxAttempts bounds how often a unit runs that loses against other transactions.
+const maxAttempts = 8
+
+// outcome is what became of one attempt at a unit.
+type outcome struct {
+	err   error
+	again bool // the unit is known to be rolled back and another attempt may succeed
+	alone bool // the attempt was voided by another unit: the next shares its transaction with none
+}
+
+// runner makes one attempt at a unit of work.
+type runner interface {
+	attempt(ctx context.Context, fn func(context.Context) error, alone bool) outcome
+}
+
+// Do implements tx.Unit. Beside what that promises, it runs fn again, a bounded number of times, after conflicts
+// with other transactions; when they do not end, and when fn takes longer than the unit's bound, the fault is
+// Unavailable. Errors of drivers that fn lets through are translated.
+func (d *DB) Do(ctx context.Context, fn func(ctx context.Context) error) error {
+	if u := d.unitOf(ctx); u != nil {
+		return u.join(ctx, fn)
+	}
+	alone, watch := false, clock.Start()
+	for n := 1; ; n++ {
+		attempt, hooks := tx.WithHooks(ctx)
+		out := d.runner.attempt(attempt, fn, alone)
+		if out.err == nil {
+			hooks.Run()
+			return nil
+		}
+		if !out.again || n == maxAttempts || watch.Elapsed() > d.cfg.UnitTimeout {
+			return d.verdict(ctx, out)
+		}
+		d.stats.retries.Add(1)
+		alone = alone || out.alone
+		if err := pause(ctx, n); err != nil {
+			return err
+		}
+	}
+}
+
+func (u *unit) join(ctx context.Context, fn func(context.Context) error) error {
+	if !u.isOpen() {
+		return errOver()
+	}
+	err := fn(ctx)
+	u.fail(err)
+	return err
+}
+
+// verdict makes the error that the caller sees.
+func (d *DB) verdict(ctx context.Context, out outcome) error {
+	err := out.err
+	ended := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	var f *fault.Error
+	if ended && ctx.Err() == nil && !errors.As(err, &f) {
+		return fault.Wrap(fault.Unavailable, err, "the unit of work took too long")
+	}
+	if out.again && fault.KindOf(err) != fault.Unavailable {
+		return fault.Wrap(fault.Unavailable, err, "the database is busy")
+	}
+	return Translate(err)
+}
+
+// pause waits before the next attempt, longer each time and never the same for two that met.
+func pause(ctx context.Context, n int) error {
+	longest := min(time.Millisecond<<n, 200*time.Millisecond)
+	t := time.NewTimer(rand.N(longest))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Read returns what stores read from: the transaction of the open unit, else the pool. After the end of a unit its
+// context is refused by every statement.
+func (d *DB) Read(ctx context.Context) bun.IDB {
+	if u := d.unitOf(ctx); u != nil {
+		return u
+	}
+	return d.reads
+}
+
+// Write returns the transaction of the open unit. Without one, or after its end, it is an Internal fault.
+func (d *DB) Write(ctx context.Context) (bun.IDB, error) {
+	u := d.unitOf(ctx)
+	if u == nil {
+		return nil, &fault.Error{Kind: fault.Internal, Message: "a write outside of a unit of work"}
+	}
+	if !u.isOpen() {
+		return nil, errOver()
+	}
+	return u, nil
+}

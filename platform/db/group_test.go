@@ -1,0 +1,295 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// queued runs the functions as units that wait together behind a first one, so that they share a group, and returns
+// their errors. They run in the order given.
+func queued(t *testing.T, d *db.DB, fns ...func(ctx context.Context) error) []error {
+	t.Helper()
+	hold, holding := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	var once sync.Once
+	all.Go(func() {
+		err := d.Do(t.Context(), func(context.Context) error {
+			once.Do(func() { close(holding) })
+			<-hold
+			return nil
+		})
+		if err != nil {
+			t.Errorf("the unit that held the others: %v", err)
+		}
+	})
+	<-holding
+	errs := make([]error, len(fns))
+	for i, fn := range fns {
+		before := goroutinesIn("(*writer).attempt")
+		all.Go(func() {
+			defer func() {
+				if r := recover(); r != nil {
+					errs[i] = fmt.Errorf("panic: %v", r)
+				}
+			}()
+			errs[i] = errors.New("left its goroutine")
+			errs[i] = d.Do(t.Context(), fn)
+		})
+		eventually(t, "the unit waits", func() bool { return goroutinesIn("(*writer).attempt") > before })
+	}
+	close(hold)
+	all.Wait()
+	return errs
+}
+
+func goroutinesIn(fn string) int {
+	stacks := make([]byte, 1<<20)
+	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), fn)
+}
+
+func TestGroupSharesACommitAndFailuresStayAlone(t *testing.T) {
+	d := dbtest.Connect(t, db.Config{URL: dbtest.Fresh(t, db.SQLite, migrations(t)), MaxGroupTime: time.Minute})
+	put := func(id string) func(context.Context) error {
+		return func(ctx context.Context) error { return insert(ctx, d, note{ID: id}) }
+	}
+	stop := errors.New("stop")
+	errs := queued(t, d,
+		put("a"),
+		func(ctx context.Context) error { return errors.Join(insert(ctx, d, note{ID: "b"}), stop) },
+		put("c"),
+		func(ctx context.Context) error { _ = insert(ctx, d, note{ID: "d"}); panic("boom") },
+		put("e"),
+		func(ctx context.Context) error { _ = insert(ctx, d, note{ID: "f"}); runtime.Goexit(); return nil },
+		put("a"),
+		put("g"),
+	)
+	for i, want := range []string{"", "stop", "", "panic: boom", "", "left its goroutine", "such a record exists", ""} {
+		if got := fmt.Sprint(errs[i]); want == "" && errs[i] != nil || !strings.Contains(got, want) {
+			t.Errorf("unit %d returned %v, want %q", i, errs[i], want)
+		}
+	}
+	if diff := cmp.Diff([]string{"a", "c", "e", "g"}, ids(t, d)); diff != "" {
+		t.Error(diff)
+	}
+	s := d.Stats()
+	if s.Commits != 1 || s.Units != 5 || s.Failed != 4 {
+		t.Errorf("%d units failed and %d shared %d commits, want 4 and 5 and 1", s.Failed, s.Units, s.Commits)
+	}
+}
+
+func TestCommitErrorIsAnErrorOfEveryUnitOfTheGroup(t *testing.T) {
+	d := dbtest.Connect(t, db.Config{URL: dbtest.Fresh(t, db.SQLite, migrations(t)), MaxGroupTime: time.Minute})
+	broken := true
+	d.InterceptCommit(func(next func() error) error {
+		if broken {
+			broken = false
+			return errors.New("input/output error")
+		}
+		return next()
+	})
+	put := func(ctx context.Context) error { return insert(ctx, d, note{ID: fmt.Sprintf("%p", ctx)}) }
+	for i, err := range queued2(t, d, put, put, put) {
+		if !db.OutcomeUnknown.Is(err) {
+			t.Errorf("unit %d returned %v", i, err)
+		}
+	}
+	mustInsert(t, d, note{ID: "after"})
+	if diff := cmp.Diff([]string{"after"}, ids(t, d)); diff != "" {
+		t.Error(diff)
+	}
+	if s := d.Stats(); s.Reopened != 1 || s.CommitErrors != 1 {
+		t.Errorf("counted %+v", s)
+	}
+}
+
+// queued2 is queued where the first unit is of the group and shares its fate.
+func queued2(t *testing.T, d *db.DB, fns ...func(ctx context.Context) error) []error {
+	t.Helper()
+	hold, holding := make(chan struct{}), make(chan struct{})
+	errs := make([]error, len(fns))
+	var all sync.WaitGroup
+	var once sync.Once
+	for i, fn := range fns {
+		before := goroutinesIn("(*writer).attempt")
+		all.Go(func() {
+			errs[i] = d.Do(t.Context(), func(ctx context.Context) error {
+				if i == 0 {
+					once.Do(func() { close(holding) })
+					<-hold
+				}
+				return fn(ctx)
+			})
+		})
+		eventually(t, "the unit waits", func() bool { return goroutinesIn("(*writer).attempt") > before })
+	}
+	<-holding
+	close(hold)
+	all.Wait()
+	return errs
+}
+
+func TestVoidedGroupRunsAgain(t *testing.T) {
+	d := dbtest.Connect(t, db.Config{URL: dbtest.Fresh(t, db.SQLite, migrations(t)), MaxGroupTime: time.Minute})
+	put := func(id string) func(context.Context) error {
+		return func(ctx context.Context) error { return insert(ctx, d, note{ID: id}) }
+	}
+	errs := queued(t, d,
+		put("a"),
+		func(ctx context.Context) error {
+			w, err := d.Write(ctx)
+			if err != nil {
+				return err
+			}
+			// It ends the shared transaction, as SQLite does by itself on a full disk.
+			_, err = w.NewRaw("ROLLBACK").Exec(ctx)
+			return errors.Join(err, errors.New("stop"))
+		},
+		put("b"),
+	)
+	if errs[0] != nil || errs[1] == nil || errs[2] != nil {
+		t.Errorf("the units returned %v", errs)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, ids(t, d)); diff != "" {
+		t.Error(diff)
+	}
+	if d.Stats().Retries == 0 {
+		t.Error("nothing ran again")
+	}
+}
+
+func TestUnitIsDetachedOnceItRuns(t *testing.T) {
+	d := dbtest.Open(t, db.SQLite, migrations(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	err := d.Do(ctx, func(ctx context.Context) error {
+		cancel()
+		return insert(ctx, d, note{ID: "a"})
+	})
+	if err != nil {
+		t.Errorf("the unit returned %v", err)
+	}
+	if diff := cmp.Diff([]string{"a"}, ids(t, d)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWaitingUnitLeavesWithItsContext(t *testing.T) {
+	d := dbtest.Open(t, db.SQLite, migrations(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	err := d.Do(t.Context(), func(context.Context) error {
+		go func() {
+			left <- d.Do(ctx, func(context.Context) error { t.Error("the unit ran"); return nil })
+		}()
+		cancel()
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Errorf("the waiting unit returned %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUnitThatTakesTooLongIsGivenUp(t *testing.T) {
+	t.Parallel()
+	for _, engine := range dbtest.Engines() {
+		t.Run(string(engine), func(t *testing.T) {
+			t.Parallel()
+			d := dbtest.Connect(t, db.Config{URL: dbtest.Fresh(t, engine, migrations(t)), UnitTimeout: 100 * time.Millisecond})
+			err := d.Do(t.Context(), func(ctx context.Context) error {
+				<-ctx.Done()
+				return insert(ctx, d, note{ID: "late"})
+			})
+			wantKind(t, err, fault.Unavailable)
+			mustInsert(t, d, note{ID: "next"})
+			if diff := cmp.Diff([]string{"next"}, ids(t, d)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestUnitThatIgnoresItsEndDoesNotHoldTheOthers(t *testing.T) {
+	t.Parallel()
+	d := dbtest.Connect(t, db.Config{URL: dbtest.Fresh(t, db.SQLite, migrations(t)), UnitTimeout: 50 * time.Millisecond})
+	release, stuck := make(chan struct{}), make(chan error, 1)
+	go func() {
+		stuck <- d.Do(t.Context(), func(ctx context.Context) error {
+			err := insert(ctx, d, note{ID: "stuck"})
+			<-release
+			return err
+		})
+	}()
+	eventually(t, "a unit is given up", func() bool { return d.Stats().Stalled == 1 })
+	mustInsert(t, d, note{ID: "next"})
+	close(release)
+	wantKind(t, <-stuck, fault.Unavailable)
+	if diff := cmp.Diff([]string{"next"}, ids(t, d)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestManyGoroutines(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		const callers, units = 64, 10
+		var all sync.WaitGroup
+		want := []string{}
+		for c := range callers {
+			for n := range units {
+				if n%3 != 0 {
+					want = append(want, fmt.Sprintf("%02d-%d", c, n))
+				}
+			}
+			all.Go(func() {
+				for n := range units {
+					err := d.Do(t.Context(), func(ctx context.Context) error {
+						if err := insert(ctx, d, note{ID: fmt.Sprintf("%02d-%d", c, n)}); err != nil {
+							return err
+						}
+						if n%3 == 0 {
+							return errors.New("no")
+						}
+						return nil
+					})
+					if (err != nil) != (n%3 == 0) {
+						t.Errorf("unit %d of %d returned %v", n, c, err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		slices.Sort(want)
+		if diff := cmp.Diff(want, ids(t, d)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestClosedDatabase(t *testing.T) {
+	each(t, func(t *testing.T, d *db.DB) {
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		err := d.Do(t.Context(), func(ctx context.Context) error { return insert(ctx, d, note{ID: "a"}) })
+		if err == nil {
+			t.Error("a closed database took a unit")
+		}
+		if d.Probe(t.Context()) == nil {
+			t.Error("a closed database is ready")
+		}
+	})
+}

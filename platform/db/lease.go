@@ -1,0 +1,21 @@
+package db
+
+import (
+	"time"
+
+	"github.com/writ-automation/writ/platform/clock"
+)
+
+// leaseClock tells the time of an anchor plus what has passed since on the monotonic clock, so that a step of the
+// wall clock neither ends leases nor lengthens them.
+type leaseClock struct {
+	anchor time.Time
+	watch  clock.Stopwatch
+}
+
+func newLeaseClock() *leaseClock {
+	return &leaseClock{anchor: clock.New().Now(), watch: clock.Start()}
+}
+
+// Now is the present on the lease clock.
+func (c *leaseClock) Now() time.Time { return Cut(c.anchor.Add(c.watch.Elapsed())) }

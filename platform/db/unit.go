@@ -1,0 +1,137 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+
+	"github.com/uptrace/bun"
+
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// unit is one unit of work as its stores see it: a bun.IDB over the transaction that refuses to work once the unit
+// is over, and after a statement of it has failed.
+type unit struct {
+	owner *DB
+	ctx   context.Context
+
+	gate sync.RWMutex // held for reading by each statement, so that the end of the unit waits for it
+	tx   bun.Tx
+	open bool
+
+	mu   sync.Mutex
+	doom error
+}
+
+var _ bun.IDB = (*unit)(nil)
+
+type unitKey struct{ owner *DB }
+
+func (d *DB) unitOf(ctx context.Context) *unit {
+	u, _ := ctx.Value(unitKey{d}).(*unit)
+	return u
+}
+
+func (u *unit) begin(tx bun.Tx) {
+	u.gate.Lock()
+	defer u.gate.Unlock()
+	u.tx, u.open = tx, true
+}
+
+// end closes the unit to further statements and returns the error that doomed it.
+func (u *unit) end() error {
+	u.gate.Lock()
+	defer u.gate.Unlock()
+	u.open = false
+	return u.doomed()
+}
+
+func (u *unit) isOpen() bool {
+	u.gate.RLock()
+	defer u.gate.RUnlock()
+	return u.open
+}
+
+func (u *unit) doomed() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.doom
+}
+
+// fail dooms the unit: whatever its function returns, nothing of it will be committed.
+func (u *unit) fail(err error) {
+	if err == nil {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.doom == nil {
+		u.doom = err
+	}
+}
+
+func errOver() error {
+	return &fault.Error{Kind: fault.Internal, Message: "the unit of work is over: its context escaped from it"}
+}
+
+// enter holds the unit open for a statement. On an error the gate is not held.
+func (u *unit) enter() error {
+	u.gate.RLock()
+	if !u.open {
+		u.gate.RUnlock()
+		return errOver()
+	}
+	if err := u.doomed(); err != nil {
+		u.gate.RUnlock()
+		return fault.Wrap(fault.KindOf(Translate(err)), err, "an earlier statement of this unit of work failed")
+	}
+	return nil
+}
+
+// QueryContext implements bun.IConn.
+func (u *unit) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if err := u.enter(); err != nil {
+		return nil, err
+	}
+	defer u.gate.RUnlock()
+	rows, err := u.tx.QueryContext(ctx, query, args...)
+	u.fail(err)
+	return rows, err
+}
+
+// ExecContext implements bun.IConn.
+func (u *unit) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if err := u.enter(); err != nil {
+		return nil, err
+	}
+	defer u.gate.RUnlock()
+	res, err := u.tx.ExecContext(ctx, query, args...)
+	u.fail(err)
+	return res, err
+}
+
+// QueryRowContext implements bun.IConn.
+func (u *unit) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	if err := u.enter(); err != nil {
+		return u.owner.refused.row(ctx, err)
+	}
+	defer u.gate.RUnlock()
+	row := u.tx.QueryRowContext(ctx, query, args...)
+	u.fail(row.Err())
+	return row
+}
+
+// BeginTx refuses: units nest through tx.Unit.
+func (u *unit) BeginTx(context.Context, *sql.TxOptions) (bun.Tx, error) {
+	return bun.Tx{}, errNesting()
+}
+
+// RunInTx refuses: units nest through tx.Unit.
+func (u *unit) RunInTx(context.Context, *sql.TxOptions, func(context.Context, bun.Tx) error) error {
+	return errNesting()
+}
+
+func errNesting() error {
+	return &fault.Error{Kind: fault.Internal, Message: "stores do not open transactions: units of work do, and nest by joining"}
+}

@@ -1,0 +1,185 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/writ-automation/writ/platform/clock"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// stallGrace is what a unit gets beyond its time to notice that its context has ended.
+const stallGrace = time.Second
+
+// errAborted is the result of a unit whose function did not return: it panicked or left its goroutine.
+var errAborted = errors.New("the unit of work did not return")
+
+// writer is the one writer of an SQLite file. It alone holds the connection that writes, lends its transaction to
+// one unit after the other and commits them together.
+type writer struct {
+	owner *DB
+	open  func(context.Context) (*bun.DB, error)
+	db    *bun.DB // nil while the connection is lost; touched by the loop only
+
+	jobs chan *job
+	quit chan struct{}
+	done chan struct{}
+
+	// commit ends a transaction. It is a field so that tests can make it fail.
+	commit func(bun.Tx) error
+}
+
+var _ runner = (*writer)(nil)
+
+// job is a unit that waits for its turn, and then the talk between its caller and the writer.
+type job struct {
+	unit  *unit
+	alone bool
+	taken atomic.Bool // by the writer, which runs it, or by its caller, who left
+
+	start    chan struct{} // closed when the transaction is the unit's
+	finished chan error    // what the function returned
+	result   chan outcome
+}
+
+func startWriter(ctx context.Context, d *DB, open func(context.Context) (*bun.DB, error)) (*writer, error) {
+	conn, err := open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{
+		owner: d, open: open, db: conn, jobs: make(chan *job), quit: make(chan struct{}), done: make(chan struct{}),
+		commit: func(tx bun.Tx) error { return tx.Commit() },
+	}
+	go w.loop()
+	return w, nil
+}
+
+func (w *writer) close() error {
+	close(w.quit)
+	<-w.done
+	if w.db == nil {
+		return nil
+	}
+	return w.db.Close()
+}
+
+func errClosed() error {
+	return &fault.Error{Kind: fault.Unavailable, Message: "the database is closed"}
+}
+
+// attempt implements runner on the caller's goroutine.
+func (w *writer) attempt(ctx context.Context, fn func(context.Context) error, alone bool) outcome {
+	if err := ctx.Err(); err != nil {
+		return outcome{err: err}
+	}
+	j := &job{
+		unit: &unit{owner: w.owner}, alone: alone,
+		start: make(chan struct{}), finished: make(chan error, 1), result: make(chan outcome, 1),
+	}
+	select {
+	case w.jobs <- j:
+	case <-ctx.Done():
+		return outcome{err: ctx.Err()}
+	case <-w.done:
+		return outcome{err: errClosed()}
+	}
+	select {
+	case <-j.start:
+	case out := <-j.result:
+		return out
+	case <-ctx.Done():
+		if j.taken.CompareAndSwap(false, true) {
+			return outcome{err: ctx.Err()}
+		}
+		select {
+		case <-j.start:
+		case out := <-j.result:
+			return out
+		}
+	}
+	j.call(ctx, fn, w.owner.cfg.UnitTimeout)
+	return <-j.result
+}
+
+// call runs the function and reports to the writer even where the function panics, which goes on in the caller.
+func (j *job) call(ctx context.Context, fn func(context.Context) error, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	err := errAborted
+	defer func() {
+		cancel()
+		j.finished <- err
+	}()
+	err = fn(context.WithValue(ctx, unitKey{j.unit.owner}, j.unit))
+	if late := ctx.Err(); err == nil && late != nil {
+		err = late
+	}
+}
+
+func (w *writer) loop() {
+	defer close(w.done)
+	for {
+		select {
+		case j := <-w.jobs:
+			for j != nil {
+				j = w.group(j)
+			}
+		case <-w.quit:
+			return
+		}
+	}
+}
+
+// group runs the job and those that wait behind it in one transaction and commits. It returns a job that it took
+// but that must start a group of its own.
+func (w *writer) group(first *job) (next *job) {
+	g, err := w.begin()
+	if err != nil {
+		if first.taken.CompareAndSwap(false, true) {
+			first.result <- outcome{err: err, again: IsTransient(err)}
+		}
+		return nil
+	}
+	g.run(first)
+	for !first.alone && !g.full() {
+		j := g.await()
+		if j == nil {
+			break
+		}
+		if j.alone {
+			next = j
+			break
+		}
+		g.run(j)
+	}
+	g.finish()
+	return next
+}
+
+func (w *writer) begin() (*group, error) {
+	if w.db == nil {
+		conn, err := w.open(context.Background())
+		if err != nil {
+			return nil, Translate(err)
+		}
+		w.db = conn
+		w.owner.stats.reopened.Add(1)
+	}
+	tx, err := w.db.BeginTx(context.Background(), nil)
+	if err != nil {
+		return nil, err
+	}
+	return &group{w: w, tx: tx, watch: clock.Start()}, nil
+}
+
+// drop gives up the connection after an error that leaves its state in doubt; the next group reads the file anew.
+func (w *writer) drop() {
+	if err := w.db.Close(); err != nil {
+		w.owner.log.Warn("close the connection that writes", "error", err)
+	}
+	w.db = nil
+}

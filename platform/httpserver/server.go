@@ -1,0 +1,168 @@
+package httpserver
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Config says where to listen and what a client may take. Zero limits take the defaults.
+type Config struct {
+	Addr    string
+	TLSCert string // with TLSKey: serve TLS alone
+	TLSKey  string
+
+	MaxConns       int           // open connections; more wait in the kernel's queue
+	MaxHeaderBytes int           // 64 KiB
+	HeaderTimeout  time.Duration // from the first byte of a request to the end of its header: 10 s
+	BodyTimeout    time.Duration // from the header to the end of the body: 60 s
+	IdleTimeout    time.Duration // between requests of one connection: 2 min
+	StallTimeout   time.Duration // how long a client may take nothing of what is written to it: 60 s
+	EndGrace       time.Duration // what requests under way get at the end: 2 s
+}
+
+// The defaults of a Config.
+const (
+	defaultMaxHeader = 64 << 10
+	defaultHeader    = 10 * time.Second
+	defaultBody      = 60 * time.Second
+	defaultIdle      = 2 * time.Minute
+	defaultStall     = 60 * time.Second
+	defaultGrace     = 2 * time.Second
+)
+
+func (c Config) withDefaults() Config {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	set(&c.HeaderTimeout, defaultHeader)
+	set(&c.BodyTimeout, defaultBody)
+	set(&c.IdleTimeout, defaultIdle)
+	set(&c.StallTimeout, defaultStall)
+	set(&c.EndGrace, defaultGrace)
+	if c.MaxHeaderBytes == 0 {
+		c.MaxHeaderBytes = defaultMaxHeader
+	}
+	if c.MaxConns == 0 {
+		c.MaxConns = defaultMaxConns()
+	}
+	return c
+}
+
+// Server is one listening address. Its life is Listen, Close, End; each may be called once the one before has returned.
+type Server struct {
+	cfg     Config
+	log     *slog.Logger
+	http    *http.Server
+	life    context.Context
+	cut     context.CancelFunc
+	ln      net.Listener
+	serving sync.WaitGroup
+	closing atomic.Bool
+}
+
+// New makes a server for a handler. Nothing listens yet.
+func New(cfg Config, h http.Handler, log *slog.Logger) *Server {
+	s := &Server{cfg: cfg.withDefaults(), log: log}
+	s.life, s.cut = context.WithCancel(context.Background())
+	s.http = &http.Server{
+		Handler:           bodyDeadline(h, s.cfg.BodyTimeout),
+		ReadHeaderTimeout: s.cfg.HeaderTimeout,
+		IdleTimeout:       s.cfg.IdleTimeout,
+		MaxHeaderBytes:    s.cfg.MaxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		BaseContext:       func(net.Listener) context.Context { return s.life },
+	}
+	return s
+}
+
+// Listen opens the address and serves it until Close. failed is called, from a goroutine of the server, if serving ends
+// by itself.
+func (s *Server) Listen(ctx context.Context, failed func(error)) error {
+	tlsConf, err := s.tls()
+	if err != nil {
+		return err
+	}
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", s.cfg.Addr)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", s.cfg.Addr, err)
+	}
+	s.ln = limit(ln, s.cfg.MaxConns, s.cfg.StallTimeout)
+	served := s.ln
+	if tlsConf != nil {
+		served = tls.NewListener(s.ln, tlsConf)
+	}
+	s.serving.Go(func() {
+		if err := s.http.Serve(served); err != nil && !s.closing.Load() {
+			failed(fmt.Errorf("serve %s: %w", s.cfg.Addr, err))
+		}
+	})
+	return nil
+}
+
+func (s *Server) tls() (*tls.Config, error) {
+	if s.cfg.TLSCert == "" && s.cfg.TLSKey == "" {
+		return nil, nil
+	}
+	cert, err := tls.LoadX509KeyPair(s.cfg.TLSCert, s.cfg.TLSKey)
+	if err != nil {
+		return nil, fmt.Errorf("load the TLS certificate: %w", err)
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2", "http/1.1"}}, nil
+}
+
+// Addr returns the address that is listened on, nil before Listen.
+func (s *Server) Addr() net.Addr {
+	if s.ln == nil {
+		return nil
+	}
+	return s.ln.Addr()
+}
+
+// Scheme returns "https" where the server speaks TLS, else "http".
+func (s *Server) Scheme() string {
+	if s.cfg.TLSCert != "" {
+		return "https"
+	}
+	return "http"
+}
+
+// Close stops accepting connections and returns when the address is free. Requests and streams under way go on.
+func (s *Server) Close() error {
+	if s.ln == nil || s.closing.Swap(true) {
+		return nil
+	}
+	s.http.SetKeepAlivesEnabled(false)
+	err := s.ln.Close()
+	s.serving.Wait()
+	if err != nil && !errors.Is(err, net.ErrClosed) {
+		return fmt.Errorf("close %s: %w", s.cfg.Addr, err)
+	}
+	return nil
+}
+
+// End gives what is still under way a short grace, then ends the contexts of the rest, streams among them, and then
+// their connections.
+func (s *Server) End(ctx context.Context) error {
+	err := s.Close()
+	for _, step := range []func(){s.cut, func() {}} {
+		graceful, cancel := context.WithTimeout(ctx, s.cfg.EndGrace)
+		down := s.http.Shutdown(graceful)
+		cancel()
+		step()
+		if down == nil {
+			return err
+		}
+	}
+	return errors.Join(err, s.http.Close())
+}

@@ -1,0 +1,72 @@
+package execution
+
+import (
+	"context"
+	"io"
+
+	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Play is what a playbook tool is asked to do, beside its ToolSpec. Paths are absolute or relative to WorkDir.
+type Play struct {
+	WorkDir   string // the checkout, or the server's --work-dir
+	Confined  bool   // the playbook must lie inside WorkDir, links followed
+	Playbook  string
+	Inventory string // empty means the tool's own default
+	runs.Controls
+	LimitHosts []string // bound to these hosts, nil for no bound; never empty
+	Diff       bool     // show differences: diff_mode, or a dry run
+}
+
+// PlayResult is how a play ended.
+type PlayResult struct {
+	extension.ToolResult
+	// Complete says that the tool reported its recap; a killed or crashed one does not.
+	Complete bool
+	// Error is one sentence on why the tool failed outside of any host; empty otherwise.
+	Error    string
+	Warnings []runs.Warning
+	// Touched is the number of hosts with at least one result.
+	Touched int
+}
+
+// PlaybookTool is a ToolRunner that drives hosts. Sink receives structured events in order while the play runs, and
+// a slow sink slows the play; events come without sequence numbers and unmasked.
+type PlaybookTool interface {
+	extension.ToolRunner
+	Play(ctx context.Context, spec extension.ToolSpec, p Play, out io.Writer, sink func(runs.Event) error) (PlayResult, error)
+	// Hosts resolves the inventory and limits of a play to plain host names, in inventory order.
+	Hosts(ctx context.Context, spec extension.ToolSpec, p Play) ([]string, []runs.Warning, error)
+	// Survey reads the playbook for settings whose meaning changes when its hosts are split over shards, one
+	// warning each.
+	Survey(ctx context.Context, p Play) ([]runs.Warning, error)
+}
+
+// Tools is the frozen table of tools by name.
+type Tools map[string]extension.ToolRunner
+
+// Catalog tells the submitting side which tools there are, without giving it the tools.
+type Catalog interface {
+	Known(tool string) bool
+	Names() []string
+}
+
+// Known implements Catalog.
+func (t Tools) Known(tool string) bool { _, ok := t[tool]; return ok }
+
+// Names implements Catalog; the order is not defined.
+func (t Tools) Names() []string {
+	out := make([]string, 0, len(t))
+	for n := range t {
+		out = append(out, n)
+	}
+	return out
+}
+
+// Reaper finds and ends what runs of a dead executor left running.
+type Reaper interface {
+	// Reap ends every process of the given run that still lives, wherever it was re-parented to, and returns how
+	// many there were. It returns when they are gone.
+	Reap(ctx context.Context, runID string) (int, error)
+}

@@ -1,0 +1,162 @@
+// Package fault is the one error type that crosses a port.
+//
+// A fault has a kind, which decides what a driving adapter answers (an HTTP status, an exit code), a stable
+// code that programs may switch on, and one sentence for people. Anything that is not a fault is a defect or an
+// accident: its kind is Internal and its text stays in the log.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kind says what sort of refusal a fault is. Every kind maps to exactly one HTTP status.
+type Kind uint8
+
+// The kinds, in the order in which a request is checked where that order matters.
+const (
+	Internal Kind = iota
+	Unauthenticated
+	Forbidden
+	Invalid
+	Unlicensed
+	NotFound
+	Conflict
+	Stale // a precondition (If-Match) no longer holds
+	TooLarge
+	RateLimited
+	Unavailable
+)
+
+// String returns the kind's name in snake_case; it is also the reason of a fault without a code of its own.
+func (k Kind) String() string {
+	switch k {
+	case Unauthenticated:
+		return "unauthenticated"
+	case Forbidden:
+		return "forbidden"
+	case Invalid:
+		return "invalid"
+	case Unlicensed:
+		return "license_required"
+	case NotFound:
+		return "not_found"
+	case Conflict:
+		return "conflict"
+	case Stale:
+		return "precondition_failed"
+	case TooLarge:
+		return "too_large"
+	case RateLimited:
+		return "rate_limited"
+	case Unavailable:
+		return "unavailable"
+	default:
+		return "internal"
+	}
+}
+
+// Code is a declared fault: a stable name in snake_case and the kind that it always has. Contexts declare theirs
+// in faults.go and list them, so that the reference page and its test know every one.
+type Code struct {
+	Name string
+	Kind Kind
+}
+
+// New makes a fault of this code. The message is one plain sentence that may be shown to the caller; it must not
+// hold a secret, a password or a profile value.
+func (c Code) New(format string, args ...any) *Error {
+	return &Error{Kind: c.Kind, Code: c.Name, Message: fmt.Sprintf(format, args...)}
+}
+
+// Is reports whether err is, or wraps, a fault of this code.
+func (c Code) Is(err error) bool {
+	var f *Error
+	return errors.As(err, &f) && f.Code == c.Name
+}
+
+// Field names one offending member of a request by its path, such as "steps[1].name".
+type Field struct {
+	Location string
+	Message  string
+}
+
+// Error is a fault. The zero value is an internal fault without text.
+type Error struct {
+	Kind    Kind
+	Code    string
+	Message string
+	Fields  []Field
+	// Detail holds extra members of the answer's body. Values must marshal to JSON and hold no secret.
+	Detail map[string]any
+	// RetryAfter tells the caller of a RateLimited or Unavailable fault when to try again; zero says nothing.
+	RetryAfter time.Duration
+	// Cause is logged, never shown.
+	Cause error
+}
+
+// Error returns the message, with the cause behind it for logs.
+func (e *Error) Error() string {
+	if e.Cause != nil {
+		return e.Message + ": " + e.Cause.Error()
+	}
+	return e.Message
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Reason returns the code, or the kind's name where the fault has no code of its own.
+func (e *Error) Reason() string {
+	if e.Code != "" {
+		return e.Code
+	}
+	return e.Kind.String()
+}
+
+// With returns a copy with one more member in Detail.
+func (e *Error) With(key string, value any) *Error {
+	c := *e
+	c.Detail = make(map[string]any, len(e.Detail)+1)
+	for k, v := range e.Detail {
+		c.Detail[k] = v
+	}
+	c.Detail[key] = value
+	return &c
+}
+
+// Because returns a copy with its cause set.
+func (e *Error) Because(cause error) *Error {
+	c := *e
+	c.Cause = cause
+	return &c
+}
+
+// KindOf returns the kind of the first fault in err's chain, Internal for any other error.
+func KindOf(err error) Kind {
+	var f *Error
+	if errors.As(err, &f) {
+		return f.Kind
+	}
+	return Internal
+}
+
+// Is reports whether err's kind is k.
+func Is(err error, k Kind) bool { return err != nil && KindOf(err) == k }
+
+// BadField makes an Invalid fault that names one member by its path.
+func BadField(location, format string, args ...any) *Error {
+	msg := fmt.Sprintf(format, args...)
+	return &Error{Kind: Invalid, Code: "invalid", Message: location + ": " + msg, Fields: []Field{{Location: location, Message: msg}}}
+}
+
+// Missing makes the NotFound fault of an object: the same whether it does not exist or may not be read.
+func Missing(kind, id string) *Error {
+	return &Error{Kind: NotFound, Code: kind + "_not_found", Message: fmt.Sprintf("no %s %q", kind, id)}
+}
+
+// Wrap makes a fault of the given kind around a cause that is logged and never shown.
+func Wrap(kind Kind, cause error, format string, args ...any) *Error {
+	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...), Cause: cause}
+}

@@ -1,0 +1,2 @@
+// Package identitytest is what every implementation of the stores of ports/identity must do.
+package identitytest

@@ -1,0 +1,48 @@
+// Package page holds the paging vocabulary that every list shares.
+package page
+
+import (
+	"encoding/base64"
+	"encoding/json"
+
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// BadCursor is the fault of a cursor that this server did not make.
+var BadCursor = fault.Code{Name: "bad_cursor", Kind: fault.Invalid}
+
+// Clamp returns n bounded by maximum, and fallback where n is zero. Counts over their maximum are answered with
+// the maximum; negative counts are refused before they come here.
+func Clamp(n, fallback, maximum int) int {
+	switch {
+	case n <= 0:
+		return fallback
+	case n > maximum:
+		return maximum
+	default:
+		return n
+	}
+}
+
+// Encode makes an opaque cursor of a key.
+func Encode(key any) string {
+	b, err := json.Marshal(key)
+	if err != nil {
+		return ""
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// Decode reads a cursor back into key. It returns a BadCursor fault for anything that Encode did not make.
+func Decode(cursor string, key any) error {
+	b, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err == nil {
+		err = json.Unmarshal(b, key)
+	}
+	if err != nil {
+		f := BadCursor.New("cursor: not a cursor of this list")
+		f.Fields = []fault.Field{{Location: "cursor", Message: "not a cursor of this list"}}
+		return f.Because(err)
+	}
+	return nil
+}

@@ -1,0 +1,28 @@
+package runs
+
+import "github.com/writ-automation/writ/ports/fault"
+
+// The faults of this context.
+var (
+	RunNotFound        = fault.Code{Name: "run_not_found", Kind: fault.NotFound}
+	RunNotCancelable   = fault.Code{Name: "run_not_cancelable", Kind: fault.Conflict}
+	RunNotHeld         = fault.Code{Name: "run_not_held", Kind: fault.Conflict}
+	RunNotRetryable    = fault.Code{Name: "run_not_retryable", Kind: fault.Conflict}
+	RunNotRelaunchable = fault.Code{Name: "run_not_relaunchable", Kind: fault.Conflict}
+	NoFailedHosts      = fault.Code{Name: "no_failed_hosts", Kind: fault.Conflict}
+	RunStateChanged    = fault.Code{Name: "run_state_changed", Kind: fault.Conflict}
+	LeaseLost          = fault.Code{Name: "lease_lost", Kind: fault.Conflict}
+	SequenceGap        = fault.Code{Name: "sequence_gap", Kind: fault.Conflict}
+	KeyReused          = fault.Code{Name: "idempotency_key_reused", Kind: fault.Conflict}
+	NoBaseline         = fault.Code{Name: "no_baseline", Kind: fault.NotFound}
+	BadTicket          = fault.Code{Name: "bad_ticket", Kind: fault.Unauthenticated}
+	UnknownTool        = fault.Code{Name: "unknown_tool", Kind: fault.Invalid}
+)
+
+// Codes lists every fault of this context.
+func Codes() []fault.Code {
+	return []fault.Code{
+		RunNotFound, RunNotCancelable, RunNotHeld, RunNotRetryable, RunNotRelaunchable, NoFailedHosts, RunStateChanged,
+		LeaseLost, SequenceGap, KeyReused, NoBaseline, BadTicket, UnknownTool, BadGraph,
+	}
+}

@@ -1,0 +1,72 @@
+package runs
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// EventType is the sort of a structured event.
+type EventType string
+
+// The event types.
+const (
+	EventStatus          EventType = "status"
+	EventPlayStarted     EventType = "play_started"
+	EventTaskStarted     EventType = "task_started"
+	EventHostOK          EventType = "host_ok"
+	EventHostFailed      EventType = "host_failed"
+	EventHostUnreachable EventType = "host_unreachable"
+	EventHostSkipped     EventType = "host_skipped"
+	EventHostRetry       EventType = "host_retry"
+	EventItemOK          EventType = "item_ok"
+	EventItemFailed      EventType = "item_failed"
+	EventItemSkipped     EventType = "item_skipped"
+	EventFacts           EventType = "facts"
+	EventOutputs         EventType = "outputs"
+	EventStats           EventType = "stats"
+	EventWarning         EventType = "warning"
+)
+
+// Event is one structured event of a run. Seq starts at 1 and has no gaps; empty members are absent. The JSON
+// form is what is stored and served.
+type Event struct {
+	Seq        int64           `json:"seq"`
+	At         time.Time       `json:"at"`
+	Type       EventType       `json:"type"`
+	Play       string          `json:"play,omitempty"`
+	Task       string          `json:"task,omitempty"`
+	TaskID     string          `json:"task_id,omitempty"`
+	Host       string          `json:"host,omitempty"`
+	Item       string          `json:"item,omitempty"`
+	Changed    bool            `json:"changed,omitempty"`
+	Ignored    bool            `json:"ignored,omitempty"`
+	DurationMS int64           `json:"duration_ms,omitempty"`
+	Message    string          `json:"message,omitempty"`
+	Stdout     string          `json:"stdout,omitempty"`
+	Stderr     string          `json:"stderr,omitempty"`
+	RC         *int            `json:"rc,omitempty"`
+	Diff       json.RawMessage `json:"diff,omitempty"`
+	Stats      json.RawMessage `json:"stats,omitempty"`
+	Facts      json.RawMessage `json:"facts,omitempty"`
+	Outputs    json.RawMessage `json:"outputs,omitempty"`
+	From       Status          `json:"from,omitempty"`
+	To         Status          `json:"to,omitempty"`
+	Truncated  bool            `json:"truncated,omitempty"`
+}
+
+// HostStats is one host's line of the tool's recap: the members of an EventStats's Stats object, by host.
+type HostStats struct {
+	OK          int `json:"ok"`
+	Changed     int `json:"changed"`
+	Failed      int `json:"failed"`
+	Unreachable int `json:"unreachable"`
+	Skipped     int `json:"skipped"`
+	Rescued     int `json:"rescued"`
+	Ignored     int `json:"ignored"`
+}
+
+// LogChunk is a piece of a run's output at its offset in all that the run printed.
+type LogChunk struct {
+	Offset int64
+	Data   []byte
+}

@@ -1,0 +1,47 @@
+package runs
+
+import "time"
+
+// Submitted says that a run exists.
+type Submitted struct {
+	RunID  string `json:"run_id"`
+	Kind   Kind   `json:"kind"`
+	Status Status `json:"status"`
+}
+
+// EventName implements events.Event.
+func (Submitted) EventName() string { return "runs.run_submitted" }
+
+// EventVersion implements events.Event.
+func (Submitted) EventVersion() int { return 1 }
+
+// Started says that an executor began a run.
+type Started struct {
+	RunID  string    `json:"run_id"`
+	Worker string    `json:"worker"`
+	At     time.Time `json:"at"`
+}
+
+// EventName implements events.Event.
+func (Started) EventName() string { return "runs.run_started" }
+
+// EventVersion implements events.Event.
+func (Started) EventVersion() int { return 1 }
+
+// Finished says that a run reached a terminal state. TopLevel tells those that notifiers hear of.
+type Finished struct {
+	RunID      string    `json:"run_id"`
+	Kind       Kind      `json:"kind"`
+	Tool       string    `json:"tool"`
+	Status     Status    `json:"status"`
+	TopLevel   bool      `json:"top_level"`
+	At         time.Time `json:"at"`
+	DurationMS int64     `json:"duration_ms"`
+	Touched    int       `json:"hosts_touched"`
+}
+
+// EventName implements events.Event.
+func (Finished) EventName() string { return "runs.run_finished" }
+
+// EventVersion implements events.Event.
+func (Finished) EventVersion() int { return 1 }

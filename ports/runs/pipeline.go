@@ -1,0 +1,72 @@
+package runs
+
+import "github.com/writ-automation/writ/ports/fault"
+
+// StepSpec is one step of a pipeline.
+type StepSpec struct {
+	Name              string   `json:"name"`
+	Tool              string   `json:"tool,omitempty"`
+	Playbook          string   `json:"playbook,omitempty"`
+	Command           string   `json:"command,omitempty"`
+	DependsOn         []string `json:"depends_on,omitempty"`
+	Retries           int      `json:"retries,omitempty"`
+	ContinueOnFailure bool     `json:"continue_on_failure,omitempty"`
+	ExtraVars         Vars     `json:"extra_vars,omitempty"`
+	Limit             string   `json:"limit,omitempty"`
+	Tags              []string `json:"tags,omitempty"`
+	SkipTags          []string `json:"skip_tags,omitempty"`
+	TimeoutSeconds    int      `json:"timeout,omitempty"`
+	CredentialIDs     []string `json:"credential_ids,omitempty"`
+	InventoryID       string   `json:"inventory_id,omitempty"`
+	Queue             string   `json:"queue,omitempty"`
+}
+
+// PipelineSubmission is a request for a pipeline. Where no step names a dependency, the steps run in order; where
+// any does, they form a graph.
+type PipelineSubmission struct {
+	Name            string
+	InventoryID     string
+	Inventory       string
+	ProjectID       string
+	Steps           []StepSpec
+	ExtraVars       Vars
+	CredentialIDs   []string
+	Labels          map[string]string
+	Change          string
+	Queue           string
+	RequireApproval bool
+	DryRun          bool
+	TimeoutSeconds  int
+	Notifications   []Notification
+	Origin          Origin
+	Idempotency     *Idempotency
+}
+
+// Graph is a pipeline's steps with how far each has come, in the order of submission. Dependencies are explicit:
+// a pipeline submitted in order has each step depend on the one before.
+type Graph struct {
+	Steps []StepState `json:"steps"`
+	Vars  Vars        `json:"vars,omitempty"` // the pipeline's own extra vars, inherited by every step
+}
+
+// StepState is one step and its progress. Status is empty until its first run exists.
+type StepState struct {
+	StepSpec
+	Status  Status `json:"status,omitempty"`
+	RunID   string `json:"run_id,omitempty"`
+	Attempt int    `json:"attempt,omitempty"`
+	Outputs Vars   `json:"outputs,omitempty"`
+}
+
+// Step returns the state of the named step, nil where there is none.
+func (g *Graph) Step(name string) *StepState {
+	for i := range g.Steps {
+		if g.Steps[i].Name == name {
+			return &g.Steps[i]
+		}
+	}
+	return nil
+}
+
+// BadGraph is the fault of steps that form no graph: a cycle, a duplicate or an unknown name.
+var BadGraph = fault.Code{Name: "invalid_graph", Kind: fault.Invalid}

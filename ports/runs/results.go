@@ -1,0 +1,62 @@
+package runs
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Outcome of one host, worst last. The order is what "worst" means in a summary.
+type Outcome string
+
+// The outcomes of a host, from harmless to worst.
+const (
+	HostSkipped     Outcome = "skipped"
+	HostOK          Outcome = "ok"
+	HostChanged     Outcome = "changed"
+	HostIgnored     Outcome = "ignored"
+	HostRescued     Outcome = "rescued"
+	HostFailed      Outcome = "failed"
+	HostUnreachable Outcome = "unreachable"
+	// HostIncomplete is a host that had begun and not finished when the run was cut short.
+	HostIncomplete Outcome = "incomplete"
+)
+
+// HostSummary counts what one run did on one host; the counts are those of the tool's own recap.
+type HostSummary struct {
+	Host        string
+	OK          int
+	Changed     int
+	Failed      int
+	Unreachable int
+	Skipped     int
+	Rescued     int
+	Ignored     int
+	Worst       Outcome
+	Duration    time.Duration // sum of the host's task times
+}
+
+// HostCounts counts hosts by their worst outcome.
+type HostCounts map[Outcome]int
+
+// TaskSummary sums up one task of one run over its hosts.
+type TaskSummary struct {
+	Index    int // position in the run, from 0
+	TaskID   string
+	Play     string
+	Task     string
+	OK       int
+	Changed  int
+	Failed   int
+	Skipped  int
+	Hosts    int           // hosts with a result
+	Duration time.Duration // from the task's start to its last result
+	Mean     time.Duration // over the hosts
+	Max      time.Duration
+}
+
+// HostFacts is one host's gathered facts as one JSON object.
+type HostFacts struct {
+	Host       string
+	GatheredAt time.Time
+	Facts      json.RawMessage
+}

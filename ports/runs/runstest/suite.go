@@ -1,0 +1,70 @@
+package runstest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// Stores are the stores under test and the unit of work that they join. They share one database.
+type Stores struct {
+	Unit      tx.Unit
+	Runs      runs.Store
+	Queue     runs.Queue
+	Logs      runs.LogStore
+	Events    runs.EventStore
+	Summaries runs.SummaryStore
+	Keys      runs.KeyStore
+	Tickets   runs.TicketStore
+	Purger    runs.Purger
+}
+
+// Each opens fresh stores, once for each way in which the implementation can be set up, and calls fn in a sub-test.
+type Each func(t *testing.T, fn func(t *testing.T, s Stores))
+
+// Run holds an implementation to the contract.
+func Run(t *testing.T, each Each) {
+	t.Helper()
+	for _, group := range []struct {
+		name  string
+		cases map[string]func(*testing.T, *env)
+	}{
+		{"records", recordCases()},
+		{"moves", moveCases()},
+		{"list", listCases()},
+		{"search", searchCases()},
+		{"queue", queueCases()},
+		{"races", raceCases()},
+		{"logs", logCases()},
+		{"events", eventCases()},
+		{"summaries", summaryCases()},
+		{"keys", keyCases()},
+		{"purge", purgeCases()},
+	} {
+		t.Run(group.name, func(t *testing.T) {
+			t.Parallel()
+			for name, fn := range group.cases {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					each(t, func(t *testing.T, s Stores) { fn(t, &env{Stores: s}) })
+				})
+			}
+		})
+	}
+}
+
+// do runs fn in a unit of work and returns its error.
+func (e *env) do(t *testing.T, fn func(ctx context.Context) error) error {
+	t.Helper()
+	return e.Unit.Do(t.Context(), fn)
+}
+
+// must runs fn in a unit of work that may not fail.
+func (e *env) must(t *testing.T, fn func(ctx context.Context) error) {
+	t.Helper()
+	if err := e.do(t, fn); err != nil {
+		t.Fatalf("unit of work: %v", err)
+	}
+}

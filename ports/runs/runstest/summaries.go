@@ -1,0 +1,157 @@
+package runstest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+func summaryCases() map[string]func(*testing.T, *env) {
+	return map[string]func(*testing.T, *env){
+		"hosts":             saveHosts,
+		"tasks":             saveTasks,
+		"facts":             saveFacts,
+		"means":             hostMeans,
+		"the run before":    previous,
+		"of an unknown run": summaryUnknown,
+	}
+}
+
+func saveHosts(t *testing.T, e *env) {
+	r := e.add(t)
+	want := []runs.HostSummary{
+		{Host: "a", OK: 1, Changed: 2, Failed: 3, Unreachable: 4, Skipped: 5, Rescued: 6, Ignored: 7, Worst: runs.HostFailed, Duration: 1500 * time.Microsecond},
+		{Host: "ä 'b'", Worst: runs.HostOK},
+	}
+	save := func(list ...runs.HostSummary) {
+		e.must(t, func(ctx context.Context) error { return e.Summaries.SaveHosts(ctx, r.ID, list) })
+	}
+	save()
+	save(want[1])
+	save(want[1], want[0])
+	check := func() {
+		t.Helper()
+		got, err := e.Summaries.Hosts(t.Context(), r.ID)
+		if d := diff(want, got); d != "" || err != nil {
+			t.Errorf("hosts (%v):\n%s", err, d)
+		}
+	}
+	check()
+	want[1].Worst, want[1].Failed = runs.HostFailed, 9
+	save(want[1])
+	check()
+	want[1].OK = 3
+	save(runs.HostSummary{Host: want[1].Host}, want[1]) // of two in one call the last counts
+	check()
+}
+
+func saveTasks(t *testing.T, e *env) {
+	r := e.add(t)
+	want := []runs.TaskSummary{
+		{Index: 0, TaskID: "x", Play: "p", Task: "t", OK: 1, Changed: 2, Failed: 3, Skipped: 4, Hosts: 10, Duration: time.Second, Mean: time.Millisecond, Max: time.Minute},
+		{Index: 1, Task: "t"}, {Index: 2, Task: "u"},
+	}
+	for _, list := range [][]runs.TaskSummary{nil, {want[2], want[0]}, {want[1], want[2]}} {
+		e.must(t, func(ctx context.Context) error { return e.Summaries.SaveTasks(ctx, r.ID, list) })
+	}
+	got, err := e.Summaries.Tasks(t.Context(), r.ID)
+	if d := diff(want, got); d != "" || err != nil {
+		t.Errorf("tasks (%v):\n%s", err, d)
+	}
+}
+
+func saveFacts(t *testing.T, e *env) {
+	r := e.add(t)
+	facts := []runs.HostFacts{{Host: "a", GatheredAt: epoch, Facts: raw(`{"k":"\u0000"}`)}, {Host: "b", GatheredAt: at(time.Second), Facts: raw(`{}`)}}
+	for range 2 { // the same again is no error
+		e.must(t, func(ctx context.Context) error { return e.Summaries.SaveFacts(ctx, r.ID, facts) })
+	}
+}
+
+func hostMeans(t *testing.T, e *env) {
+	save := func(lineage string, took ...time.Duration) string {
+		r := e.add(t, func(r *runs.Run) { r.Lineage = lineage })
+		list := []runs.HostSummary{{Host: "a", Duration: took[0]}, {Host: "b", Duration: took[1]}, {Host: "idle"}}
+		for range 2 { // saved twice it counts once
+			e.must(t, func(ctx context.Context) error { return e.Summaries.SaveHosts(ctx, r.ID, list) })
+		}
+		return r.ID
+	}
+	means := func(lineage string) map[string]time.Duration {
+		t.Helper()
+		got, err := e.Summaries.HostMeans(t.Context(), lineage, []string{"a", "b", "c", "idle"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	save("l", time.Second, 10*time.Second)
+	save("l", 3*time.Second, 20*time.Second)
+	save("other", time.Hour, time.Hour)
+	save("", time.Hour, time.Hour)
+	if d := diff(map[string]time.Duration{"a": 2 * time.Second, "b": 15 * time.Second}, means("l")); d != "" {
+		t.Errorf("means:\n%s", d)
+	}
+	for range 40 {
+		save("l", 9*time.Second, 10*time.Second)
+	}
+	if got := means("l")["a"]; got < 8*time.Second || got > 9*time.Second {
+		t.Errorf("the mean follows the recent runs, but is %s", got)
+	}
+	if got := means("none"); len(got) != 0 {
+		t.Errorf("means of no lineage: %v", got)
+	}
+	if got, err := e.Summaries.HostMeans(t.Context(), "l", nil); err != nil || len(got) != 0 {
+		t.Errorf("means of no hosts: %v, %v", got, err)
+	}
+}
+
+func previous(t *testing.T, e *env) {
+	of := func(lineage string, status runs.Status) *runs.Run {
+		return e.add(t, func(r *runs.Run) {
+			r.Lineage, r.Status = lineage, status
+			if status.Terminal() {
+				r.EndedAt = r.CreatedAt
+			}
+		})
+	}
+	old, newest := of("l", runs.Succeeded), of("l", runs.Failed)
+	of("l", runs.Pending)
+	of("m", runs.Succeeded)
+	p := of("l", runs.Canceled)
+	e.add(t, childOf(p, runs.Shard, 0), func(r *runs.Run) { r.Lineage, r.Status, r.EndedAt = "l", runs.Failed, epoch })
+	now := of("l", runs.Succeeded)
+	of("l", runs.Succeeded)
+	for _, c := range []struct {
+		r    *runs.Run
+		want string
+	}{{now, p.ID}, {p, newest.ID}, {newest, old.ID}, {old, ""}, {of("", runs.Failed), ""}} {
+		if got, err := e.Summaries.Previous(t.Context(), c.r); err != nil || got != c.want {
+			t.Errorf("before %s is %q, %v, want %q", c.r.ID, got, err, c.want)
+		}
+	}
+}
+
+func summaryUnknown(t *testing.T, e *env) {
+	for name, write := range map[string]func(ctx context.Context) error{
+		"hosts": func(ctx context.Context) error {
+			return e.Summaries.SaveHosts(ctx, "run_none", []runs.HostSummary{{Host: "h"}})
+		},
+		"tasks": func(ctx context.Context) error {
+			return e.Summaries.SaveTasks(ctx, "run_none", []runs.TaskSummary{{Task: "t"}})
+		},
+		"facts": func(ctx context.Context) error {
+			return e.Summaries.SaveFacts(ctx, "run_none", []runs.HostFacts{{Host: "h", GatheredAt: epoch, Facts: raw("{}")}})
+		},
+	} {
+		if err := e.do(t, write); !runs.RunNotFound.Is(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, err := e.Summaries.Hosts(t.Context(), "run_none")
+	wantFault(t, err, runs.RunNotFound)
+	_, err = e.Summaries.Tasks(t.Context(), "run_none")
+	wantFault(t, err, runs.RunNotFound)
+}

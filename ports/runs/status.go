@@ -1,0 +1,67 @@
+package runs
+
+// Status is a run's state.
+type Status string
+
+// The states.
+const (
+	PendingApproval Status = "pending_approval"
+	Pending         Status = "pending"
+	Running         Status = "running"
+	Succeeded       Status = "succeeded"
+	Failed          Status = "failed"
+	Canceled        Status = "canceled"
+	Interrupted     Status = "interrupted"
+	Rejected        Status = "rejected"
+)
+
+// Skipped is the status of a pipeline step that started no run. No run has it.
+const Skipped Status = "skipped"
+
+// Statuses lists every state in the order in which a run can pass them.
+func Statuses() []Status {
+	return []Status{PendingApproval, Pending, Running, Succeeded, Failed, Canceled, Interrupted, Rejected}
+}
+
+// Valid reports whether s is a state of a run.
+func (s Status) Valid() bool { _, ok := moves()[s]; return ok }
+
+// Terminal reports whether a run in this state never changes again.
+func (s Status) Terminal() bool { return s.Valid() && len(moves()[s]) == 0 }
+
+// CanMove reports whether the state table allows the transition.
+func CanMove(from, to Status) bool {
+	for _, t := range moves()[from] {
+		if t == to {
+			return true
+		}
+	}
+	return false
+}
+
+// moves is the state table. Parents derive their state from their children and may therefore go from pending
+// straight to a terminal state: when each child ended before it started, or none was ever needed.
+func moves() map[Status][]Status {
+	return map[Status][]Status{
+		PendingApproval: {Pending, Rejected, Canceled},
+		Pending:         {Running, Canceled, Succeeded, Failed, Interrupted},
+		Running:         {Pending, Succeeded, Failed, Canceled, Interrupted},
+		Succeeded:       nil, Failed: nil, Canceled: nil, Interrupted: nil, Rejected: nil,
+	}
+}
+
+// Roll derives a parent's terminal state from its children's: failed if any failed, else interrupted, else
+// canceled, else succeeded. Rejected children count as canceled, skipped ones do not count.
+func Roll(children []Status) Status {
+	worst := Succeeded
+	rank := map[Status]int{Succeeded: 0, Skipped: 0, Canceled: 1, Rejected: 1, Interrupted: 2, Failed: 3}
+	for _, c := range children {
+		if c == Rejected {
+			c = Canceled
+		}
+		if rank[c] > rank[worst] {
+			worst = c
+		}
+	}
+	return worst
+}

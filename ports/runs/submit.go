@@ -1,0 +1,34 @@
+package runs
+
+import "context"
+
+// Submitter takes requests for runs.
+type Submitter interface {
+	// Submit validates the request and stores the run as pending, or as pending_approval where something holds
+	// it. It returns Invalid faults that name the field. replayed says that an idempotency key was seen before
+	// and the run is the first request's; a key seen with another body is KeyReused.
+	Submit(ctx context.Context, s Submission) (run *Run, replayed bool, err error)
+	// SubmitPipeline does the same for a pipeline; its first steps exist when it returns, unless it is held.
+	SubmitPipeline(ctx context.Context, s PipelineSubmission) (run *Run, replayed bool, err error)
+}
+
+// Controller acts on runs that exist. Every method returns RunNotFound for an unknown run.
+type Controller interface {
+	// Cancel ends a held or pending run at once and asks the holder of a running one to end it; a parent's
+	// children are cancelled with it. It is idempotent while a run is being cancelled; an ended run is
+	// RunNotCancelable.
+	Cancel(ctx context.Context, id string) (*Run, error)
+	// Retry makes a new split of the failed shards of a finished one; any other run is RunNotRetryable.
+	Retry(ctx context.Context, id string) (*Run, error)
+	// RelaunchFailed makes a run of the hosts that a finished ansible run left failed or unreachable. It is
+	// NoFailedHosts where there are none and RunNotRelaunchable for another kind of run.
+	RelaunchFailed(ctx context.Context, id string) (*Run, error)
+	// Rerun makes a fresh request with the run's settings; it passes every check anew.
+	Rerun(ctx context.Context, id string) (*Run, error)
+}
+
+// Approver decides held runs. A run that is not held is RunNotHeld.
+type Approver interface {
+	Approve(ctx context.Context, id, reason string) (*Run, error)
+	Reject(ctx context.Context, id, reason string) (*Run, error)
+}
