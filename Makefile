@@ -17,11 +17,14 @@ help: ## show this list
 
 run: ## install what is missing, build, start Writ on SQLite and run the example (PORT=, RUN_ONCE=1)
 	@e2e/setup/install.sh run
-	@$(MAKE) --no-print-directory build
+	@echo "Building bin/writ, which takes a minute or two the first time."
+	@$(MAKE) --silent --no-print-directory build
 	@exec e2e/setup/run.sh
 
 build: ## build bin/writ: static, stripped, reproducible
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(BUILDVCS) -ldflags '-s -w' -o bin/writ ./cmd/writ
+	@bytes=$$(wc -c <bin/writ); echo "bin/writ: $$((bytes / 1000000)) MB"; \
+	if [ "$$bytes" -ge 45000000 ]; then echo "That is too much: 45 MB is the limit." >&2; exit 1; fi
 
 setup: ## install what the tests need (ansible-core, Postgres, sshd, sshpass, git, a C compiler for the race detector)
 	@e2e/setup/install.sh test

@@ -57,7 +57,7 @@ func (r *Router) admit(ctx huma.Context, next func(huma.Context)) {
 	st := requestOf(ctx.Context())
 	c, err := r.caller(ctx, access, req, st)
 	if err == nil {
-		err = readable(req)
+		err = readable(ctx.Operation(), req)
 	}
 	if err != nil {
 		r.refuse(ctx, err)
@@ -164,14 +164,20 @@ func bearer(h http.Header) (string, error) {
 	return "", identity.BadToken.New("the Authorization header holds no bearer token")
 }
 
-// readable refuses what no database takes: a NUL or invalid UTF-8 in the path or in the query.
-func readable(r *http.Request) error {
+// readable refuses what no database takes, a NUL or invalid UTF-8 in the path or in the query, and a parameter with two
+// values of which one would be ignored.
+func readable(op *huma.Operation, r *http.Request) error {
 	if !plainText(r.URL.Path) {
 		return fault.BadField("path", "holds a NUL character or is not UTF-8")
 	}
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return fault.BadField("query", "is not a query string")
+	}
+	for _, p := range op.Parameters {
+		if p.In == "query" && len(q[p.Name]) > 1 && (p.Schema == nil || p.Schema.Type != huma.TypeArray) {
+			return fault.BadField(p.Name, "is given twice")
+		}
 	}
 	for name, values := range q {
 		for _, v := range values {

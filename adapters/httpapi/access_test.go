@@ -78,6 +78,17 @@ func TestCheckOrder(t *testing.T) {
 	}
 }
 
+func TestParametersWithTwoValues(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	if p := f.call("GET", "/v1/runs?limit=1&limit=2", "viewer", "").problem(t, 400); len(p.Errors) != 1 || p.Errors[0].Location != "limit" {
+		t.Errorf("%+v", p)
+	}
+	if a := f.call("GET", "/v1/runs?status=failed&status=pending", "viewer", ""); a.status != 200 {
+		t.Errorf("a list's two values: %d %s", a.status, a.body)
+	}
+}
+
 func TestHeadersOnEveryAnswer(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(p *httpapi.Params) { p.Config.PublicURL = "https://writ.test" })

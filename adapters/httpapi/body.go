@@ -41,7 +41,7 @@ func (r *Router) gate(ctx huma.Context, next func(huma.Context)) {
 	limit, _ := ctx.Operation().Metadata[bodyKey].(int64)
 	body, err := read(req, w, limit)
 	if err == nil {
-		err = admissible(req.Header, body, ctx.Operation().RequestBody != nil)
+		err = admissible(req.Header, body, ctx.Operation().RequestBody)
 	}
 	if err != nil {
 		r.refuse(ctx, err)
@@ -88,10 +88,14 @@ func tooLarge(limit int64) error {
 }
 
 // admissible checks the type and the form of a body. Operations that take none accept an empty object.
-func admissible(h http.Header, body []byte, wanted bool) error {
+func admissible(h http.Header, body []byte, form *huma.RequestBody) error {
+	wanted := form != nil
 	if len(bytes.TrimSpace(body)) == 0 {
-		if wanted && len(body) > 0 {
+		switch {
+		case wanted && len(body) > 0:
 			return badBody("", "holds no JSON")
+		case wanted && form.Required:
+			return badBody("", "is required")
 		}
 		return nil
 	}

@@ -48,6 +48,9 @@ func TestStrictBodies(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", body, p, where)
 		}
 	}
+	if p := f.call("POST", "/v1/runs", "operator", "").problem(t, 400); len(p.Errors) == 0 || p.Errors[0].Location != "body" {
+		t.Errorf("no body: %+v", p)
+	}
 	f.call("POST", "/v1/runs", "operator", `{"extra_vars":{"a":"\ud83d\ude00 é \\ud800","deep":`+strings.Repeat("[", 60)+strings.Repeat("]", 60)+`}}`).json(t, 201)
 }
 

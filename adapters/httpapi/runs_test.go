@@ -72,7 +72,7 @@ func TestRecord(t *testing.T) {
 		"actor":            map[string]any{"type": "user", "id": "usr_admin", "name": "admin"},
 		"cancel_requested": false, "hosts": map[string]any{"ok": json.Number("2")}, "hosts_touched": json.Number("2"),
 		"event_count": json.Number("0"), "log_bytes": json.Number("0"),
-		"notifications": []any{map[string]any{"kind": "webhook", "url": "***", "key": "***"}},
+		"notifications": []any{map[string]any{"kind": "webhook", "url": "https://hooks.test/***", "key": "***"}},
 	}
 	if d := cmp.Diff(want, m); d != "" {
 		t.Errorf("record (-want +got):\n%s", d)

@@ -18,6 +18,24 @@ func interruptible(ctx context.Context) (context.Context, func()) {
 	return signal.NotifyContext(ctx, os.Interrupt)
 }
 
+// detached says that an interrupt ended the following and nothing else.
+func detached(w world, id string) error {
+	_, _ = fmt.Fprintf(w.err, "writ: no longer following %[1]s; it goes on.\n  follow again  writ logs -f %[1]s\n  end it        writ cancel %[1]s\n",
+		oneLine(id, 80))
+	return errSilent
+}
+
+// outage tells people on standard error that a connection broke, and that it stands again.
+type outage struct{ err io.Writer }
+
+func (o outage) lost(err error) {
+	if err != nil {
+		_, _ = fmt.Fprintf(o.err, "writ: the connection is lost, trying again: %s\n", oneLine(err.Error(), 300))
+	} else {
+		_, _ = fmt.Fprintln(o.err, "writ: connected again, going on where it broke off")
+	}
+}
+
 // actionCommand is a command that acts on one run and prints its state.
 func actionCommand(w world, verb, short string, withReason bool) *cobra.Command {
 	var conn connection
@@ -42,7 +60,11 @@ func actionCommand(w world, verb, short string, withReason bool) *cobra.Command 
 				return printJSON(w.out, r)
 			}
 			s := newScreen(w)
-			_, err = fmt.Fprintf(s.w, "%s %s\n", plainText(r.ID), s.paint(r.Status, plainText(r.Status)))
+			state := s.paint(r.Status, oneLine(r.Status, 40))
+			if r.Canceling && !r.ended() {
+				state = s.paint("canceled", "is being canceled")
+			}
+			_, err = fmt.Fprintf(s.w, "%s %s\n", oneLine(r.ID, 80), state)
 			return err
 		},
 	}
@@ -54,30 +76,30 @@ func actionCommand(w world, verb, short string, withReason bool) *cobra.Command 
 	return c
 }
 
-// copy passes a whole log on.
-func (l *logWriter) copy(r io.Reader) error {
+// copy passes a whole log on and returns how many bytes it read.
+func (l *logWriter) copy(r io.Reader) (total int64, err error) {
 	if !l.tty {
-		_, err := io.Copy(l.w, r)
-		return err
+		return io.Copy(l.w, r)
 	}
 	buf := make([]byte, 32<<10)
 	kept := 0
 	for {
 		n, err := r.Read(buf[kept:])
+		total += int64(n)
 		n += kept
 		cut := n
 		if err == nil {
 			cut = wholeRunes(buf[:n])
 		}
 		if werr := l.write(string(buf[:cut])); werr != nil {
-			return werr
+			return total, werr
 		}
 		kept = copy(buf, buf[cut:n])
 		if errors.Is(err, io.EOF) {
-			return nil
+			return total, nil
 		}
 		if err != nil {
-			return fmt.Errorf("the log broke off: %w", err)
+			return total, fmt.Errorf("the log broke off: %w", err)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -115,6 +116,9 @@ func (c *client) request(ctx context.Context, method, path string, body any) (*h
 		var ue *url.Error
 		if errors.As(err, &ue) {
 			err = ue.Err
+		}
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			return nil, fmt.Errorf("no answer from %s: nothing listens there (start it with 'writ serve', or name another server with WRIT_SERVER or --server)", c.base)
 		}
 		return nil, fmt.Errorf("no answer from %s: %w", c.base, err)
 	}

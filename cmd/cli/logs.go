@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +23,9 @@ func logsCommand(w world) *cobra.Command {
 			cl, err := conn.client(w)
 			if err != nil {
 				return err
+			}
+			if follow && tail > 0 {
+				return usagef("--follow and --tail exclude each other")
 			}
 			if follow {
 				return followLog(c.Context(), w, cl, a[0])
@@ -49,11 +53,29 @@ func printLog(ctx context.Context, w world, c *client, id string, tail int64) er
 	if n := resp.Header.Get("Service-Log-Omitted-Bytes"); n != "" && tail == 0 {
 		_, _ = fmt.Fprintf(w.err, "writ: %s bytes of the log were not kept\n", plainText(n))
 	}
-	return out.copy(resp.Body)
+	n, err := out.copy(resp.Body)
+	if err == nil && n == 0 && tail == 0 {
+		c.whoPrints(ctx, w, id)
+	}
+	return err
+}
+
+// whoPrints explains an empty log of a run that is made of others.
+func (c *client) whoPrints(ctx context.Context, w world, id string) {
+	var r record
+	if c.call(ctx, http.MethodGet, runPath(id, ""), nil, &r) != nil {
+		return
+	}
+	if r.Kind == "split" || r.Kind == "pipeline" {
+		_, _ = fmt.Fprintf(w.err, "writ: a %s prints nothing itself, its parts do: writ runs %s\n", r.Kind, oneLine(id, 80))
+	}
 }
 
 // logOnly shows a run's output and nothing else.
-type logOnly struct{ out logWriter }
+type logOnly struct {
+	outage
+	out logWriter
+}
 
 func (*logOnly) run(record)              {}
 func (*logOnly) event(event)             {}
@@ -62,15 +84,15 @@ func (l *logOnly) log(text string) error { return l.out.write(text) }
 func followLog(ctx context.Context, w world, c *client, id string) error {
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	r, err := c.follow(ctx, id, &logOnly{out: logWriter{screen: newScreen(w)}})
+	r, err := c.follow(ctx, id, &logOnly{outage: outage{w.err}, out: logWriter{screen: newScreen(w)}})
 	if errors.Is(err, context.Canceled) {
-		return errSilent
+		return detached(w, id)
 	}
 	if err != nil {
 		return err
 	}
 	if r.Status != "succeeded" {
-		_, _ = fmt.Fprintf(w.err, "writ: %s %s %s\n", r.ID, r.Status, oneLine(r.Error, 400))
+		_, _ = fmt.Fprintf(w.err, "writ: %s\n", strings.TrimSuffix(oneLine(r.ID+" "+r.Status+": "+r.Error, 400), ":"))
 	}
 	return r.verdict()
 }

@@ -1,25 +1,32 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // outcomes from harmless to worst, which is also the order in which they are shown.
-var outcomes = [...]string{"skipped", "ok", "changed", "ignored", "failed", "unreachable"}
+var outcomes = [...]string{"skipped", "ok", "changed", "ignored", "rescued", "failed", "unreachable"}
 
-// symbols stand for the outcomes in the table.
-const symbols = "-.CIFU"
+// symbols stand for the outcomes where there is no room for words.
+const symbols = "-.CIRFU"
+
+// The outcomes that are more than a rank.
+const (
+	rankRescued = 4
+	rankFailed  = 5
+)
 
 // Bounds of what is kept and shown of one run.
 const (
-	maxCells  = 2_000_000
-	maxGroups = 1000
-	maxRows   = 40
-	maxCols   = 60
+	maxCells     = 2_000_000
+	maxRows      = 40
+	maxCols      = 60
+	maxWordHosts = 8
 )
 
 func outcomeOf(e event) string {
@@ -39,25 +46,25 @@ func outcomeOf(e event) string {
 	}
 }
 
-func rankOf(o string) byte { return byte(max(slices.Index(outcomes[:], o), 0)) } //nolint:gosec // six outcomes
+func rankOf(o string) byte { return byte(max(slices.Index(outcomes[:], o), 0)) } //nolint:gosec // seven outcomes
 
 // outcome gathers what each task did on each host.
 type outcome struct {
-	tool   string
-	tasks  []string
-	index  map[string]int
-	cells  map[string]map[int]byte
-	size   int
-	groups map[string]*failure
+	tool    string
+	tasks   []string
+	index   map[string]int
+	cells   map[string]map[int]byte
+	size    int
+	groups  map[string]*failure
+	rescued map[string]bool // hosts on which no failure was left over
 }
 
-// failure is one message that hosts share.
-type failure struct {
-	Task    string   `json:"task"`
-	Message string   `json:"message"`
-	Outcome string   `json:"outcome"`
-	Count   int      `json:"count"`
-	Hosts   []string `json:"hosts"`
+// taskKey tells tasks apart. One task that several batches of hosts pass stays one.
+func taskKey(e event) string {
+	if e.TaskID != "" {
+		return e.TaskID
+	}
+	return e.Play + "\x00" + e.Task
 }
 
 func (o *outcome) add(e event) {
@@ -66,16 +73,18 @@ func (o *outcome) add(e event) {
 		o.column(e)
 	case "host_ok", "host_failed", "host_unreachable", "host_skipped":
 		o.cell(e)
+	case "stats":
+		o.recap(e.Stats)
 	}
 }
 
 func (o *outcome) column(e event) int {
-	key := firstOf(e.TaskID, e.Play+"\x00"+e.Task)
+	key := taskKey(e)
 	if i, ok := o.index[key]; ok {
 		return i
 	}
 	if o.index == nil {
-		o.index, o.cells, o.groups = map[string]int{}, map[string]map[int]byte{}, map[string]*failure{}
+		o.index, o.cells, o.groups, o.rescued = map[string]int{}, map[string]map[int]byte{}, map[string]*failure{}, map[string]bool{}
 	}
 	o.index[key] = len(o.tasks)
 	o.tasks = append(o.tasks, e.Task)
@@ -102,75 +111,217 @@ func (o *outcome) cell(e event) {
 	row[col] = max(old, rankOf(what))
 }
 
-// alike are the parts of a message in which hosts differ though they failed alike.
-var alike = regexp.MustCompile(`/[^\s'"]+|\b[0-9a-fA-F]{8,}\b|\d+`)
-
-func (o *outcome) group(e event, what string) {
-	message := firstOf(e.Message, e.Stderr)
-	key := e.Task + "\x00" + what + "\x00" + alike.ReplaceAllString(strings.ReplaceAll(message, e.Host, "<host>"), "<x>")
-	g := o.groups[key]
-	if g == nil {
-		if len(o.groups) >= maxGroups {
-			return
-		}
-		g = &failure{Task: e.Task, Message: message, Outcome: what}
-		o.groups[key] = g
+// recap turns the failures of hosts that were rescued: that a failure is, the tool says only at its end.
+func (o *outcome) recap(raw json.RawMessage) {
+	var by map[string]struct{ Failed, Rescued int }
+	if json.Unmarshal(raw, &by) != nil {
+		return
 	}
-	g.Count++
-	if len(g.Hosts) < 20 {
-		g.Hosts = append(g.Hosts, e.Host)
+	for host, n := range by {
+		row := o.cells[host]
+		if row == nil || n.Rescued == 0 || n.Failed > 0 {
+			continue
+		}
+		o.rescued[host] = true
+		for col, c := range row {
+			if c == rankFailed {
+				row[col] = rankRescued
+			}
+		}
 	}
 }
 
-// failures lists the groups, the largest first.
-func (o *outcome) failures() []failure {
-	out := make([]failure, 0, len(o.groups))
-	for _, g := range o.groups {
-		out = append(out, *g)
-	}
-	slices.SortFunc(out, func(a, b failure) int {
-		if a.Count != b.Count {
-			return b.Count - a.Count
-		}
-		return strings.Compare(a.Task+a.Message, b.Task+b.Message)
-	})
-	return out
-}
-
-func printFailures(s screen, groups []failure) {
-	for _, g := range groups {
-		hosts := strings.Join(g.Hosts, ", ")
-		if more := g.Count - len(g.Hosts); more > 0 {
-			hosts += fmt.Sprintf(" and %d more", more)
-		}
-		_, _ = fmt.Fprintf(s.w, "%s %s on %d: %s\n  %s\n", s.paint(g.Outcome, g.Outcome), oneLine(g.Task, 80), g.Count,
-			oneLine(hosts, 200), oneLine(g.Message, 400))
-	}
-}
-
-// print draws hosts by tasks, the worst hosts first, one character per cell.
+// print draws what each task did on each host, in words where they fit and in one character per cell where they do
+// not, and the sums of each host.
 func (o *outcome) print(s screen) {
 	if len(o.cells) == 0 {
 		return
 	}
-	hosts := slices.SortedFunc(maps.Keys(o.cells), func(a, b string) int {
-		if x, y := o.worst(a), o.worst(b); x != y {
-			return int(y) - int(x)
+	names := slices.Sorted(maps.Keys(o.cells))
+	_, _ = fmt.Fprintln(s.w)
+	words := o.words(s, names)
+	if words {
+		_, _ = fmt.Fprintln(s.w)
+	}
+	o.hosts(s, names, !words)
+}
+
+// words draws a table of tasks by hosts, unless it is too wide.
+func (o *outcome) words(s screen, names []string) bool {
+	room := s.width()
+	if len(names) > maxWordHosts {
+		return false
+	}
+	heading := []string{"TASK"}
+	for _, h := range names {
+		heading = append(heading, oneLine(h, 30))
+		n := cellsOf(heading[len(heading)-1])
+		for _, c := range o.cells[h] {
+			n = max(n, len(outcomes[c]))
 		}
-		return strings.Compare(a, b)
-	})
-	shown := hosts[:min(len(hosts), maxRows)]
-	width := 4
-	for _, h := range shown {
-		width = max(width, len([]rune(oneLine(h, 40))))
+		room -= 2 + n
 	}
-	_, _ = fmt.Fprintf(s.w, "\n%-*s  %s  %s\n", width, "HOST", s.paint("bold", "TASKS"), legend())
-	for _, h := range shown {
-		_, _ = fmt.Fprintf(s.w, "%s%s  %s\n", oneLine(h, 40), strings.Repeat(" ", width-len([]rune(oneLine(h, 40)))), o.row(s, h))
+	if room < 24 {
+		return false
 	}
-	if more := len(hosts) - len(shown); more > 0 {
-		_, _ = fmt.Fprintf(s.w, "and %d more hosts, none of them worse\n", more)
+	var rows [][]field
+	quiet := 0
+	for i, task := range o.tasks {
+		row, worst := o.line(i, names)
+		switch {
+		case row == nil:
+		case len(o.tasks) > maxRows && worst <= rankOf("ok"):
+			quiet++
+		default:
+			rows = append(rows, append([]field{{text: oneLine(task, room)}}, row...))
+		}
 	}
+	s.table(heading, rows[max(0, len(rows)-maxRows):])
+	if more := len(rows) - maxRows; more > 0 {
+		_, _ = fmt.Fprintf(s.w, "and %s before these\n", count(more, "task"))
+	}
+	if quiet > 0 {
+		_, _ = fmt.Fprintf(s.w, "and %s in which nothing changed\n", count(quiet, "task"))
+	}
+	return true
+}
+
+// line returns the outcomes of one task, nil for a task that no host has a result of.
+func (o *outcome) line(col int, names []string) (row []field, worst byte) {
+	some := false
+	for _, h := range names {
+		c, ok := o.cells[h][col]
+		if !ok {
+			row = append(row, field{})
+			continue
+		}
+		some, worst = true, max(worst, c)
+		row = append(row, field{text: outcomes[c], status: outcomes[c]})
+	}
+	if !some {
+		return nil, 0
+	}
+	return row, worst
+}
+
+// tally is how often a host had which outcome.
+type tally [len(outcomes)]int
+
+// worst is the rank of the worst outcome that a host had.
+func (t tally) worst() int {
+	for i := len(t) - 1; i > 0; i-- {
+		if t[i] > 0 {
+			return i
+		}
+	}
+	return 0
+}
+
+// sums makes a table of hosts by outcomes, without those that no host had.
+func sums(names []string, by map[string]tally) (heading []string, rows [][]field) {
+	var total tally
+	for _, t := range by {
+		for i, n := range t {
+			total[i] += n
+		}
+	}
+	heading = []string{"HOST"}
+	for i, what := range outcomes {
+		if total[i] > 0 {
+			heading = append(heading, what)
+		}
+	}
+	for _, h := range names {
+		row := []field{{text: oneLine(h, 30)}}
+		for i, n := range by[h] {
+			if total[i] > 0 {
+				row = append(row, amount(n, outcomes[i]))
+			}
+		}
+		rows = append(rows, row)
+	}
+	return heading, rows
+}
+
+// hosts draws the sums of each host and, with strips, its tasks one by one.
+func (o *outcome) hosts(s screen, names []string, strips bool) {
+	by := make(map[string]tally, len(names))
+	for _, h := range names {
+		var n tally
+		for _, c := range o.cells[h] {
+			n[c]++
+		}
+		by[h] = n
+	}
+	if strips {
+		slices.SortStableFunc(names, func(a, b string) int { return by[b].worst() - by[a].worst() })
+	}
+	shown := names[:min(len(names), maxRows)]
+	heading, rows := sums(shown, by)
+	if strips {
+		heading = o.strips(s, shown, heading, rows)
+	}
+	s.table(heading, rows)
+	if more := len(names) - len(shown); more > 0 {
+		_, _ = fmt.Fprintf(s.w, "and %s, none of them worse\n", count(more, "more host"))
+	}
+	if strips {
+		_, _ = fmt.Fprintln(s.w, legend())
+	}
+}
+
+func amount(n int, status string) field {
+	if n == 0 {
+		status = "dim"
+	}
+	return field{text: strconv.Itoa(n), status: status, number: true}
+}
+
+// strips adds each host's tasks to its row. Where not all fit, the last tell more than the first.
+func (o *outcome) strips(s screen, names, heading []string, rows [][]field) []string {
+	used := 2
+	for i, h := range heading {
+		n := cellsOf(h)
+		for _, r := range rows {
+			n = max(n, cellsOf(r[i].text))
+		}
+		used += n + 2
+	}
+	room := min(s.width()-used, maxCols)
+	if room < 10 {
+		return heading
+	}
+	first := 0
+	if len(o.tasks) > room {
+		first = len(o.tasks) - room + 1
+	}
+	for i, h := range names {
+		rows[i] = append(rows[i], field{text: o.strip(s, h, first)})
+	}
+	return append(heading, "tasks")
+}
+
+// strip draws a host's tasks from one on. It is the last of its row, so that nothing counts its cells.
+func (o *outcome) strip(s screen, host string, first int) string {
+	var b strings.Builder
+	if first > 0 {
+		b.WriteString("…")
+	}
+	for i := first; i < len(o.tasks); {
+		c, ok := o.cells[host][i]
+		from := i
+		for i++; i < len(o.tasks); i++ {
+			if next, had := o.cells[host][i]; next != c || had != ok {
+				break
+			}
+		}
+		if ok {
+			b.WriteString(s.paint(outcomes[c], strings.Repeat(symbols[c:c+1], i-from)))
+		} else {
+			b.WriteString(strings.Repeat(" ", i-from))
+		}
+	}
+	return b.String()
 }
 
 func legend() string {
@@ -181,28 +332,10 @@ func legend() string {
 	return strings.Join(parts, ", ")
 }
 
-func (o *outcome) worst(host string) byte {
-	w := byte(0)
-	for _, c := range o.cells[host] {
-		w = max(w, c)
+// count is a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
 	}
-	return w
-}
-
-// row draws the last tasks, which tell more than the first where not all fit.
-func (o *outcome) row(s screen, host string) string {
-	var b strings.Builder
-	first := max(0, len(o.tasks)-maxCols)
-	if first > 0 {
-		b.WriteString("…")
-	}
-	for i := first; i < len(o.tasks); i++ {
-		c, ok := o.cells[host][i]
-		if !ok {
-			b.WriteByte(' ')
-			continue
-		}
-		b.WriteString(s.paint(outcomes[c], string(symbols[c])))
-	}
-	return b.String()
+	return strconv.Itoa(n) + " " + noun + "s"
 }

@@ -92,6 +92,13 @@ func (p *process) await(t *testing.T, what string, ok func() bool) {
 	}
 }
 
+// token waits for the token of a first start: what a process prints and what it logs arrive on their own ways.
+func (p *process) token(t *testing.T) string {
+	t.Helper()
+	p.awaitText(t, &p.out, "\n")
+	return tokenForm.FindString(p.out.String())
+}
+
 func (p *process) signal(t *testing.T, s os.Signal) {
 	t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {
@@ -132,7 +139,7 @@ func TestStartsAndTokens(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	first := serve(t, dir, "--log-level", "debug")
-	token := tokenForm.FindString(first.out.String())
+	token := first.token(t)
 	if token == "" || strings.Count(first.out.String(), "\n") != 1 {
 		t.Fatalf("the first start prints %q", first.out.String())
 	}
@@ -213,7 +220,7 @@ func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := serve(t, dir, "--drain-timeout", "10m")
-	env := []string{"WRIT_SERVER=" + p.url, "WRIT_TOKEN=" + tokenForm.FindString(p.out.String())}
+	env := []string{"WRIT_SERVER=" + p.url, "WRIT_TOKEN=" + p.token(t)}
 	mark := filepath.Join(dir, "mark")
 	code, id, errs := writ(t, dir, env, "run", "--tool", "bash", "-c", "touch "+mark+"; sleep 600")
 	if code != exitDone {
@@ -251,7 +258,7 @@ func TestFollowThroughADrain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := serve(t, dir)
-	env := []string{"WRIT_SERVER=" + p.url, "WRIT_TOKEN=" + tokenForm.FindString(p.out.String())}
+	env := []string{"WRIT_SERVER=" + p.url, "WRIT_TOKEN=" + p.token(t)}
 	mark := filepath.Join(dir, "mark")
 	cmd := command(t, dir, "run", "--tool", "bash", "-c", "touch "+mark+"; sleep 1; echo the last line", "--follow", "--log")
 	cmd.Env = append(cmd.Env, env...)

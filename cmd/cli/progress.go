@@ -5,21 +5,31 @@ import (
 	"strings"
 )
 
-// progress shows a run while it happens: a playbook task by task, with failures as they come; any other tool by its
-// output.
+// Bounds of what is told of one run while it happens.
+const (
+	maxLiveFailures = 5
+	maxLogTail      = 8 << 10
+	maxTailLines    = 20
+)
+
+// progress shows a run while it happens: a playbook task by task, any other tool by its output.
 type progress struct {
 	screen
+	outage
 	logs    logWriter
 	raw     bool // show the output of playbooks, too
 	outcome outcome
+	tail    string // the end of a playbook's output, for one that fails before its first task
+	steps   map[string]string
+	status  string
 
-	status string
-	play   string
-	task   string
-	took   int64
-	counts map[string]int
-	line   bool // a task's line is open on a terminal
-	steps  map[string]string
+	task     string
+	key      string
+	took     int64
+	counts   map[string]int
+	failures []string
+	line     bool // a task's line is open on a terminal
+	partial  bool // the output's last line has no end
 }
 
 var _ watcher = (*progress)(nil)
@@ -29,7 +39,7 @@ func newProgress(s screen, raw bool) *progress {
 }
 
 func (p *progress) say(format string, a ...any) {
-	p.close()
+	p.flush()
 	_, _ = fmt.Fprintf(p.w, format+"\n", a...)
 }
 
@@ -39,16 +49,20 @@ func (p *progress) run(r record) {
 	if r.Status != p.status {
 		p.status = r.Status
 		switch {
-		case r.Status == "pending_approval" && r.HeldBy != nil:
-			p.say("%s %s is held by %s: writ approve %s", p.paint(r.Status, "○"), r.ID, plainText(r.HeldBy.Name), r.ID)
+		case r.Status == "pending_approval":
+			by := ""
+			if r.HeldBy != nil {
+				by = " by " + oneLine(r.HeldBy.Name, 40)
+			}
+			p.say("%s %s is held%s until somebody decides: writ approve %s", p.paint(r.Status, mark(r.Status)), oneLine(r.ID, 80), by, oneLine(r.ID, 80))
 		case !r.ended():
-			p.say("%s %s %s", p.paint(r.Status, "●"), r.ID, p.paint(r.Status, r.Status))
+			p.say("%s %s %s", p.paint(r.Status, mark(r.Status)), oneLine(r.ID, 80), p.paint(r.Status, oneLine(r.Status, 40)))
 		}
 	}
 	for _, s := range r.Steps {
 		if p.steps[s.Name] != s.Status {
 			p.steps[s.Name] = s.Status
-			p.say("  step %s %s", oneLine(s.Name, 60), p.paint(s.Status, s.Status))
+			p.say("  %s step %s %s", p.paint(s.Status, mark(s.Status)), oneLine(s.Name, 60), p.paint(s.Status, oneLine(s.Status, 40)))
 		}
 	}
 }
@@ -62,44 +76,71 @@ func (p *progress) event(e event) {
 	switch e.Type {
 	case "play_started":
 		p.endTask()
-		p.play = e.Play
-		p.say("%s %s", p.paint("bold", "PLAY"), oneLine(e.Play, 100))
+		p.say("\n%s %s", p.paint("bold", "PLAY"), p.paint("bold", oneLine(e.Play, p.width()-5)))
 	case "task_started":
-		p.endTask()
-		p.task = e.Task
-		p.open()
+		p.begin(e)
 	case "host_ok", "host_failed", "host_unreachable", "host_skipped":
 		p.result(e)
 	case "warning":
-		p.say("  %s %s", p.paint("changed", "warning:"), oneLine(e.Message, 300))
+		p.warn(e.Message)
 	}
 }
 
+func (p *progress) warn(message string) {
+	p.say("%s %s", p.paint("changed", "warning:"), oneLine(message, 400))
+}
+
+// begin makes a task the current one.
+func (p *progress) begin(e event) {
+	p.endTask()
+	p.task, p.key = e.Task, taskKey(e)
+	p.draw()
+}
+
+// result counts a host's result. Tasks may overlap, as with the strategy "free"; then each piece has a line.
 func (p *progress) result(e event) {
+	if e.Task != "" && taskKey(e) != p.key {
+		p.begin(e)
+	}
 	o := outcomeOf(e)
 	p.counts[o]++
 	p.took = max(p.took, e.DurationMS)
 	if o == "failed" || o == "unreachable" {
-		p.say("    %s %s: %s", p.paint(o, o), oneLine(e.Host, 80), oneLine(firstOf(e.Message, e.Stderr), 300))
+		if len(p.failures) < maxLiveFailures {
+			p.failures = append(p.failures, fmt.Sprintf("%s %s: %s", p.paint(o, o), oneLine(e.Host, 80), oneLine(e.detail(), 300)))
+		}
 	}
-	p.open()
+	p.draw()
 }
 
 // log implements watcher.
 func (p *progress) log(text string) error {
 	if p.outcome.tool == "ansible" && !p.raw {
+		p.tail += text
+		p.tail = p.tail[max(0, len(p.tail)-maxLogTail):]
+		return nil
+	}
+	if text == "" {
 		return nil
 	}
 	p.close()
+	p.partial = !strings.HasSuffix(text, "\n")
 	return p.logs.write(text)
 }
 
-// open draws the current task's line; on a terminal it is drawn over as results come.
-func (p *progress) open() {
-	if !p.tty || p.task == "" {
+// lost implements watcher.
+func (p *progress) lost(err error) {
+	p.flush()
+	p.outage.lost(err)
+	p.draw()
+}
+
+// draw shows the current task's line; on a terminal it is drawn over as results come, and never wider than that.
+func (p *progress) draw() {
+	if !p.tty || p.task == "" || p.raw {
 		return
 	}
-	_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s", p.taskLine())
+	_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s", p.taskLine(p.width()-1))
 	p.line = true
 }
 
@@ -111,25 +152,47 @@ func (p *progress) close() {
 	}
 }
 
-func (p *progress) endTask() {
-	if p.task != "" {
-		p.say("%s", p.taskLine())
+// flush leaves the cursor at the beginning of a line.
+func (p *progress) flush() {
+	p.close()
+	if p.partial {
+		_, _ = fmt.Fprintln(p.w)
+		p.partial = false
 	}
-	p.task, p.took, p.counts = "", 0, map[string]int{}
 }
 
-func (p *progress) taskLine() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "  %s", oneLine(p.task, 60))
-	for _, o := range outcomes {
-		if n := p.counts[o]; n > 0 {
-			fmt.Fprintf(&b, "  %s", p.paint(o, fmt.Sprintf("%s %d", o, n)))
+func (p *progress) endTask() {
+	if p.task != "" {
+		p.say("%s", p.taskLine(1<<10))
+		for _, f := range p.failures {
+			p.say("      %s", f)
+		}
+		if more := p.counts["failed"] + p.counts["unreachable"] - len(p.failures); more > 0 {
+			p.say("      and %s", count(more, "more host"))
 		}
 	}
-	if p.took > 0 {
-		b.WriteString("  " + p.paint("", seconds(p.took)))
+	p.task, p.key, p.took, p.counts, p.failures = "", "", 0, map[string]int{}, nil
+}
+
+// taskLine is the name of the task, how long it took and its results, cut to a number of cells.
+func (p *progress) taskLine(limit int) string {
+	name := min(max(p.width()-40, 24), 50)
+	took := ""
+	if len(p.counts) > 0 {
+		took = seconds(p.took)
 	}
-	return b.String()
+	text := cut(fmt.Sprintf("  %s  %6s", pad(oneLine(p.task, name), name), took), limit)
+	used := cellsOf(text)
+	for _, o := range outcomes {
+		n := p.counts[o]
+		part := fmt.Sprintf("%s %d", o, n)
+		if n == 0 || used+2+len(part) > limit {
+			continue
+		}
+		used += 2 + len(part)
+		text += "  " + p.paint(o, part)
+	}
+	return strings.TrimRight(text, " ")
 }
 
 // end tells how the run ended.
@@ -137,27 +200,25 @@ func (p *progress) end(r record, failures []failure) {
 	if !p.raw {
 		p.endTask()
 	}
-	p.close()
+	p.flush()
 	p.outcome.print(p.screen)
 	printFailures(p.screen, failures)
+	if r.Status == "failed" && len(p.outcome.cells) == 0 && p.tail != "" {
+		p.printTail()
+	}
+	if len(p.outcome.cells)+len(failures) > 0 {
+		_, _ = fmt.Fprintln(p.w)
+	}
 	for _, w := range r.Warnings {
-		p.say("%s %s", p.paint("changed", "warning:"), oneLine(w.Message, 400))
+		p.warn(w.Message)
 	}
-	text := fmt.Sprintf("%s %s in %s", r.ID, p.paint(r.Status, r.Status), seconds(r.DurationMS))
-	if r.ExitCode != nil && *r.ExitCode != 0 {
-		text += fmt.Sprintf(", exit code %d", *r.ExitCode)
-	}
-	if r.Error != "" {
-		text += ": " + oneLine(r.Error, 400)
-	}
-	p.say("%s", text)
+	_, _ = fmt.Fprintln(p.w, r.ending(p.screen))
 }
 
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if strings.TrimSpace(t) != "" {
-			return t
-		}
-	}
-	return "no message"
+// printTail shows the end of what a playbook printed that failed without a result on any host.
+func (p *progress) printTail() {
+	lines := strings.Split(strings.TrimSpace(p.tail), "\n")
+	lines = lines[max(0, len(lines)-maxTailLines):]
+	l := logWriter{screen: p.screen}
+	_ = l.write(strings.Join(lines, "\n") + "\n") // a screen that is gone shows nothing more
 }

@@ -3,24 +3,36 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
 // record is what the client reads of a run, beside the raw answer for --json.
 type record struct {
-	ID           string         `json:"id"`
-	Name         string         `json:"name"`
-	Kind         string         `json:"kind"`
-	Status       string         `json:"status"`
-	Tool         string         `json:"tool"`
-	Playbook     string         `json:"playbook"`
-	ExitCode     *int           `json:"exit_code"`
-	Error        string         `json:"error"`
-	CreatedAt    time.Time      `json:"created_at"`
-	DurationMS   int64          `json:"duration_ms"`
-	HostsTouched int            `json:"hosts_touched"`
-	Hosts        map[string]int `json:"hosts"`
-	HeldBy       *struct {
+	ID           string            `json:"id"`
+	Name         string            `json:"name"`
+	Kind         string            `json:"kind"`
+	Status       string            `json:"status"`
+	Tool         string            `json:"tool"`
+	Playbook     string            `json:"playbook"`
+	ExitCode     *int              `json:"exit_code"`
+	Error        string            `json:"error"`
+	Inventory    string            `json:"inventory"`
+	Queue        string            `json:"queue"`
+	Worker       string            `json:"worker"`
+	Change       string            `json:"change"`
+	LogBytes     int64             `json:"log_bytes"`
+	Canceling    bool              `json:"cancel_requested"`
+	CreatedAt    time.Time         `json:"created_at"`
+	DurationMS   int64             `json:"duration_ms"`
+	HostsTouched int               `json:"hosts_touched"`
+	Hosts        map[string]int    `json:"hosts"`
+	Labels       map[string]string `json:"labels"`
+	Actor        struct {
+		Name string `json:"name"`
+	} `json:"actor"`
+	HeldBy *struct {
 		Name string `json:"name"`
 	} `json:"held_by"`
 	Warnings []struct {
@@ -84,6 +96,57 @@ func (r *record) verdict() error {
 	return errSilent
 }
 
+// describe shows what a run is about, one member a line.
+func (r *record) describe(s screen) {
+	_, _ = fmt.Fprintln(s.w, s.paint("bold", oneLine(r.title(), s.width())))
+	tool := r.Tool
+	if r.Kind != "single" {
+		tool = strings.TrimSpace(r.Kind + " " + tool)
+	}
+	labels := make([]string, 0, len(r.Labels))
+	for k, v := range r.Labels {
+		labels = append(labels, k+"="+v)
+	}
+	slices.Sort(labels)
+	hosts := make([]string, 0, len(r.Hosts))
+	for _, o := range outcomes {
+		if n := r.Hosts[o]; n > 0 {
+			hosts = append(hosts, fmt.Sprintf("%d %s", n, o))
+		}
+	}
+	for _, m := range [][2]string{
+		{"tool", tool}, {"playbook", r.Playbook}, {"inventory", r.Inventory}, {"queue", r.Queue}, {"worker", r.Worker}, {"change", r.Change},
+		{"labels", strings.Join(labels, ", ")}, {"by", r.Actor.Name}, {"created", instant(r.CreatedAt)}, {"hosts", strings.Join(hosts, ", ")},
+	} {
+		if m[1] != "" {
+			_, _ = fmt.Fprintf(s.w, "  %s  %s\n", s.paint("dim", pad(m[0], 9)), oneLine(m[1], max(s.width()-13, 60)))
+		}
+	}
+	for _, x := range r.Steps {
+		_, _ = fmt.Fprintf(s.w, "  %s  %s %s  %s\n", s.paint("dim", pad("step", 9)), s.paint(x.Status, mark(x.Status)+" "+pad(oneLine(x.Status, 20), 9)),
+			oneLine(x.Name, 40), oneLine(x.RunID, 80))
+	}
+}
+
+// ending is the line that says how a run ended, or where it stands.
+func (r *record) ending(s screen) string {
+	status := oneLine(r.Status, 40)
+	text := s.paint(r.Status, mark(r.Status)+" ") + oneLine(r.ID, 80) + " " + s.paint(r.Status, status)
+	if r.DurationMS > 0 {
+		text += " in " + seconds(r.DurationMS)
+	}
+	if r.HostsTouched > 0 {
+		text += ", " + count(r.HostsTouched, "host")
+	}
+	if r.ExitCode != nil && *r.ExitCode != 0 && !strings.Contains(r.Error, "exit code") {
+		text += fmt.Sprintf(", exit code %d", *r.ExitCode)
+	}
+	if r.Error != "" {
+		text += ": " + oneLine(r.Error, 400)
+	}
+	return text
+}
+
 func seconds(ms int64) string {
 	d := time.Duration(ms) * time.Millisecond
 	switch {
@@ -98,17 +161,43 @@ func seconds(ms int64) string {
 
 // event is what the client reads of a structured event.
 type event struct {
-	Seq        int64  `json:"seq"`
-	Type       string `json:"type"`
-	Play       string `json:"play"`
-	Task       string `json:"task"`
-	TaskID     string `json:"task_id"`
-	Host       string `json:"host"`
-	Changed    bool   `json:"changed"`
-	Ignored    bool   `json:"ignored"`
-	DurationMS int64  `json:"duration_ms"`
-	Message    string `json:"message"`
-	Stderr     string `json:"stderr"`
-	From       string `json:"from"`
-	To         string `json:"to"`
+	Seq        int64           `json:"seq"`
+	Type       string          `json:"type"`
+	Play       string          `json:"play"`
+	Task       string          `json:"task"`
+	TaskID     string          `json:"task_id"`
+	Host       string          `json:"host"`
+	Changed    bool            `json:"changed"`
+	Ignored    bool            `json:"ignored"`
+	DurationMS int64           `json:"duration_ms"`
+	Message    string          `json:"message"`
+	Stderr     string          `json:"stderr"`
+	Stats      json.RawMessage `json:"stats"`
+	From       string          `json:"from"`
+	To         string          `json:"to"`
+}
+
+// detail is what a result says for itself: its message, and the last line on standard error where the message lacks
+// it.
+func (e *event) detail() string {
+	errs := strings.TrimSpace(e.Stderr)
+	last := strings.TrimSpace(errs[strings.LastIndexByte(errs, '\n')+1:])
+	switch {
+	case strings.TrimSpace(e.Message) == "":
+		return firstOf(errs, "no message")
+	case last != "" && !strings.Contains(e.Message, last):
+		return strings.TrimSpace(e.Message) + ": " + last
+	default:
+		return e.Message
+	}
+}
+
+// firstOf returns the first text that says something.
+func firstOf(texts ...string) string {
+	for _, t := range texts {
+		if strings.TrimSpace(t) != "" {
+			return t
+		}
+	}
+	return ""
 }

@@ -59,40 +59,34 @@ func (f *runFlags) submit(ctx context.Context, w world) error {
 func followRun(ctx context.Context, w world, c *client, id string, raw, asJSON bool) error {
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	if asJSON {
-		r, err := c.follow(ctx, id, silent{})
-		if err != nil {
-			return err
-		}
-		return errors.Join(printJSON(w.out, r), r.verdict())
-	}
 	p := newProgress(newScreen(w), raw)
-	r, err := c.follow(ctx, id, p)
+	p.outage = outage{w.err}
+	var to watcher = p
+	if asJSON {
+		to = silent{outage{w.err}}
+	}
+	r, err := c.follow(ctx, id, to)
 	if err != nil {
-		p.close()
+		p.flush()
 		if ctx.Err() != nil {
-			_, _ = fmt.Fprintf(w.err, "writ: no longer following; the run goes on: writ logs -f %s\n", id)
-			return errSilent
+			return detached(w, id)
 		}
 		return err
+	}
+	if asJSON {
+		return errors.Join(printJSON(w.out, r), r.verdict())
+	}
+	if r.Kind == "split" {
+		c.partsEnd(ctx, p.screen, id)
+		p.end(r, nil)
+		return r.verdict()
 	}
 	p.end(r, c.failures(ctx, id, &p.outcome))
 	return r.verdict()
 }
 
-// failures asks the server, and groups what was seen itself where the server has no such answer.
-func (c *client) failures(ctx context.Context, id string, seen *outcome) []failure {
-	var out struct {
-		Groups []failure `json:"groups"`
-	}
-	if err := c.call(ctx, http.MethodGet, runPath(id, "/failures"), nil, &out); err != nil {
-		return seen.failures()
-	}
-	return out.Groups
-}
-
 // silent watches without showing anything.
-type silent struct{}
+type silent struct{ outage }
 
 func (silent) run(record)       {}
 func (silent) event(event)      {}

@@ -2,19 +2,28 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
-	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/writ-automation/writ/platform/clock"
+	"github.com/writ-automation/writ/platform/config"
 )
+
+const runsExample = `  writ runs --status failed,interrupted --since 1d
+  writ runs -q 'host:web1 label:team=web'
+  writ runs run_01m7yhrqq9d6r0e7tgwpwzadbc`
 
 type listFlags struct {
 	conn        connection
 	status      []string
 	tool, query string
+	since       config.Duration
 	limit       int
 	asJSON      bool
 }
@@ -22,7 +31,7 @@ type listFlags struct {
 func runsCommand(w world) *cobra.Command {
 	var f listFlags
 	c := &cobra.Command{
-		Use: "runs [ID]", Short: "List runs, newest first, or show one", Args: args(cobra.MaximumNArgs(1)),
+		Use: "runs [ID]", Short: "List runs, newest first, or show one", Example: runsExample, Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, a []string) error {
 			cl, err := f.conn.client(w)
 			if err != nil {
@@ -37,13 +46,17 @@ func runsCommand(w world) *cobra.Command {
 	f.conn.register(c)
 	c.Flags().StringSliceVar(&f.status, "status", nil, "only runs in these states")
 	c.Flags().StringVar(&f.tool, "tool", "", "only runs of this tool")
-	c.Flags().StringVarP(&f.query, "query", "q", "", "free text and terms such as label:k=v or host:web1")
+	c.Flags().StringVarP(&f.query, "query", "q", "", "words, and terms such as label:k=v, host:web1 or actor:admin")
+	config.DaysVar(c.Flags(), &f.since, "since", 0, "only runs submitted in this time, such as 2h or 7d")
 	c.Flags().IntVar(&f.limit, "limit", 20, "at most this many")
 	jsonFlag(c, &f.asJSON)
 	return c
 }
 
-func (f *listFlags) list(ctx context.Context, w world, c *client) error {
+func (f *listFlags) values(now time.Time) (url.Values, error) {
+	if f.limit < 1 {
+		return nil, usagef("--limit takes a number above zero")
+	}
 	q := url.Values{"limit": {strconv.Itoa(f.limit)}}
 	if len(f.status) > 0 {
 		q["status"] = f.status
@@ -54,40 +67,125 @@ func (f *listFlags) list(ctx context.Context, w world, c *client) error {
 	if f.query != "" {
 		q.Set("q", f.query)
 	}
+	if f.since.Duration > 0 {
+		q.Set("after", now.Add(-f.since.Duration).Format(time.RFC3339))
+	}
+	return q, nil
+}
+
+func (f *listFlags) list(ctx context.Context, w world, c *client) error {
+	now := clock.New().Now()
+	q, err := f.values(now)
+	if err != nil {
+		return err
+	}
+	var raw json.RawMessage
+	if err := c.call(ctx, http.MethodGet, "/v1/runs?"+q.Encode(), nil, &raw); err != nil {
+		return err
+	}
 	if f.asJSON {
-		var raw map[string]any
-		if err := c.call(ctx, http.MethodGet, "/v1/runs?"+q.Encode(), nil, &raw); err != nil {
-			return err
-		}
 		return printJSON(w.out, raw)
 	}
 	var page struct {
-		Runs    []record `json:"runs"`
-		Count   int      `json:"count"`
-		Total   int      `json:"total"`
-		HasMore bool     `json:"has_more"`
+		Runs   []record `json:"runs"`
+		Total  int      `json:"total"`
+		Capped bool     `json:"total_capped"`
+		More   bool     `json:"has_more"`
 	}
-	if err := c.call(ctx, http.MethodGet, "/v1/runs?"+q.Encode(), nil, &page); err != nil {
-		return err
+	if err := json.Unmarshal(raw, &page); err != nil {
+		return fmt.Errorf("the answer of %s is not what this client knows: %w", c.base, err)
 	}
-	return f.table(newScreen(w), page.Runs, page.Total, page.HasMore)
-}
-
-func (f *listFlags) table(s screen, rows []record, total int, more bool) error {
-	tw := tabwriter.NewWriter(s.w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(tw, "ID\tSTATUS\tCREATED\tTOOK\tHOSTS\tNAME")
-	for i := range rows {
-		r := &rows[i]
-		_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%s\n", plainText(r.ID), plainText(r.Status), r.CreatedAt.Local().Format("2006-01-02 15:04:05"),
-			seconds(r.DurationMS), r.HostsTouched, oneLine(r.title(), 50))
+	s := newScreen(w)
+	if len(page.Runs) == 0 {
+		_, _ = fmt.Fprintln(w.err, "writ: no runs")
+		return nil
 	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	if more {
-		_, _ = fmt.Fprintf(s.w, "%d of %d runs\n", len(rows), total)
+	runsTable(s, page.Runs, now)
+	if page.More {
+		of := strconv.Itoa(page.Total)
+		if page.Capped {
+			of = "more than " + of
+		}
+		_, _ = fmt.Fprintf(s.w, "%d of %s runs; --limit shows more\n", len(page.Runs), of)
 	}
 	return nil
+}
+
+// Widths of a run's name: what it needs at least, and at most where nobody asks.
+const (
+	leastName = 12
+	mostName  = 50
+)
+
+// runsTable draws one line per run. On a narrow terminal the name gives way first, then the tool.
+func runsTable(s screen, rows []record, now time.Time) {
+	heading := []string{"STATUS", "NAME", "TOOL", "AGE", "TOOK", "HOSTS", "ID"}
+	const name, tool = 1, 2
+	table := make([][]field, 0, len(rows))
+	used := make([]int, len(heading))
+	for i := range rows {
+		table = append(table, rows[i].row(now))
+		for j, f := range table[i] {
+			used[j] = max(used[j], cellsOf(f.text), len(heading[j]))
+		}
+	}
+	room := mostName
+	if s.tty {
+		room = s.width() - 2*(len(used)-1)
+		for j, n := range used {
+			if j != name {
+				room -= n
+			}
+		}
+		room = min(room, mostName)
+	}
+	narrow := room < leastName
+	if narrow {
+		room = max(room+used[tool]+2, leastName)
+		heading = append(heading[:tool:tool], heading[tool+1:]...)
+	}
+	for i, r := range table {
+		r[name].text = cut(r[name].text, room)
+		if narrow {
+			table[i] = append(r[:tool:tool], r[tool+1:]...)
+		}
+	}
+	s.table(heading, table)
+}
+
+func (r *record) row(now time.Time) []field {
+	took := "-"
+	if r.DurationMS > 0 {
+		took = seconds(r.DurationMS)
+	}
+	hosts := strconv.Itoa(r.HostsTouched)
+	if bad := r.Hosts["failed"] + r.Hosts["unreachable"]; bad > 0 {
+		hosts = fmt.Sprintf("%s (%d✗)", hosts, bad)
+	}
+	tool := r.Tool
+	if tool == "" {
+		tool = r.Kind
+	}
+	return []field{
+		{text: oneLine(r.Status, 20), status: r.Status}, {text: oneLine(r.title(), mostName)}, {text: oneLine(tool, 20)},
+		{text: age(now.Sub(r.CreatedAt)), number: true}, {text: took, number: true}, {text: hosts, number: true}, {text: oneLine(r.ID, 80)},
+	}
+}
+
+// age says roughly how long ago something was.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return "now"
+	case d < time.Minute:
+		return strconv.Itoa(int(d.Seconds())) + "s"
+	case d < time.Hour:
+		return strconv.Itoa(int(d.Minutes())) + "m"
+	case d < 48*time.Hour:
+		return strconv.Itoa(int(d.Hours())) + "h"
+	default:
+		return strconv.Itoa(int(d.Hours()/24)) + "d"
+	}
 }
 
 func (f *listFlags) one(ctx context.Context, w world, c *client, id string) error {
@@ -98,8 +196,34 @@ func (f *listFlags) one(ctx context.Context, w world, c *client, id string) erro
 	if f.asJSON {
 		return printJSON(w.out, r)
 	}
-	p := newProgress(newScreen(w), true)
-	p.say("%s", oneLine(r.title(), 100))
-	p.end(r, nil)
+	s := newScreen(w)
+	r.describe(s)
+	if r.Kind == "split" {
+		c.partsEnd(ctx, s, id)
+	}
+	if r.Status == "pending" || r.Status == "pending_approval" || r.Status == "interrupted" {
+		printWhy(ctx, s, c, id)
+	}
+	for _, x := range r.Warnings {
+		_, _ = fmt.Fprintf(s.w, "%s %s\n", s.paint("changed", "warning:"), oneLine(x.Message, 400))
+	}
+	_, _ = fmt.Fprintln(s.w, r.ending(s))
 	return nil
+}
+
+// printWhy tells what a run waits for, or why nobody knows how it ended.
+func printWhy(ctx context.Context, s screen, c *client, id string) {
+	var why struct {
+		Reasons []struct {
+			Text string `json:"text"`
+			Next string `json:"next"`
+		} `json:"reasons"`
+	}
+	if c.call(ctx, http.MethodGet, runPath(id, "/why"), nil, &why) != nil {
+		return
+	}
+	for _, x := range why.Reasons {
+		s.paragraph("  ", x.Text)
+		s.paragraph("  ", x.Next)
+	}
 }

@@ -55,9 +55,15 @@ func (f *serveFlags) settings(w world) (compose.Settings, error) {
 			return compose.Settings{}, fmt.Errorf("work-dir: %w", err)
 		}
 	}
+	runsDir := f.runsDir
+	if runsDir != "" {
+		if runsDir, err = filepath.Abs(runsDir); err != nil {
+			return compose.Settings{}, fmt.Errorf("runs-dir: %w", err)
+		}
+	}
 	b := readBuild()
 	s := compose.Settings{
-		Addr: f.addr, DB: f.db, DataDir: f.dataDir, TLSCert: f.tlsCert, TLSKey: f.tlsKey,
+		Addr: f.addr, DB: f.db, DataDir: f.dataDir, RunsDir: runsDir, TLSCert: f.tlsCert, TLSKey: f.tlsKey,
 		RunTimeout: f.runTimeout.Duration, Executors: f.executors, DefaultForks: f.defaultForks,
 		RetainRuns: f.retainRuns.Duration, RetainEvents: f.retainEvents.Duration, LogCap: int64(f.logCap),
 		KillGrace: f.killGrace.Duration, DrainTimeout: f.drainTimeout.Duration, WorkDir: work, Name: f.name, Queues: f.queues,

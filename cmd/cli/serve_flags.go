@@ -20,7 +20,7 @@ type serveFlags struct {
 	retainRuns, retainEvents           config.Duration
 	executors, defaultForks            int
 	logCap                             config.Size
-	workDir, name                      string
+	workDir, runsDir, name             string
 	queues, trustedProxies             []string
 	open, metricsAuth                  bool
 	events, publicURL                  string
@@ -48,6 +48,7 @@ func (f *serveFlags) register(fs *pflag.FlagSet) {
 	fs.IntVar(&f.defaultForks, "default-forks", 0, "`forks` of ansible runs that set none; 0 is the tool's own")
 	fs.StringArrayVar(&f.queues, "queue", nil, "`queue` to execute runs of (repeatable; default the queue named default)")
 	fs.StringVar(&f.name, "name", "", "`name` under which this server executes runs (default an id of its own)")
+	fs.StringVar(&f.runsDir, "runs-dir", "", "`directory` of the runs' private files (default in memory where there is room)")
 	fs.StringVar(&f.workDir, "work-dir", "", "`directory` of relative playbooks and inventories (default the working directory)")
 	config.DurationVar(fs, &f.killGrace, "kill-grace", 10*time.Second, "how long a run gets to end itself before it is killed")
 	config.DurationVar(fs, &f.drainTimeout, "drain-timeout", 30*time.Second, "how long runs may go on when the server stops")
@@ -60,7 +61,9 @@ func (f *serveFlags) register(fs *pflag.FlagSet) {
 }
 
 // reserved are the variables of the environment that begin like a setting of serve and are something else.
-func reserved() []string { return []string{"WRIT_SERVER", "WRIT_TOKEN", "WRIT_CRASH_POINT"} }
+func reserved() []string {
+	return []string{"WRIT_SERVER", "WRIT_TOKEN", "WRIT_CRASH_POINT", "WRIT_CRASH_ARM"}
+}
 
 // load fills what the command line left open from the environment and the file.
 func (f *serveFlags) load(fs *pflag.FlagSet, w world) error {

@@ -29,6 +29,8 @@ type watcher interface {
 	run(r record)
 	event(e event)
 	log(text string) error
+	// lost is told once when the connection breaks, and with nil when it stands again.
+	lost(err error)
 }
 
 // follower follows one run over reconnects.
@@ -39,38 +41,52 @@ type follower struct {
 	after     int64
 	logOffset int64
 	last      record
-	heard     bool
+	heard     bool // since the connection was made
+	known     bool // ever
+	broken    bool
 	ended     bool
 }
 
 // errBroken is a stream that ended before its run.
 var errBroken = errors.New("the stream broke off")
 
-// follow tells w everything about a run until it has ended, and returns its last record. It comes back after a broken
-// connection or a restarted server; what cannot be mended, such as a bad token, is returned.
+// follow tells to everything about a run until it has ended, and returns its last record. It comes back after a broken
+// connection or a restarted server; what cannot be mended, such as a bad token, is returned, and so is a server that
+// did not answer the first time.
 func (c *client) follow(ctx context.Context, id string, to watcher) (record, error) {
 	f := &follower{c: c, id: id, to: to}
 	backoff := firstBackoff
 	for attempt := 1; ; attempt++ {
 		err := f.once(ctx)
-		if f.ended {
+		switch {
+		case f.ended:
 			return f.last, f.refresh(ctx)
-		}
-		if ctx.Err() != nil {
+		case ctx.Err() != nil:
 			return f.last, ctx.Err()
-		}
-		if f.heard {
+		case f.heard:
 			attempt, backoff, f.heard = 1, firstBackoff, false
 		}
-		var api *apiError
-		if errors.As(err, &api) && api.Status < 500 && api.Status != http.StatusTooManyRequests || attempt >= maxAttempts {
+		if !f.mendable(err) || attempt >= maxAttempts {
 			return f.last, err
+		}
+		if !f.broken {
+			f.broken = true
+			to.lost(err)
 		}
 		if !pause(ctx, backoff) {
 			return f.last, ctx.Err()
 		}
 		backoff = min(2*backoff, lastBackoff)
 	}
+}
+
+// mendable reports whether trying again may help.
+func (f *follower) mendable(err error) bool {
+	var api *apiError
+	if errors.As(err, &api) {
+		return api.Status >= 500 || api.Status == http.StatusTooManyRequests
+	}
+	return f.known
 }
 
 func pause(ctx context.Context, d time.Duration) bool {
@@ -84,9 +100,14 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// refresh reads the record after the end: the counts are complete then.
+// refresh reads the record after the end: the counts are complete then. The last record that was told will do where
+// the server has gone since.
 func (f *follower) refresh(ctx context.Context) error {
-	return f.c.call(ctx, http.MethodGet, runPath(f.id, ""), nil, &f.last)
+	err := f.c.call(ctx, http.MethodGet, runPath(f.id, ""), nil, &f.last)
+	if err != nil && f.last.ended() {
+		return nil
+	}
+	return err
 }
 
 // once opens the stream with a fresh ticket and reads it until it ends.
@@ -136,7 +157,11 @@ func (f *follower) read(body io.Reader, alive func()) error {
 }
 
 func (f *follower) dispatch(kind, data string) error {
-	f.heard = true
+	f.heard, f.known = true, true
+	if f.broken {
+		f.broken = false
+		f.to.lost(nil)
+	}
 	var err error
 	switch kind {
 	case "run":

@@ -11,13 +11,14 @@ import (
 
 // screen is where a command writes for people: in colours on a terminal, plain elsewhere.
 type screen struct {
-	w      io.Writer
-	tty    bool
-	colour bool
+	w       io.Writer
+	tty     bool
+	colour  bool
+	columns int // of COLUMNS; a terminal's own count beats it
 }
 
 func newScreen(w world) screen {
-	s := screen{w: w.out}
+	s := screen{w: w.out, columns: columnsOf(w.env("COLUMNS"))}
 	if f, ok := w.out.(*os.File); ok {
 		s.tty = term.IsTerminal(int(f.Fd())) //nolint:gosec // file descriptors are small
 	}
@@ -42,6 +43,24 @@ func palette(status string) string {
 		return "1"
 	default:
 		return "2"
+	}
+}
+
+// mark is the character that stands before a run of this status.
+func mark(status string) string {
+	switch status {
+	case "succeeded":
+		return "✓"
+	case "failed", "rejected", "unreachable":
+		return "✗"
+	case "canceled":
+		return "■"
+	case "interrupted", "rescued":
+		return "!"
+	case "pending_approval", "pending", "skipped":
+		return "○"
+	default:
+		return "●"
 	}
 }
 
@@ -81,13 +100,9 @@ func escaped(r rune) string {
 	return `\u` + string(digits[r>>12&15]) + string(digits[r>>8&15]) + string(digits[r>>4&15]) + string(digits[r&15])
 }
 
-// oneLine is plainText without line breaks, cut to a length.
+// oneLine is plainText without line breaks, cut to a number of cells.
 func oneLine(s string, limit int) string {
-	s = strings.Join(strings.Fields(plainText(s)), " ")
-	if utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	return string([]rune(s)[:limit-1]) + "…"
+	return cut(strings.Join(strings.Fields(plainText(s)), " "), limit)
 }
 
 // logWriter passes a run's output on. On a terminal, colours stay and every other control sequence shows as an escape;

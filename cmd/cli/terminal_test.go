@@ -88,7 +88,8 @@ func TestProgressOnATerminal(t *testing.T) {
 	p.event(event{Type: "host_ok", Task: "install", TaskID: "t", Host: "a"})
 	p.event(event{Type: "host_ok", Task: "install", TaskID: "t", Host: "b", Changed: true})
 	p.end(record{ID: "run_1", Status: "succeeded"}, nil)
-	want := "● run_1 running\n\r\x1b[K  install\r\x1b[K  install  ok 1\r\x1b[K  install  ok 1  changed 1\r\x1b[K  install  ok 1  changed 1\n"
+	line := "  " + pad("install", 50) + "    0.0s  ok 1"
+	want := "● run_1 running\n\r\x1b[K  install\r\x1b[K" + line + "\r\x1b[K" + line + "  changed 1\r\x1b[K" + line + "  changed 1\n"
 	if !strings.HasPrefix(b.String(), want) {
 		t.Errorf("%q\nwant %q", b.String(), want)
 	}
@@ -110,7 +111,7 @@ func TestOutcomeOfManyHosts(t *testing.T) {
 	var b bytes.Buffer
 	o.print(screen{w: &b})
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
-	if len(lines) != 2+maxRows || !strings.HasSuffix(lines[1], "U") || !strings.Contains(lines[len(lines)-1], "and 160 more hosts") || len([]rune(lines[1])) > 80 {
+	if len(lines) != 3+maxRows || !strings.HasSuffix(lines[1], "U") || !strings.Contains(lines[len(lines)-2], "and 160 more hosts") || cellsOf(lines[1]) > plainWide {
 		t.Errorf("%d lines:\n%s", len(lines), b.String())
 	}
 	if f := o.failures(); len(f) != 1 || f[0].Outcome != "unreachable" {

@@ -17,6 +17,8 @@ import (
 type dataDir struct {
 	root string
 	lock *os.File
+	// scratch is a directory outside of this one that was made for it; empty where there is none.
+	scratch string
 }
 
 const (
@@ -54,6 +56,13 @@ func openDataDir(root string) (*dataDir, error) {
 
 // close gives the directory back. The lock also ends with the process, however that ends.
 func (d *dataDir) close() error { return d.lock.Close() }
+
+// tidy removes the directory outside, unless something is left in it.
+func (d *dataDir) tidy() {
+	if d.scratch != "" {
+		_ = os.Remove(d.scratch)
+	}
+}
 
 func (d *dataDir) path(name string) string { return filepath.Join(d.root, name) }
 

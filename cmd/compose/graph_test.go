@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 	"testing"
 
 	"go.uber.org/fx"
@@ -70,7 +71,8 @@ type everyPort struct {
 func sampleSettings(t *testing.T) Settings {
 	t.Helper()
 	return Settings{
-		Addr: "127.0.0.1:0", DB: t.TempDir() + "/writ.db", Executors: 2, Log: slog.New(slog.DiscardHandler), Announce: &bytes.Buffer{},
+		RunsDir: filepath.Join(t.TempDir(), "runs"),
+		Addr:    "127.0.0.1:0", DB: t.TempDir() + "/writ.db", Executors: 2, Log: slog.New(slog.DiscardHandler), Announce: &bytes.Buffer{},
 	}
 }
 

@@ -70,7 +70,9 @@ func (s *Server) Start(ctx context.Context) error {
 
 // Stop takes everything down in the reverse order: it drains the executor and closes the database last.
 func (s *Server) Stop(ctx context.Context) error {
-	return errors.Join(s.app.Stop(ctx), s.dir.close())
+	err := s.app.Stop(ctx)
+	s.dir.tidy()
+	return errors.Join(err, s.dir.close())
 }
 
 // Failed tells of an error that makes going on senseless; the caller then stops.
@@ -101,13 +103,17 @@ func serverOptions(s *Settings, dir *dataDir, fail func(error)) (fx.Option, erro
 	if err != nil {
 		return nil, err
 	}
+	runsDir, err := s.runsDir(dir)
+	if err != nil {
+		return nil, err
+	}
 	return fx.Options(
 		fx.WithLogger(quiet),
 		fx.StartTimeout(startTimeout), fx.StopTimeout(s.StopTimeout()),
 		fx.Supply(s, dir, s.Log),
 		platform(),
 		store, authorizer(), tools(),
-		fx.Supply(s.identityConfig(), s.runsConfig(), s.executionConfig(worker, dir), s.surfaceConfig(), s.Info),
+		fx.Supply(s.identityConfig(), s.runsConfig(), s.executionConfig(worker, runsDir, dir.path("spool")), s.surfaceConfig(), s.Info),
 		identity.Module, system.Module,
 		fx.Module("first", fx.Invoke(prepare)),
 		observation(), bus, relay(), runs.Module,
@@ -127,10 +133,10 @@ func (s *Settings) runsConfig() runs.Config {
 	return runs.Config{LogCap: s.LogCap, RetainRuns: s.RetainRuns, RetainEvents: s.RetainEvents}
 }
 
-func (s *Settings) executionConfig(worker string, dir *dataDir) execution.Config {
+func (s *Settings) executionConfig(worker, runsDir, spoolDir string) execution.Config {
 	return execution.Config{
 		Worker: worker, Queues: s.Queues, Executors: s.Executors, RunTimeout: s.RunTimeout, KillGrace: s.KillGrace,
-		DrainTimeout: s.DrainTimeout, RunsDir: dir.path("runs"), WorkDir: s.WorkDir, LogCap: s.LogCap,
+		DrainTimeout: s.DrainTimeout, RunsDir: runsDir, SpoolDir: spoolDir, WorkDir: s.WorkDir, LogCap: s.LogCap,
 		Crash: crash(),
 	}
 }

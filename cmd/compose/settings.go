@@ -20,6 +20,7 @@ type Settings struct {
 	Addr    string // host:port to listen on
 	DB      string // the path of an SQLite file, or a postgres:// URL
 	DataDir string // empty: beside the database
+	RunsDir string // empty: in memory where there is room, else below the data directory
 	TLSCert string
 	TLSKey  string
 

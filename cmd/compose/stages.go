@@ -38,7 +38,7 @@ const openTimeout = 30 * time.Second
 func platform() fx.Option {
 	return fx.Module("platform", fx.Provide(
 		openDatabase,
-		func(d *db.DB) tx.Unit { return d },
+		func(d *db.DB) tx.Unit { return crashing(d) },
 		func(d *db.DB) system.Probe { return d },
 		func(d *db.DB) events.Signals { return d.Signals() },
 		func() portclock.Clock { return clock.New() },

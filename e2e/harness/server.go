@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -25,6 +26,7 @@ type Options struct {
 	Env   []string // more environment, KEY=value
 	Tags  []string // build tags
 	Admin string   // the admin token of an earlier start
+	Wrap  []string // a program, with its arguments, that turns itself into the server, such as prlimit
 }
 
 // Server is one running writ process.
@@ -83,7 +85,8 @@ func Launch(t testing.TB, o Options) (*Server, error) {
 	}
 	addr := freeAddr(t)
 	args := append([]string{"serve", "--addr", addr, "--db", o.DB, "--data-dir", filepath.Join(o.Dir, "data")}, o.Flags...)
-	cmd := exec.Command(Binary(t, o.Tags...), args...)
+	line := append(append(slices.Clone(o.Wrap), Binary(t, o.Tags...)), args...)
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = append(os.Environ(), o.Env...)
 	cmd.Dir = o.Dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}

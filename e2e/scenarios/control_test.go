@@ -5,50 +5,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
 )
-
-// alive reports whether a process exists and is no zombie.
-func alive(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
-	}
-	_, rest, _ := strings.Cut(string(b), ") ")
-	return !strings.HasPrefix(rest, "Z")
-}
-
-// pids reads the process ids that a run printed, one a line behind a mark.
-func pids(t *testing.T, log, mark string) []int {
-	t.Helper()
-	var out []int
-	for line := range strings.Lines(log) {
-		if v, ok := strings.CutPrefix(strings.TrimSpace(line), mark); ok {
-			n, err := strconv.Atoi(v)
-			if err != nil {
-				t.Fatalf("pid %q: %v", v, err)
-			}
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
-// eventually polls until ok.
-func eventually(t *testing.T, limit time.Duration, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(limit); !ok(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within %s: %s", limit, what)
-		}
-		<-time.After(10 * time.Millisecond)
-	}
-}
 
 // stubborn starts a tree that ignores TERM, with a double fork in a session of its own.
 const stubborn = `trap '' TERM
@@ -63,8 +25,8 @@ func TestCancelKillsTheTree(t *testing.T) {
 		s := harness.Start(t, harness.Options{DB: dbURL, Flags: []string{"--kill-grace", "1s"}})
 		r := s.Submit(harness.Body{"tool": "bash", "command": stubborn})
 		var tree []int
-		eventually(t, 30*time.Second, "both processes run", func() bool {
-			tree = pids(t, s.Log(r.ID), "pid=")
+		harness.Eventually(t, 30*time.Second, "both processes run", func() bool {
+			tree = harness.PIDs(t, s.Log(r.ID), "pid=")
 			return len(tree) == 2
 		})
 		if a := s.Do(http.MethodPost, "/v1/runs/"+r.ID+"/cancel", nil); a.Status != 200 {
@@ -77,7 +39,7 @@ func TestCancelKillsTheTree(t *testing.T) {
 			t.Errorf("ended as %s (%s)", r.Status, r.Error)
 		}
 		for _, p := range tree {
-			eventually(t, 5*time.Second, fmt.Sprintf("process %d is gone", p), func() bool { return !alive(p) })
+			harness.Eventually(t, 5*time.Second, fmt.Sprintf("process %d is gone", p), func() bool { return !harness.Alive(p) })
 		}
 		if a := s.Do(http.MethodPost, "/v1/runs/"+r.ID+"/cancel", nil); a.Status != 409 {
 			t.Errorf("cancel of an ended run: %d", a.Status)

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -28,8 +27,8 @@ func TestKillServer(t *testing.T) {
 		}
 		tree := map[string][]int{}
 		for _, id := range running {
-			eventually(t, 60*time.Second, "run "+id+" runs", func() bool {
-				tree[id] = pids(t, s.Log(id), "pid=")
+			harness.Eventually(t, 60*time.Second, "run "+id+" runs", func() bool {
+				tree[id] = harness.PIDs(t, s.Log(id), "pid=")
 				return len(tree[id]) == 1
 			})
 		}
@@ -45,7 +44,7 @@ func TestKillServer(t *testing.T) {
 				t.Errorf("run %s is %s (%q) after the kill", id, r.Status, r.Error)
 			}
 			for _, p := range tree[id] {
-				if alive(p) {
+				if harness.Alive(p) {
 					t.Errorf("process %d of run %s outlived the server", p, id)
 				}
 			}
@@ -56,54 +55,11 @@ func TestKillServer(t *testing.T) {
 				t.Errorf("queued run %s is %s (%q)", id, r.Status, r.Error)
 			}
 		}
-		checkOnce(t, starts, 120)
-		if left := marked(t, running); len(left) > 0 {
+		harness.CheckOnce(t, starts, 120)
+		if left := harness.Marked(t, running); len(left) > 0 {
 			t.Errorf("orphans live: %v", left)
 		}
 	})
-}
-
-// checkOnce reads a file to which each process appended its line: every line once, n in all.
-func checkOnce(t *testing.T, file string, n int) {
-	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[string]int{}
-	for line := range strings.Lines(string(b)) {
-		seen[strings.TrimSpace(line)]++
-	}
-	for name, k := range seen {
-		if k != 1 {
-			t.Errorf("%s started %d times", name, k)
-		}
-	}
-	if len(seen) != n {
-		t.Errorf("%d of %d started", len(seen), n)
-	}
-}
-
-// marked lists processes that carry one of the runs' ids in their environment.
-func marked(t *testing.T, ids []string) []string {
-	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/environ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	for _, f := range files {
-		env, err := os.ReadFile(f)
-		if err != nil {
-			continue
-		}
-		for _, id := range ids {
-			if strings.Contains(string(env), "WRIT_RUN_ID="+id+"\x00") {
-				out = append(out, f)
-			}
-		}
-	}
-	return out
 }
 
 // TestDrain stops a server with SIGTERM: a short run ends by itself, a long one is told as interrupted with its
@@ -115,7 +71,7 @@ func TestDrain(t *testing.T) {
 		long := s.Submit(harness.Body{"tool": "bash", "command": "echo up; sleep 300"})
 		short := s.Submit(harness.Body{"tool": "bash", "command": "echo up; sleep 1; echo done"})
 		for _, r := range []harness.Run{long, short} {
-			eventually(t, 30*time.Second, "it runs", func() bool { return strings.Contains(s.Log(r.ID), "up") })
+			harness.Eventually(t, 30*time.Second, "it runs", func() bool { return strings.Contains(s.Log(r.ID), "up") })
 		}
 		queued := s.Submit(harness.Body{"tool": "bash", "command": "echo later"})
 		if code := s.Stop(); code != 0 {
@@ -139,7 +95,7 @@ func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--drain-timeout", "5m"}})
 	r := s.Submit(harness.Body{"tool": "bash", "command": "echo up; sleep 300"})
-	eventually(t, 30*time.Second, "it runs", func() bool { return strings.Contains(s.Log(r.ID), "up") })
+	harness.Eventually(t, 30*time.Second, "it runs", func() bool { return strings.Contains(s.Log(r.ID), "up") })
 	s.Signal(syscall.SIGTERM)
 	<-time.After(300 * time.Millisecond)
 	s.Signal(syscall.SIGTERM)
@@ -148,7 +104,7 @@ func TestSecondSignal(t *testing.T) {
 	if r = s.Await(r.ID); r.Status != "interrupted" {
 		t.Errorf("the run is %s", r.Status)
 	}
-	if left := marked(t, []string{r.ID}); len(left) > 0 {
+	if left := harness.Marked(t, []string{r.ID}); len(left) > 0 {
 		t.Errorf("orphans live: %v", left)
 	}
 }

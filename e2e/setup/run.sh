@@ -44,14 +44,18 @@ status() {
     printf '%s' "${line%% *}"
 }
 
+# finish ends the server in order: runs get the time to end that the server grants them, unless Ctrl-C comes again.
 server='' reader=''
 finish() {
     code=$?
     trap - EXIT
-    trap '' INT TERM
+    trap 'kill -TERM "$server" 2>/dev/null || true' INT TERM
     if [ -n "$server" ]; then
+        if [ -z "$once" ] && kill -0 "$server" 2>/dev/null; then
+            printf '\nEnding the server. Runs get 30 seconds; Ctrl-C again ends them at once.\n'
+        fi
         kill -TERM "$server" 2>/dev/null || true
-        wait "$server" 2>/dev/null || true
+        while kill -0 "$server" 2>/dev/null; do wait "$server" 2>/dev/null || true; done
     fi
     if [ -n "$reader" ]; then wait "$reader" 2>/dev/null || true; fi
     rm -f "$state/stdout" "$state/pid"
@@ -126,7 +130,7 @@ url=http://127.0.0.1:$port
 WRIT_TOKEN=$(cat "$state/token")
 export WRIT_TOKEN
 
-echo "Writ answers on $url. The example runs now, on three local hosts:"
+echo "Writ answers on $url. The example runs on three local hosts:"
 echo
 code=0
 "$writ" run --server "$url" --follow --name "example site" --extra-var "site_base=$(cd "$state" && pwd)/hosts" \
@@ -135,9 +139,9 @@ echo
 if [ -n "$once" ]; then exit "$code"; fi
 
 cat <<TEXT
-Address    $url        (API reference: $url/docs)
+Address    $url   (API reference: $url/docs)
 Token      $WRIT_TOKEN
-State      $state/     (token, database, hosts, server.log; remove it to begin afresh)
+State      $state/   (token, database, server.log; remove it to begin afresh)
 
 In another terminal:
 
@@ -147,6 +151,7 @@ In another terminal:
 
 Ctrl-C ends the server.
 TEXT
+trap 'exit 0' INT
 wait "$server" || true
 server=''
 die "The server ended by itself; see $state/server.log."

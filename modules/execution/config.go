@@ -11,7 +11,7 @@ import (
 
 // Config holds the settings of an executor. Zero members other than Worker and RunsDir take the defaults that they
 // name. RunsDir is best on a file system in memory: on a disk, making a run's files costs more than everything else
-// that the executor does for a short run.
+// that the executor does for a short run. SpoolDir is better on a disk: what memory does not hold grows there.
 type Config struct {
 	Worker       string        // stable name: what it held before a restart is its own to settle
 	Queues       []string      // the queues to claim from; the default queue
@@ -22,6 +22,7 @@ type Config struct {
 	LossGrace    time.Duration // how long runs go on while the control plane does not answer; 2 min
 	Poll         time.Duration // how often to look for runs without a signal; 5 s
 	RunsDir      string        // where the private directories of runs are made
+	SpoolDir     string        // where output waits that memory does not hold; RunsDir
 	WorkDir      string        // where relative playbooks and inventories lie; the working directory
 	LogCap       int64         // bytes of output that wait on disk for a run; 256 MiB
 	MaxEvents    int64         // events kept for a run; 2,000,000
@@ -42,6 +43,8 @@ func (c *Config) Validate() error {
 		return fault.BadField("executors", "must not be negative")
 	case c.RunsDir == "" || !filepath.IsAbs(c.RunsDir):
 		return fault.BadField("runs-dir", "must be an absolute path")
+	case c.SpoolDir != "" && !filepath.IsAbs(c.SpoolDir):
+		return fault.BadField("data-dir", "must be an absolute path")
 	case c.WorkDir != "" && !filepath.IsAbs(c.WorkDir):
 		return fault.BadField("work-dir", "must be an absolute path")
 	case c.LogCap < 0 || c.MaxEvents < 0 || c.EventSpool < 0:
@@ -70,6 +73,9 @@ func (c Config) filled() (Config, error) {
 	set(&c.EventSpool, 256<<20)
 	if c.Environ == nil {
 		c.Environ = os.Environ()
+	}
+	if c.SpoolDir == "" {
+		c.SpoolDir = c.RunsDir
 	}
 	if c.WorkDir == "" {
 		dir, err := os.Getwd()

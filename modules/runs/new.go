@@ -95,7 +95,7 @@ func New(p Params) (Result, error) {
 		Controller: controller,
 		Approver:   controller,
 		Reader:     query.New(s.Store, s.EventStore, s.Logs, s.Summaries, p.Clock),
-		Streamer:   stream.NewStreamer(hub, s.Store, s.EventStore, s.Logs, stream.Times{Poll: cfg.PollEvery, Beat: cfg.BeatAfter}),
+		Streamer:   stream.NewStreamer(hub, s.Store, s.EventStore, s.Logs, stream.Times{Poll: cfg.PollEvery, Beat: cfg.BeatAfter}).WithMatrix(look),
 		Tickets:    stream.NewTickets(p.Unit, s.Store, s.TicketStore),
 		Worklist:   work.NewWorklist(machine, s.Queue, journal),
 		Journal:    journal,

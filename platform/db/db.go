@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/uptrace/bun"
 
 	"github.com/writ-automation/writ/ports/fault"
 )
@@ -18,7 +17,7 @@ type DB struct {
 	engine  Engine
 	cfg     Config
 	log     *slog.Logger
-	reads   *bun.DB // reads outside of units; on Postgres the only pool
+	reads   *pool // reads outside of units; on Postgres the only pool
 	runner  runner
 	refused refusals
 	lease   *leaseClock

@@ -57,7 +57,7 @@ func (g *group) run(j *job) {
 			return
 		}
 	}
-	j.unit.begin(g.tx)
+	j.unit.begin(g.tx, g.w.kept)
 	close(j.start)
 	err, stalled := g.takeBack(j)
 	if stalled {
@@ -131,6 +131,10 @@ func (j *job) reject(d *DB, err error) {
 }
 
 func (g *group) exec(query string) error {
+	if stmt := g.w.kept.find(query); stmt != nil {
+		_, err := g.tx.StmtContext(context.Background(), stmt).ExecContext(context.Background())
+		return err
+	}
 	_, err := g.tx.ExecContext(context.Background(), query)
 	return err
 }

@@ -43,7 +43,7 @@ func (d *DB) openPostgres(ctx context.Context) error {
 	pool.SetMaxOpenConns(d.cfg.MaxConns)
 	pool.SetMaxIdleConns(d.cfg.MaxConns)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
-	d.reads = bun.NewDB(pool, pgDialect{pgdialect.New()})
+	d.reads = newPool(bun.NewDB(pool, pgDialect{pgdialect.New()}), nil)
 	d.closers = append(d.closers, d.reads.Close)
 	if err := pool.PingContext(ctx); err != nil {
 		return fault.Wrap(fault.Unavailable, err, errBadConnection)
@@ -90,7 +90,7 @@ func (r *postgresRunner) attempt(ctx context.Context, fn func(context.Context) e
 		return outcome{err: fmt.Errorf("begin: %w", err), again: IsTransient(err)}
 	}
 	u := &unit{owner: r.owner}
-	u.begin(tx)
+	u.begin(tx, nil)
 	if err := r.call(ctx, u, fn); err != nil {
 		_ = tx.Rollback()
 		r.owner.stats.failed.Add(1)

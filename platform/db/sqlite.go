@@ -34,9 +34,11 @@ func (d *DB) openSQLite(ctx context.Context) error {
 	}
 	d.runner = w
 	d.closers = append(d.closers, w.close)
-	if d.reads, err = openSQLitePool(ctx, d.sqliteDSN(path, false), d.cfg.MaxConns); err != nil {
+	reads, err := openSQLitePool(ctx, d.sqliteDSN(path, false), d.cfg.MaxConns)
+	if err != nil {
 		return err
 	}
+	d.reads = newPool(reads, newStatements())
 	d.closers = append(d.closers, d.reads.Close)
 	d.signals = &Signals{hub: newHub()}
 	return nil

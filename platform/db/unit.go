@@ -18,6 +18,7 @@ type unit struct {
 
 	gate sync.RWMutex // held for reading by each statement, so that the end of the unit waits for it
 	tx   bun.Tx
+	kept *statements // prepared on the connection of tx; nil on Postgres
 	open bool
 
 	mu   sync.Mutex
@@ -33,10 +34,10 @@ func (d *DB) unitOf(ctx context.Context) *unit {
 	return u
 }
 
-func (u *unit) begin(tx bun.Tx) {
+func (u *unit) begin(tx bun.Tx, kept *statements) {
 	u.gate.Lock()
 	defer u.gate.Unlock()
-	u.tx, u.open = tx, true
+	u.tx, u.kept, u.open = tx, kept, true
 }
 
 // end closes the unit to further statements and returns the error that doomed it.
@@ -95,7 +96,7 @@ func (u *unit) QueryContext(ctx context.Context, query string, args ...any) (*sq
 		return nil, err
 	}
 	defer u.gate.RUnlock()
-	rows, err := u.tx.QueryContext(ctx, query, args...)
+	rows, err := u.query(ctx, query, args)
 	u.fail(err)
 	return rows, err
 }
@@ -106,7 +107,7 @@ func (u *unit) ExecContext(ctx context.Context, query string, args ...any) (sql.
 		return nil, err
 	}
 	defer u.gate.RUnlock()
-	res, err := u.tx.ExecContext(ctx, query, args...)
+	res, err := u.exec(ctx, query, args)
 	u.fail(err)
 	return res, err
 }
@@ -117,7 +118,7 @@ func (u *unit) QueryRowContext(ctx context.Context, query string, args ...any) *
 		return u.owner.refused.row(ctx, err)
 	}
 	defer u.gate.RUnlock()
-	row := u.tx.QueryRowContext(ctx, query, args...)
+	row := u.queryRow(ctx, query, args)
 	u.fail(row.Err())
 	return row
 }
@@ -134,4 +135,25 @@ func (u *unit) RunInTx(context.Context, *sql.TxOptions, func(context.Context, bu
 
 func errNesting() error {
 	return &fault.Error{Kind: fault.Internal, Message: "stores do not open transactions: units of work do, and nest by joining"}
+}
+
+func (u *unit) query(ctx context.Context, query string, args []any) (*sql.Rows, error) {
+	if stmt, bound := u.kept.statement(query, args); stmt != nil {
+		return u.tx.StmtContext(ctx, stmt).QueryContext(ctx, bound...)
+	}
+	return u.tx.QueryContext(ctx, query, args...)
+}
+
+func (u *unit) exec(ctx context.Context, query string, args []any) (sql.Result, error) {
+	if stmt, bound := u.kept.statement(query, args); stmt != nil {
+		return u.tx.StmtContext(ctx, stmt).ExecContext(ctx, bound...)
+	}
+	return u.tx.ExecContext(ctx, query, args...)
+}
+
+func (u *unit) queryRow(ctx context.Context, query string, args []any) *sql.Row {
+	if stmt, bound := u.kept.statement(query, args); stmt != nil {
+		return u.tx.StmtContext(ctx, stmt).QueryRowContext(ctx, bound...)
+	}
+	return u.tx.QueryRowContext(ctx, query, args...)
 }

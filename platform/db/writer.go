@@ -24,6 +24,7 @@ type writer struct {
 	owner *DB
 	open  func(context.Context) (*bun.DB, error)
 	db    *bun.DB // nil while the connection is lost; touched by the loop only
+	kept  *statements
 
 	jobs chan *job
 	quit chan struct{}
@@ -52,7 +53,7 @@ func startWriter(ctx context.Context, d *DB, open func(context.Context) (*bun.DB
 		return nil, err
 	}
 	w := &writer{
-		owner: d, open: open, db: conn, jobs: make(chan *job), quit: make(chan struct{}), done: make(chan struct{}),
+		owner: d, open: open, db: conn, kept: newStatements(), jobs: make(chan *job), quit: make(chan struct{}), done: make(chan struct{}),
 		commit: func(tx bun.Tx) error { return tx.Commit() },
 	}
 	go w.loop()
@@ -157,6 +158,9 @@ func (w *writer) group(first *job) (next *job) {
 		g.run(j)
 	}
 	g.finish()
+	if w.db != nil && w.kept.wanted() {
+		w.kept.prepare(context.Background(), w.db)
+	}
 	return next
 }
 
@@ -166,7 +170,7 @@ func (w *writer) begin() (*group, error) {
 		if err != nil {
 			return nil, Translate(err)
 		}
-		w.db = conn
+		w.db, w.kept = conn, newStatements()
 		w.owner.stats.reopened.Add(1)
 	}
 	tx, err := w.db.BeginTx(context.Background(), nil)

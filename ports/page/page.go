@@ -4,6 +4,7 @@ package page
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 
 	"github.com/writ-automation/writ/ports/fault"
 )
@@ -38,6 +39,9 @@ func Decode(cursor string, key any) error {
 	b, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err == nil {
 		err = json.Unmarshal(b, key)
+	}
+	if err == nil && Encode(key) != cursor {
+		err = errors.New("the key reads otherwise than it was written")
 	}
 	if err != nil {
 		f := BadCursor.New("cursor: not a cursor of this list")

@@ -9,7 +9,8 @@ import (
 type Insight interface {
 	// Matrix returns the hosts of a run against its tasks.
 	Matrix(ctx context.Context, id string, q MatrixQuery) (*Matrix, error)
-	// Failures folds the run's failures into groups that are alike, the largest first.
+	// Failures folds the run's failures, or those of a parent's children, into groups that are alike, the largest
+	// first.
 	Failures(ctx context.Context, id string) ([]FailureGroup, error)
 	// Find searches what is kept of a run's log, line by line. A pattern that does not compile is an Invalid fault
 	// that names "q".
@@ -32,6 +33,8 @@ const (
 	CellRescued     Cell = 6
 	CellIgnored     Cell = 7
 	CellRunning     Cell = 8
+	// CellSame is a cell of a MatrixDelta that stays as it is.
+	CellSame Cell = 255
 )
 
 // MatrixQuery asks for a window of hosts. Count zero means all from From on; AfterRev is the revision that the
@@ -49,7 +52,8 @@ type MatrixTask struct {
 	Play string
 }
 
-// Matrix is a window of a run's hosts against all of its tasks. Hosts stand in the order in which they first had a
+// Matrix is a window of a run's hosts against all of its tasks; a split's are those of its shards, a pipeline's those
+// of its steps. Hosts stand in the order in which they first had a
 // result, tasks in the order in which they started.
 type Matrix struct {
 	Tasks []MatrixTask
@@ -64,6 +68,25 @@ type Matrix struct {
 	// Cells holds the window column by column, run-length coded: a cell's byte, then how often it repeats as an
 	// unsigned varint. Runs go across columns.
 	Cells []byte
+}
+
+// MatrixDelta is what became of a whole matrix between two revisions. Its cells are absolute, so that applying it to a
+// matrix newer than Since does no harm.
+type MatrixDelta struct {
+	Since, Rev int64
+	// Tasks are those from the column TasksFrom on, Names those from the row NamesFrom on: all that came since.
+	Tasks     []MatrixTask
+	TasksFrom int
+	Names     []string
+	NamesFrom int
+	// Hosts is how many hosts the matrix has now.
+	Hosts int
+	// Cells are coded like those of Matrix, over all hosts, with CellSame for what stays; what follows the last of
+	// them stays too.
+	Cells []byte
+	// Reload says that too much has changed to be told: the matrix has to be asked for. Nothing else is set then but
+	// Since and Rev.
+	Reload bool
 }
 
 // FailureGroup is a failure that several hosts share: messages are alike when they differ in host names, digits and

@@ -2,19 +2,6 @@ package runs
 
 import "time"
 
-// Submitted says that a run exists.
-type Submitted struct {
-	RunID  string `json:"run_id"`
-	Kind   Kind   `json:"kind"`
-	Status Status `json:"status"`
-}
-
-// EventName implements events.Event.
-func (Submitted) EventName() string { return "runs.run_submitted" }
-
-// EventVersion implements events.Event.
-func (Submitted) EventVersion() int { return 1 }
-
 // Started says that an executor began a run.
 type Started struct {
 	RunID  string    `json:"run_id"`

@@ -126,8 +126,10 @@ type Update struct {
 	Run   *Run
 	Event *Event
 	Log   *LogChunk
-	Beat  bool // nothing happened for a while; the connection lives
-	End   bool // the run has ended and everything before was told
+	// Matrix is what became of the run's matrix, at most ten times a second.
+	Matrix *MatrixDelta
+	Beat   bool // nothing happened for a while; the connection lives
+	End    bool // the run has ended and everything before was told
 }
 
 // Streamer follows a run while it happens.

@@ -11,28 +11,41 @@ import (
 // Redacted stands where a value is not shown.
 const Redacted = "[redacted]"
 
-// LooksSecret reports whether a variable of this name is treated as a secret: one of its words is password,
-// passwd, passphrase, secret, token, key, credential or apikey, in snake, kebab or camel case, singular or plural.
+// LooksSecret reports whether a variable of this name is treated as a secret: one of its words is password, secret,
+// token, key or the like, in snake, kebab or camel case, singular or plural, or ends with or holds one that is long
+// enough to be meant, as in dbpassword and authtoken.
 func LooksSecret(name string) bool {
 	for _, w := range words(name) {
-		switch strings.TrimSuffix(w, "s") {
-		case "password", "passwd", "pas", "passphrase", "pwd", "secret", "token", "key", "apikey", "credential":
+		w = strings.TrimSuffix(w, "s")
+		switch w {
+		case "pas", "pwd", "key":
 			return true
+		}
+		for _, end := range []string{"token", "apikey", "privatekey", "secretkey", "accesskey", "sshkey", "authkey"} {
+			if strings.HasSuffix(w, end) {
+				return true
+			}
+		}
+		for _, part := range []string{"password", "passwd", "passphrase", "secret", "credential"} {
+			if strings.Contains(w, part) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// words splits a variable name at what is no letter or digit and where lower case turns to upper case.
+// words splits a variable name at what is no letter or digit, where lower case turns to upper case, and before the last
+// capital of several that a small letter follows.
 func words(name string) []string {
 	var b strings.Builder
-	var last rune
-	for _, r := range name {
-		if unicode.IsUpper(r) && unicode.IsLower(last) {
+	letters := []rune(name)
+	for i, r := range letters {
+		if i > 0 && unicode.IsUpper(r) && (unicode.IsLower(letters[i-1]) ||
+			unicode.IsUpper(letters[i-1]) && i+1 < len(letters) && unicode.IsLower(letters[i+1])) {
 			b.WriteByte(' ')
 		}
 		b.WriteRune(unicode.ToLower(r))
-		last = r
 	}
 	return strings.FieldsFunc(b.String(), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

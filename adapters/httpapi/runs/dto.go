@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"net/url"
 	"time"
 
 	"github.com/writ-automation/writ/ports/actor"
@@ -35,7 +36,7 @@ type RunBody struct {
 	DiffMode        bool                `json:"diff_mode,omitempty"`
 	DryRun          bool                `json:"dry_run,omitempty"`
 	Timeout         int                 `json:"timeout,omitempty" doc:"Seconds."`
-	Notifications   []runs.Notification `json:"notifications,omitempty" doc:"Addresses and keys are masked."`
+	Notifications   []runs.Notification `json:"notifications,omitempty" doc:"Addresses are masked behind their host, keys whole."`
 	CredentialIDs   []string            `json:"credential_ids,omitempty"`
 	Queue           string              `json:"queue,omitempty"`
 	Priority        int                 `json:"priority,omitempty"`
@@ -128,15 +129,25 @@ func settings(r *runs.Run) RunBody {
 		RequireApproval: s.RequireApproval, Labels: r.Labels, Change: r.Change,
 	}
 	for _, n := range s.Notifications {
-		if n.URL != "" {
-			n.URL = masked
-		}
+		n.URL = maskURL(n.URL)
 		if n.Key != "" {
 			n.Key = masked
 		}
 		b.Notifications = append(b.Notifications, n)
 	}
 	return b
+}
+
+// maskURL keeps of an address what tells where it leads, and hides what makes it a key.
+func maskURL(address string) string {
+	if address == "" {
+		return ""
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme == "" || u.Host == "" {
+		return masked
+	}
+	return u.Scheme + "://" + u.Host + "/" + masked
 }
 
 func steps(g *runs.Graph) []StepBody {

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
@@ -9,55 +10,16 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
+// whyForm lists the codes of an explanation.
+const whyForm = "Codes of a run that has not ended: held_for_approval, waiting_for_executor, waiting_for_children, claimed, " +
+	"executing, cancel_requested. One that has ended tells its state as the code, and step_skipped for each step of a pipeline that " +
+	"started no run. `next` says what has to happen and is absent where nothing will."
+
 // Bounds of a search in a log.
 const (
 	defaultHits = 100
 	maxHits     = 1000
 )
-
-// MatrixInput asks for a window of hosts.
-type MatrixInput struct {
-	ID       string        `path:"id"`
-	From     httpapi.Count `query:"from" doc:"The first host of the window, from 0."`
-	Count    httpapi.Count `query:"count" doc:"Hosts of the window; all from the first on unless given."`
-	AfterRev httpapi.Count `query:"after_rev" doc:"The revision that the caller holds: one that is not newer answers without cells."`
-}
-
-// MatrixTaskBody is a column.
-type MatrixTaskBody struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	Play string `json:"play,omitempty"`
-}
-
-// MatrixBody is a window of a run's hosts against its tasks.
-type MatrixBody struct {
-	Tasks []MatrixTaskBody `json:"tasks"`
-	Hosts int              `json:"hosts" doc:"How many hosts the whole matrix has."`
-	From  int              `json:"from"`
-	Rev   int64            `json:"rev"`
-	Same  bool             `json:"same,omitempty" doc:"Nothing is newer than after_rev."`
-	Names []string         `json:"names"`
-	Cells []byte           `json:"cells" doc:"Base64 of the window column by column, run-length coded: a cell's byte, then how often it repeats as an unsigned varint. 0 none, 1 ok, 2 changed, 3 skipped, 4 failed, 5 unreachable, 6 rescued, 7 ignored, 8 running."`
-}
-
-// MatrixOutput answers with a matrix.
-type MatrixOutput struct{ Body MatrixBody }
-
-func (h *handlers) matrix(ctx context.Context, in *MatrixInput) (*MatrixOutput, error) {
-	m, err := h.Insight.Matrix(ctx, in.ID, runs.MatrixQuery{From: in.From.Int(), Count: in.Count.Int(), AfterRev: in.AfterRev.N})
-	if err != nil {
-		return nil, err
-	}
-	out := MatrixBody{
-		Tasks: make([]MatrixTaskBody, 0, len(m.Tasks)), Hosts: m.Hosts, From: m.From, Rev: m.Rev, Same: m.Same,
-		Names: append([]string{}, m.Names...), Cells: append([]byte{}, m.Cells...),
-	}
-	for _, t := range m.Tasks {
-		out.Tasks = append(out.Tasks, MatrixTaskBody(t))
-	}
-	return &MatrixOutput{Body: out}, nil
-}
 
 // FailureBody is a failure that several hosts share.
 type FailureBody struct {
@@ -174,9 +136,14 @@ func (h *handlers) why(ctx context.Context, in *IDInput) (*WhyOutput, error) {
 
 func (h *handlers) explaining(r *httpapi.Router) {
 	since := exampleTime()
-	part(r, "matrix", "get-run-matrix", "Read a run's hosts against its tasks", MatrixBody{
-		Tasks: []MatrixTaskBody{{ID: "t1", Name: "Install packages", Play: "all"}}, Hosts: 2, Rev: 27, Names: []string{"web1", "web2"},
-		Cells: []byte{2, 2},
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: "/v1/runs/{id}/matrix", ID: "get-run-matrix", Tag: tag,
+		Summary: "Read a run's hosts against its tasks", Description: matrixForm, Access: read(), Status: http.StatusOK,
+		Example: MatrixBody{
+			Tasks: []MatrixTaskBody{{ID: "t1", Name: "Install packages", Play: "all"}}, Hosts: 2, Rev: 27, Names: []string{"web1", "web2"},
+			Cells: []byte{2, 2},
+		},
+		Errors: []int{http.StatusNotFound},
 	}, h.matrix)
 	part(r, "failures", "list-failures", "Fold a run's failures into groups that are alike", FailuresBody{
 		Groups: []FailureBody{{Task: "Install packages", Message: "No package matching 'ngnix'", Outcome: string(runs.HostFailed), Count: 2, Hosts: []string{"web1", "web2"}}},
@@ -185,8 +152,13 @@ func (h *handlers) explaining(r *httpapi.Router) {
 	part(r, "logs/find", "find-in-log", "Search a run's output", HitsBody{
 		Total: 1, Count: 1, Hits: []HitBody{{Line: 12, Offset: 403, Text: "fatal: [web1]: FAILED!"}}, Limit: defaultHits,
 	}, h.find)
-	part(r, "why", "explain-state", "Tell why a run waits, is held or ended as it did", WhyBody{
-		State:   string(runs.PendingApproval),
-		Reasons: []WhyReasonBody{{Code: "held", Text: "An approval is needed.", Object: "require_approval", Since: &since, Next: "An admin approves or rejects it."}},
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: "/v1/runs/{id}/why", ID: "explain-state", Tag: tag,
+		Summary: "Tell why a run waits, is held or ended as it did", Description: whyForm, Access: read(), Status: http.StatusOK,
+		Example: WhyBody{State: string(runs.PendingApproval), Reasons: []WhyReasonBody{{
+			Code: "held_for_approval", Text: "require_approval holds the run until somebody decides", Object: "require_approval",
+			Since: &since, Next: "approve or reject the run",
+		}}},
+		Errors: []int{http.StatusNotFound},
 	}, h.why)
 }

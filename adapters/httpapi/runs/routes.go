@@ -127,7 +127,8 @@ func (h *handlers) following(r *httpapi.Router) {
 		Method: http.MethodGet, Path: "/v1/runs/{id}/stream", ID: "follow-run", Tag: tag,
 		Summary: "Follow a run over Server-Sent Events",
 		Description: "Events: run (the record, first and at each status), event (its id is the sequence number), log (offset and " +
-			"text) and end; a comment every 15 seconds. A reader that does not keep up is dropped and resumes with after and log_offset.",
+			"text), matrix and end; a comment every 15 seconds. A reader that does not keep up is dropped and resumes with after " +
+			"and log_offset.\n\n" + deltaForm,
 		Access: read().OrTicket(h.Tickets.Redeem), Status: http.StatusOK, Produces: "text/event-stream",
 		Example: "event: log\ndata: {\"offset\":0,\"text\":\"PLAY [all]\\n\"}\n\n",
 		Errors:  []int{http.StatusNotFound, http.StatusTooManyRequests},

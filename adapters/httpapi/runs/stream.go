@@ -147,6 +147,8 @@ func (t *teller) tell(u runs.Update) error {
 			}
 		}
 		return nil
+	case u.Matrix != nil:
+		return t.event("matrix", "", matrixDelta(u.Matrix))
 	case u.End:
 		if rest, ok := t.text.rest(); ok {
 			if err := t.event("log", "", rest); err != nil {

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,8 +46,8 @@ func (s *Store) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Runs, err = s.query(ctx, s.d.Read(ctx), !withDocuments, "SELECT "+prefixed("r.", runColumns)+" FROM ("+keys.text+
-		") AS k CROSS JOIN runs AS r WHERE r.seq = k.seq ORDER BY "+p.order("k.at", "k.seq", f.Oldest), keys.args...)
+	out.Runs, err = s.page(ctx, sqlText{"SELECT r.seq, r.revision FROM (" + keys.text +
+		") AS k CROSS JOIN runs AS r WHERE r.seq = k.seq ORDER BY " + p.order("k.at", "k.seq", f.Oldest), keys.args})
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
@@ -54,6 +55,50 @@ func (s *Store) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
 		out.Runs, out.HasMore = out.Runs[:limit], true
 		last := out.Runs[limit-1]
 		out.NextCursor = page.Encode(position{last.CreatedAt, last.Seq})
+	}
+	return out, nil
+}
+
+// page reads the records that the places name, in their order: those of ended runs from memory where they are kept.
+func (s *Store) page(ctx context.Context, places sqlText) ([]*runs.Run, error) {
+	q := s.d.Read(ctx)
+	rows, err := q.QueryContext(ctx, places.text, places.args...)
+	if err != nil {
+		return nil, db.Translate(err)
+	}
+	var order []int64
+	known := make(map[int64]*runs.Run)
+	var missing []any
+	for rows.Next() {
+		var seq, revision int64
+		if err = rows.Scan(&seq, &revision); err != nil {
+			break
+		}
+		order = append(order, seq)
+		if r := s.ended.get(seq, revision); r != nil {
+			known[seq] = r
+		} else {
+			missing = append(missing, seq)
+		}
+	}
+	if err = errors.Join(err, rows.Err(), rows.Close()); err != nil {
+		return nil, db.Translate(err)
+	}
+	for part := range slices.Chunk(missing, rowsPerInsert) {
+		found, err := s.query(ctx, q, !withDocuments, selectRun+" WHERE r.seq IN ("+marks(len(part))+")", part...)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range found {
+			known[r.Seq] = r
+			s.ended.put(r)
+		}
+	}
+	out := make([]*runs.Run, 0, len(order))
+	for _, seq := range order {
+		if r := known[seq]; r != nil { // nil: deleted since its place was read
+			out = append(out, r)
+		}
 	}
 	return out, nil
 }

@@ -18,6 +18,7 @@ type Store struct {
 	d     *db.DB
 	say   db.Dialect
 	codec *pack.Codec
+	ended *endedRuns
 }
 
 var (
@@ -32,7 +33,9 @@ var (
 )
 
 // New makes a Store on a migrated database.
-func New(d *db.DB) *Store { return &Store{d: d, say: d.Dialect(), codec: pack.New()} }
+func New(d *db.DB) *Store {
+	return &Store{d: d, say: d.Dialect(), codec: pack.New(), ended: newEnded()}
+}
 
 func notFound(id string) error { return runs.RunNotFound.New("no run %q", id) }
 

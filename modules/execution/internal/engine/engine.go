@@ -39,6 +39,7 @@ type Options struct {
 	LossGrace    time.Duration
 	Poll         time.Duration
 	RunsDir      string
+	SpoolDir     string
 	WorkDir      string
 	LogCap       int64
 	MaxEvents    int64
@@ -91,13 +92,19 @@ func New(d Deps, o Options) *Engine {
 // Start begins to work and returns at once: first what an earlier life left is settled, then runs are claimed. Its
 // error tells that the runs' directory cannot be used.
 func (e *Engine) Start() error {
-	if err := os.MkdirAll(e.opt.RunsDir, 0o700); err != nil {
-		return fmt.Errorf("make the runs' directory: %w", err)
+	for _, dir := range []string{e.opt.RunsDir, e.opt.SpoolDir} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("make the runs' directory: %w", err)
+		}
 	}
 	e.grace = time.AfterFunc(e.opt.LossGrace, e.outOfReach)
 	e.aux.Add(1)
 	go e.live()
 	return nil
+}
+
+func (e *Engine) root() rundir.Root {
+	return rundir.Root{Runs: e.opt.RunsDir, Spool: e.opt.SpoolDir}
 }
 
 // live settles the past and then keeps everything running until the engine stops.

@@ -25,12 +25,15 @@ func (e *Engine) recover() bool {
 		return false
 	}
 	e.parallel(len(held), func(i int) { e.settleHeld(held[i]) })
-	left, err := rundir.Leftovers(e.opt.RunsDir)
+	left, err := rundir.Leftovers(e.root())
 	if err != nil {
 		e.Log.Error("look for what earlier runs left", "error", err)
 	}
 	left = left[:min(len(left), maxLeftovers)]
 	e.parallel(len(left), func(i int) { e.settleLeftover(left[i]) })
+	if err := rundir.DropOrphans(e.root()); err != nil {
+		e.Log.Error("clear up what earlier runs spooled", "error", err)
+	}
 	return e.claiming.Err() == nil
 }
 
@@ -67,7 +70,7 @@ func (e *Engine) parallel(n int, do func(i int)) {
 // settleHeld ends or gives back one run that this worker held when it died.
 func (e *Engine) settleHeld(r *runs.Run) {
 	l := runs.Lease{RunID: r.ID, Worker: e.opt.Worker, Epoch: r.Epoch}
-	dir, err := rundir.Of(e.opt.RunsDir, l)
+	dir, err := rundir.Of(e.root(), l)
 	if err != nil {
 		e.Log.Error("settle a run of an earlier life", "run", r.ID, "error", err)
 		return

@@ -63,7 +63,7 @@ func (e *Engine) prepare(j *job) (*work, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the run's variables: %w", err)
 	}
-	dir, err := rundir.Create(e.opt.RunsDir, j.lease, j.run.Vars)
+	dir, err := rundir.Create(e.root(), j.lease, j.run.Vars)
 	if err != nil {
 		return nil, err
 	}

@@ -26,9 +26,14 @@ const (
 // KeepLost is how many directories of lost runs stay as evidence; the oldest go first.
 const KeepLost = 50
 
+// Root is where the directories of runs are made. Runs is best on a file system in memory, since each run makes and
+// removes a few small files there; Spool is on a disk, for what may grow: output that waits to be stored, and the
+// evidence of lost runs. Both may be one directory.
+type Root struct{ Runs, Spool string }
+
 // Dir is the directory of one run.
 type Dir struct {
-	root string
+	root Root
 	name string
 }
 
@@ -43,7 +48,7 @@ type state struct {
 }
 
 // Of names the directory of a lease without making it. A run id that is no plain file name is an error.
-func Of(root string, l runs.Lease) (Dir, error) {
+func Of(root Root, l runs.Lease) (Dir, error) {
 	if l.RunID == "" || l.RunID[0] == '.' || strings.ContainsAny(l.RunID, "/\\\x00") {
 		return Dir{}, fmt.Errorf("the run id %q names no directory", l.RunID)
 	}
@@ -51,7 +56,7 @@ func Of(root string, l runs.Lease) (Dir, error) {
 }
 
 // Create makes the directory of a lease with the run's variables in it.
-func Create(root string, l runs.Lease, vars runs.Vars) (Dir, error) {
+func Create(root Root, l runs.Lease, vars runs.Vars) (Dir, error) {
 	d, err := Of(root, l)
 	if err != nil {
 		return Dir{}, err
@@ -92,10 +97,10 @@ func (d Dir) write(name string, v any) error {
 	return os.WriteFile(d.file(name), b, 0o600)
 }
 
-func (d Dir) file(name string) string { return filepath.Join(d.root, d.name, name) }
+func (d Dir) file(name string) string { return filepath.Join(d.root.Runs, d.name, name) }
 
 // Path is the directory itself.
-func (d Dir) Path() string { return filepath.Join(d.root, d.name) }
+func (d Dir) Path() string { return filepath.Join(d.root.Runs, d.name) }
 
 // Work is the tool's directory.
 func (d Dir) Work() string { return d.file(workDir) }
@@ -107,10 +112,10 @@ func (d Dir) Vars() string { return d.file(varsFile) }
 func (d Dir) Outputs() string { return d.file(outputsFile) }
 
 // LogSpool is the file of output that is not stored yet.
-func (d Dir) LogSpool() string { return d.file("log.spool") }
+func (d Dir) LogSpool() string { return filepath.Join(d.root.Spool, d.name+".log") }
 
 // EventSpool is the file of events that are not stored yet.
-func (d Dir) EventSpool() string { return d.file("events.spool") }
+func (d Dir) EventSpool() string { return filepath.Join(d.root.Spool, d.name+".events") }
 
 // MarkBegun notes that a process of the run may exist from now on.
 func (d Dir) MarkBegun() error { return d.note(state{Begun: true}) }
@@ -177,41 +182,60 @@ func (d Dir) Unsent() bool {
 	return d.State().Ending != nil
 }
 
-// Remove deletes the directory with all that is in it.
+// Remove deletes the directory with all that is in it, and what the run spooled.
 func (d Dir) Remove() error {
-	err := os.RemoveAll(d.Path())
-	if err == nil {
-		return nil
-	}
-	// A run may have taken its own directories' permissions away.
-	_ = filepath.WalkDir(d.Path(), func(path string, e fs.DirEntry, _ error) error {
-		if e != nil && e.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	if err := os.RemoveAll(d.Path()); err != nil {
+	if err := errors.Join(removeTree(d.Path()), remove(d.LogSpool()), remove(d.EventSpool())); err != nil {
 		return fmt.Errorf("remove the run's directory: %w", err)
 	}
 	return nil
 }
 
+func removeTree(path string) error {
+	if os.RemoveAll(path) == nil {
+		return nil
+	}
+	// A run may have taken its own directories' permissions away.
+	_ = filepath.WalkDir(path, func(path string, e fs.DirEntry, _ error) error {
+		if e != nil && e.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(path)
+}
+
 // KeepAsLost moves what was not stored to the evidence of lost runs; what the tool and its variables left goes. The
 // oldest evidence beyond KeepLost goes too.
 func (d Dir) KeepAsLost() error {
-	lost := filepath.Join(d.root, lostDir)
-	if err := os.MkdirAll(lost, 0o700); err != nil {
-		return fmt.Errorf("keep a lost run: %w", err)
-	}
-	inner := Dir{root: d.Path(), name: workDir}
-	if err := errors.Join(inner.Remove(), remove(d.Vars())); err != nil {
-		return fmt.Errorf("keep a lost run: %w", err)
-	}
+	lost := filepath.Join(d.root.Spool, lostDir)
 	target := filepath.Join(lost, d.name)
-	if err := errors.Join(os.RemoveAll(target), os.Rename(d.Path(), target)); err != nil {
+	err := errors.Join(os.RemoveAll(target), os.MkdirAll(target, 0o700))
+	if err == nil {
+		err = errors.Join(copyFile(d.file(stateFile), filepath.Join(target, stateFile)),
+			move(d.LogSpool(), filepath.Join(target, "log")), move(d.EventSpool(), filepath.Join(target, "events")))
+	}
+	if err = errors.Join(err, removeTree(d.Path())); err != nil {
 		return fmt.Errorf("keep a lost run: %w", err)
 	}
 	return prune(lost)
+}
+
+func copyFile(from, to string) error {
+	b, err := os.ReadFile(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, b, 0o600)
+}
+
+func move(from, to string) error {
+	if err := os.Rename(from, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 func remove(path string) error {
@@ -241,8 +265,8 @@ func prune(lost string) error {
 }
 
 // Leftovers lists the directories under root that name a run, without the evidence of lost ones.
-func Leftovers(root string) ([]Dir, error) {
-	entries, err := os.ReadDir(root)
+func Leftovers(root Root) ([]Dir, error) {
+	entries, err := os.ReadDir(root.Runs)
 	if err != nil {
 		return nil, fmt.Errorf("list the runs' directories: %w", err)
 	}
@@ -255,6 +279,25 @@ func Leftovers(root string) ([]Dir, error) {
 		}
 	}
 	return out, nil
+}
+
+// DropOrphans removes what was spooled for runs whose directories are gone, as after a restart of the machine.
+func DropOrphans(root Root) error {
+	entries, err := os.ReadDir(root.Spool)
+	if err != nil {
+		return fmt.Errorf("list the spools: %w", err)
+	}
+	for _, e := range entries {
+		name, kind, _ := cutLast(e.Name())
+		if e.IsDir() || kind != "log" && kind != "events" {
+			continue
+		}
+		d := Dir{root: root, name: name}
+		if _, gone := os.Lstat(d.Path()); errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, remove(filepath.Join(root.Spool, e.Name())))
+		}
+	}
+	return err
 }
 
 func cutLast(name string) (before, after string, ok bool) {

@@ -8,6 +8,9 @@
 //	  vars.json           0600, the file named by WRIT_VARS
 //	  outputs.json        written by the run, the file named by WRIT_OUTPUTS
 //	  work/               the tool's own: its working directory, HOME and TMPDIR
-//	  log.spool           output that is not stored yet
-//	  events.spool        events that are not stored yet
+//
+// and, made only where memory does not hold it, beside them or on another file system:
+//
+//	<run>.<epoch>.log     output that is not stored yet
+//	<run>.<epoch>.events  events that are not stored yet
 package rundir

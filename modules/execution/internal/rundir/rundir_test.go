@@ -17,7 +17,7 @@ func lease(id string) runs.Lease { return runs.Lease{RunID: id, Worker: "w", Epo
 
 func create(t *testing.T, root, id string, vars runs.Vars) Dir {
 	t.Helper()
-	d, err := Create(root, lease(id), vars)
+	d, err := Create(Root{Runs: root, Spool: root}, lease(id), vars)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestTheDirectoryIsPrivate(t *testing.T) {
 		t.Fatalf("vars are %s: %v", b, err)
 	}
 	for _, id := range []string{"", "..", "a/b", "a\x00"} {
-		if _, err := Create(t.TempDir(), lease(id), nil); err == nil {
+		if _, err := Create(Root{Runs: t.TempDir(), Spool: t.TempDir()}, lease(id), nil); err == nil {
 			t.Fatalf("%q was taken as a directory", id)
 		}
 	}
@@ -126,7 +126,7 @@ func TestEndingAndLeftovers(t *testing.T) {
 	if diff := cmp.Diff(want, d.State().Ending); diff != "" || !d.State().Begun || !d.Unsent() {
 		t.Fatal(diff)
 	}
-	left, err := Leftovers(root)
+	left, err := Leftovers(Root{Runs: root, Spool: root})
 	if err != nil || len(left) != 1 || left[0] != d {
 		t.Fatalf("left are %v: %v", left, err)
 	}
@@ -136,7 +136,7 @@ func TestEndingAndLeftovers(t *testing.T) {
 	if err := d.KeepAsLost(); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := Leftovers(root); err != nil || len(left) != 0 {
+	if left, err := Leftovers(Root{Runs: root, Spool: root}); err != nil || len(left) != 0 {
 		t.Fatalf("left are %v: %v", left, err)
 	}
 	kept := filepath.Join(root, lostDir, "run_1.3")
@@ -176,5 +176,32 @@ func TestRemoveDespitePermissions(t *testing.T) {
 	}
 	if _, err := os.Stat(d.Path()); !os.IsNotExist(err) {
 		t.Fatal("the directory is still there")
+	}
+}
+
+func TestOrphanedSpoolsGo(t *testing.T) {
+	t.Parallel()
+	root := Root{Runs: t.TempDir(), Spool: t.TempDir()}
+	d, err := Create(root, lease("run_1"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, err := Of(root, lease("run_2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(root.Spool, "notes.txt")
+	for _, path := range []string{d.LogSpool(), d.EventSpool(), gone.LogSpool(), gone.EventSpool(), other} {
+		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := DropOrphans(root); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{d.LogSpool(): true, d.EventSpool(): true, other: true, gone.LogSpool(): false, gone.EventSpool(): false} {
+		if _, err := os.Lstat(path); (err == nil) != want {
+			t.Errorf("%s: %v", filepath.Base(path), err)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package insight
 
 import (
 	"encoding/json"
+	"strconv"
 	"sync"
 
 	"github.com/writ-automation/writ/ports/runs"
@@ -14,10 +15,11 @@ const (
 	maxCells = 8 << 20
 )
 
-// builder makes the matrix and the failure groups of one run of its events.
+// builder makes the matrix and the failure groups of one run: of its events, or of those of a parent's children.
 type builder struct {
 	mu    sync.Mutex
-	seq   int64 // the last event taken
+	feeds map[string]*feed // by run
+	rev   int64            // grows by one with each event taken
 	hosts map[string]int
 	names []string
 	tasks []runs.MatrixTask
@@ -25,41 +27,66 @@ type builder struct {
 	cells [][]byte // by column, each as long as its last host with a result
 	size  int
 	fold  folder
+	past  history
+}
+
+// feed is how far the events of one run were taken.
+type feed struct {
+	seq    int64          // the last event taken
+	cols   map[string]int // by task id
+	seen   map[string]int // how often a task of this name began
+	prefix string         // parts the tasks of runs that have nothing in common
 }
 
 func newBuilder() *builder {
-	return &builder{hosts: map[string]int{}, index: map[string]int{}, fold: newFolder()}
+	return &builder{feeds: map[string]*feed{}, hosts: map[string]int{}, index: map[string]int{}, fold: newFolder()}
+}
+
+// feed returns what is known of a run. Tasks of two runs with the same prefix are the same where their names are.
+func (b *builder) feed(run, prefix string) *feed {
+	f := b.feeds[run]
+	if f == nil {
+		f = &feed{cols: map[string]int{}, seen: map[string]int{}, prefix: prefix}
+		b.feeds[run] = f
+	}
+	return f
 }
 
 // take applies the events that follow what was taken, and reports whether there was no gap before them.
-func (b *builder) take(events []runs.Event) bool {
+func (b *builder) take(f *feed, events []runs.Event) bool {
 	for i := range events {
 		e := &events[i]
 		switch {
-		case e.Seq <= b.seq:
+		case e.Seq <= f.seq:
 			continue
-		case e.Seq > b.seq+1:
+		case e.Seq > f.seq+1:
 			return false
 		}
-		b.seq = e.Seq
-		b.apply(e)
+		b.skip(f, e.Seq)
+		b.apply(f, e)
 	}
 	return true
 }
 
-func (b *builder) apply(e *runs.Event) {
+// skip counts the events up to seq as taken.
+func (b *builder) skip(f *feed, seq int64) {
+	b.rev += seq - f.seq
+	f.seq = seq
+}
+
+func (b *builder) apply(f *feed, e *runs.Event) {
 	switch e.Type {
 	case runs.EventTaskStarted:
-		b.column(e)
+		b.column(f, e)
 	case runs.EventStats:
 		b.stats(e.Stats)
 	case runs.EventHostFailed, runs.EventHostUnreachable:
-		b.set(e)
+		b.set(f, e)
 		if !e.Ignored {
 			b.fold.add(e)
 		}
 	default:
-		b.set(e)
+		b.set(f, e)
 	}
 }
 
@@ -87,12 +114,12 @@ func cell(e *runs.Event) (c runs.Cell, ok bool) {
 	}
 }
 
-func (b *builder) set(e *runs.Event) {
+func (b *builder) set(f *feed, e *runs.Event) {
 	c, ok := cell(e)
 	if !ok || e.Host == "" {
 		return
 	}
-	col, row := b.column(e), b.row(e.Host)
+	col, row := b.column(f, e), b.row(e.Host)
 	if col < 0 || row < 0 {
 		return
 	}
@@ -106,26 +133,43 @@ func (b *builder) set(e *runs.Event) {
 	if c == runs.CellRunning && b.cells[col][row] != byte(runs.CellNone) {
 		return
 	}
+	b.put(col, row, c)
+}
+
+// put changes a cell and remembers that.
+func (b *builder) put(col, row int, c runs.Cell) {
+	if b.cells[col][row] == byte(c) {
+		return
+	}
 	b.cells[col][row] = byte(c)
+	b.past.add(change{rev: b.rev, col: int32(col), row: int32(row)})
 }
 
 // column returns the place of an event's task, a new one for a task not seen; -1 where there is no room. One task
-// that several batches of hosts pass keeps its column.
-func (b *builder) column(e *runs.Event) int {
+// that several batches of hosts pass keeps its column, and so does one that several shards pass.
+func (b *builder) column(f *feed, e *runs.Event) int {
 	key := e.TaskID
 	if key == "" {
 		key = e.Play + "\x00" + e.Task
 	}
-	if i, ok := b.index[key]; ok {
+	if i, ok := f.cols[key]; ok {
 		return i
 	}
-	if len(b.tasks) >= maxCols {
-		return -1
+	name := f.prefix + "\x00" + e.Play + "\x00" + e.Task
+	f.seen[name]++
+	shared := name + "\x00" + strconv.Itoa(f.seen[name])
+	i, ok := b.index[shared]
+	if !ok {
+		if len(b.tasks) >= maxCols {
+			return -1
+		}
+		i = len(b.tasks)
+		b.index[shared] = i
+		b.tasks = append(b.tasks, runs.MatrixTask{ID: e.TaskID, Name: e.Task, Play: e.Play})
+		b.cells = append(b.cells, make([]byte, 0, len(b.names)))
+		b.past.tasks = append(b.past.tasks, b.rev)
 	}
-	i := len(b.tasks)
-	b.index[key] = i
-	b.tasks = append(b.tasks, runs.MatrixTask{ID: e.TaskID, Name: e.Task, Play: e.Play})
-	b.cells = append(b.cells, make([]byte, 0, len(b.names)))
+	f.cols[key] = i
 	return i
 }
 
@@ -139,6 +183,7 @@ func (b *builder) row(host string) int {
 	i := len(b.names)
 	b.hosts[host] = i
 	b.names = append(b.names, host)
+	b.past.names = append(b.past.names, b.rev)
 	return i
 }
 
@@ -153,9 +198,9 @@ func (b *builder) stats(raw json.RawMessage) {
 		if !ok || s.Rescued == 0 || s.Failed > 0 {
 			continue
 		}
-		for _, col := range b.cells {
+		for i, col := range b.cells {
 			if row < len(col) && col[row] == byte(runs.CellFailed) {
-				col[row] = byte(runs.CellRescued)
+				b.put(i, row, runs.CellRescued)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package insight
 import (
 	"context"
 
+	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -40,10 +41,11 @@ func (x *Insight) Observe(runID string, events []runs.Event) {
 	}
 	if b.mu.TryLock() {
 		defer b.mu.Unlock()
-		if b.seq == 0 && events[0].Seq <= firstSeqs {
-			b.seq = events[0].Seq - 1
+		f := b.feed(runID, "")
+		if f.seq == 0 && events[0].Seq <= firstSeqs {
+			b.skip(f, events[0].Seq-1)
 		}
-		b.take(events)
+		b.take(f, events)
 	}
 }
 
@@ -74,29 +76,93 @@ func (x *Insight) Failures(ctx context.Context, id string) ([]runs.FailureGroup,
 	return out, err
 }
 
+// part is a run whose events belong into a builder.
+type part struct {
+	run    string
+	prefix string
+	events int64
+}
+
 // with calls fn with the run's builder after it has caught up with what is stored.
 func (x *Insight) with(ctx context.Context, id string, fn func(*builder)) error {
 	r, err := x.store.ByID(ctx, id)
 	if err != nil {
 		return err
 	}
+	parts := []part{{run: id, events: r.EventCount}}
+	if r.Kind.Parent() {
+		if parts, err = x.children(ctx, r); err != nil {
+			return err
+		}
+	}
 	b := x.cache.get(id)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for b.seq < r.EventCount {
-		page, err := x.events.Events(ctx, id, b.seq, pageSize)
+	b.keep(parts)
+	for _, p := range parts {
+		if err := x.catchUp(ctx, b, p); err != nil {
+			return err
+		}
+	}
+	fn(b)
+	return nil
+}
+
+// children lists the runs that a parent consists of: its shards, which pass the same tasks, or the newest attempts of
+// its steps, which do not.
+func (x *Insight) children(ctx context.Context, r *runs.Run) ([]part, error) {
+	kids, err := x.store.Children(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	count := make(map[string]int64, len(kids))
+	for _, k := range kids {
+		count[k.ID] = k.EventCount
+	}
+	var parts []part
+	for _, id := range lifecycle.Counted(r, kids) {
+		p := part{run: id, events: count[id]}
+		if r.Kind == runs.Pipeline {
+			p.prefix = id
+		}
+		parts = append(parts, p)
+	}
+	return parts, nil
+}
+
+// keep starts the builder anew where it holds a run that counts no more: a step's earlier attempt.
+func (b *builder) keep(parts []part) {
+	known := 0
+	for _, p := range parts {
+		if b.feeds[p.run] != nil {
+			known++
+		}
+	}
+	if known == len(b.feeds) {
+		return
+	}
+	fresh, rev := newBuilder(), b.rev+1
+	b.feeds, b.hosts, b.names, b.tasks, b.index = fresh.feeds, fresh.hosts, fresh.names, fresh.tasks, fresh.index
+	b.cells, b.size, b.fold, b.past = fresh.cells, 0, fresh.fold, history{lost: rev}
+	b.rev = rev
+}
+
+// catchUp takes what is stored of a run and was not taken yet.
+func (x *Insight) catchUp(ctx context.Context, b *builder, p part) error {
+	f := b.feed(p.run, p.prefix)
+	for f.seq < p.events {
+		page, err := x.events.Events(ctx, p.run, f.seq, pageSize)
 		if err != nil {
 			return err
 		}
 		if len(page) == 0 {
-			b.seq = r.EventCount // retention has dropped them
+			b.skip(f, p.events) // retention has dropped them
 			break
 		}
-		if !b.take(page) {
-			b.seq = page[0].Seq - 1
-			b.take(page)
+		if !b.take(f, page) {
+			b.skip(f, page[0].Seq-1)
+			b.take(f, page)
 		}
 	}
-	fn(b)
 	return nil
 }

@@ -126,19 +126,19 @@ func TestRunLengthRoundTrips(t *testing.T) {
 			seq++
 			e := host(runs.EventHostOK, "0", fmt.Sprint(h))
 			e.Seq = seq
-			b.take([]runs.Event{e})
+			b.take(b.feed("", ""), []runs.Event{e})
 			want[h] = byte(runs.CellOK)
 		}
 		for range rapid.IntRange(0, 40).Draw(rt, "events") {
 			h, k := rapid.IntRange(0, hosts-1).Draw(rt, "h"), rapid.IntRange(0, tasks-1).Draw(rt, "k")
 			for len(b.tasks) <= k {
 				seq++
-				b.take([]runs.Event{{Seq: seq, Type: runs.EventTaskStarted, TaskID: fmt.Sprint(len(b.tasks))}})
+				b.take(b.feed("", ""), []runs.Event{{Seq: seq, Type: runs.EventTaskStarted, TaskID: fmt.Sprint(len(b.tasks))}})
 			}
 			seq++
 			e := host(runs.EventHostSkipped, fmt.Sprint(k), fmt.Sprint(h))
 			e.Seq = seq
-			b.take([]runs.Event{e})
+			b.take(b.feed("", ""), []runs.Event{e})
 			want[k*hosts+h] = byte(runs.CellSkipped)
 		}
 		want = want[:len(b.tasks)*hosts]
@@ -201,7 +201,7 @@ func largeRun() *builder {
 			seq++
 			e := host(runs.EventHostOK, fmt.Sprint(task), fmt.Sprintf("node%04d.eu", h))
 			e.Seq, e.Changed = seq, (h/40+task)%17 == 0
-			b.take([]runs.Event{e})
+			b.take(b.feed("", ""), []runs.Event{e})
 		}
 	}
 	return b

@@ -14,8 +14,8 @@ func (b *builder) matrix(q runs.MatrixQuery) *runs.Matrix {
 	if q.Count > 0 {
 		to = min(from+q.Count, to)
 	}
-	m := &runs.Matrix{Tasks: slices.Clone(b.tasks), Hosts: len(b.names), From: from, Rev: b.seq}
-	if b.seq <= q.AfterRev {
+	m := &runs.Matrix{Tasks: slices.Clone(b.tasks), Hosts: len(b.names), From: from, Rev: b.rev}
+	if q.AfterRev > 0 && b.rev <= q.AfterRev {
 		m.Same = true
 		return m
 	}

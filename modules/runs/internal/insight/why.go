@@ -120,7 +120,7 @@ func steps(r *runs.Run) []runs.Reason {
 		for _, name := range s.DependsOn {
 			d := r.Graph.Step(name)
 			if d != nil && d.Status != runs.Succeeded && !(d.Status == runs.Failed && d.ContinueOnFailure) {
-				text = fmt.Sprintf("step %q, which it depends on, was %s", name, d.Status)
+				text = fmt.Sprintf("step %q, which it depends on, ended as %s", name, d.Status)
 				break
 			}
 		}

@@ -49,12 +49,9 @@ func (m *Machine) Now() time.Time { return m.Clock.Now() }
 // NewID returns a run id.
 func (m *Machine) NewID() string { return m.IDs.New(ids.Run) }
 
-// Enter stores a new run and makes it known. A parent that is not held gets its first children at once.
+// Enter stores a new run. A parent that is not held gets its first children at once.
 func (m *Machine) Enter(ctx context.Context, r *runs.Run) error {
 	if err := m.Store.Insert(ctx, r); err != nil {
-		return err
-	}
-	if err := m.Publisher.Publish(ctx, runs.Submitted{RunID: r.ID, Kind: r.Kind, Status: r.Status}); err != nil {
 		return err
 	}
 	if r.Status != runs.Pending {

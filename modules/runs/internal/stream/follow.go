@@ -23,7 +23,14 @@ type Streamer struct {
 	store  runs.Store
 	events runs.EventStore
 	logs   runs.LogStore
+	deltas Deltas
 	times  Times
+}
+
+// Deltas tell what became of a run's matrix since a revision, after at least so many of its events; nil where that is
+// nothing.
+type Deltas interface {
+	Delta(ctx context.Context, id string, rev, upTo int64) (*runs.MatrixDelta, error)
 }
 
 var _ runs.Streamer = (*Streamer)(nil)
@@ -31,6 +38,12 @@ var _ runs.Streamer = (*Streamer)(nil)
 // NewStreamer returns a streamer over the stores and the hub.
 func NewStreamer(hub *Hub, store runs.Store, events runs.EventStore, logs runs.LogStore, t Times) *Streamer {
 	return &Streamer{hub: hub, store: store, events: events, logs: logs, times: t}
+}
+
+// WithMatrix makes the streamer tell the matrix's changes too, and returns it.
+func (s *Streamer) WithMatrix(d Deltas) *Streamer {
+	s.deltas = d
+	return s
 }
 
 // Follow implements runs.Streamer.
@@ -42,6 +55,8 @@ func (s *Streamer) Follow(ctx context.Context, id string, after, offset int64, e
 	defer f.beat.Stop()
 	f.poll = time.NewTimer(s.times.Poll)
 	defer f.poll.Stop()
+	f.matrix = newPace(max(after, 0))
+	defer f.matrix.stop()
 	for {
 		ended, err := f.catchUp(ctx)
 		if err != nil || ended {
@@ -65,6 +80,7 @@ type follower struct {
 	last   *runs.Run
 	beat   *time.Timer
 	poll   *time.Timer
+	matrix *pace
 }
 
 func (f *follower) emit(u runs.Update) error {
@@ -97,6 +113,9 @@ func (f *follower) catchUp(ctx context.Context) (ended bool, err error) {
 	}
 	if r.Status.Terminal() {
 		if err := f.flush(); err != nil {
+			return false, err
+		}
+		if err := f.tellMatrix(ctx); err != nil {
 			return false, err
 		}
 	}
@@ -141,6 +160,7 @@ func (f *follower) tellEvents(events []runs.Event) error {
 			return err
 		}
 		f.after = e.Seq
+		f.matrix.heard(&e)
 	}
 	return nil
 }
@@ -166,6 +186,10 @@ func (f *follower) live(ctx context.Context) error {
 			}
 		case <-f.poll.C:
 			return nil
+		case <-f.matrix.C():
+			if err := f.tellMatrix(ctx); err != nil {
+				return err
+			}
 		case <-f.beat.C:
 			if err := f.emit(runs.Update{Beat: true}); err != nil {
 				return err

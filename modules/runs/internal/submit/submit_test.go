@@ -96,10 +96,13 @@ func TestJudgeNamesTheField(t *testing.T) {
 		{"notifications[0].kind", notify(runs.Notification{Kind: "pigeon"})},
 		{"notifications[0].url", notify(runs.Notification{Kind: "webhook"})},
 		{"notifications[0].url", notify(runs.Notification{Kind: "slack", To: "x"})},
-		{"notifications[0].key", notify(runs.Notification{Kind: "pagerduty", URL: "x"})},
-		{"notifications[0].key", notify(runs.Notification{Kind: "grafana", URL: "x"})},
+		{"notifications[0].key", notify(runs.Notification{Kind: "pagerduty", URL: "https://x"})},
+		{"notifications[0].key", notify(runs.Notification{Kind: "grafana", URL: "https://x"})},
 		{"notifications[0].to", notify(runs.Notification{Kind: "twilio"})},
 		{"notifications[0].to", notify(runs.Notification{Kind: "email"})},
+		{"notifications[0].to", notify(runs.Notification{Kind: "email", To: "nobody at all"})},
+		{"notifications[0].url", notify(runs.Notification{Kind: "webhook", URL: "ftp://host/x"})},
+		{"notifications[0].url", notify(runs.Notification{Kind: "webhook", URL: "https:///path"})},
 		{"Idempotency-Key", func(s *runs.Submission) { s.Idempotency = &runs.Idempotency{Key: strings.Repeat("k", 256)} }},
 	} {
 		q := playbook(c.change)

@@ -1,6 +1,11 @@
 package submit
 
-import "github.com/writ-automation/writ/ports/runs"
+import (
+	"net/mail"
+	"net/url"
+
+	"github.com/writ-automation/writ/ports/runs"
+)
 
 // needs lists the members that each kind of notification target cannot do without.
 func needs(kind string) (members []string, known bool) {
@@ -34,4 +39,18 @@ func (c checks) target(n *runs.Notification) {
 	for _, m := range []string{"url", "key", "to"} {
 		c.text(m, values[m], maxPath)
 	}
+	if n.URL != "" && !dialable(n.URL) {
+		c.bad("url", "is no http or https address")
+	}
+	if n.Kind == "email" && n.To != "" {
+		if _, err := mail.ParseAddressList(n.To); err != nil {
+			c.bad("to", "is no list of mail addresses")
+		}
+	}
+}
+
+// dialable reports whether an address has the form of one that a notification can be sent to.
+func dialable(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }

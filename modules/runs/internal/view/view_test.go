@@ -42,3 +42,20 @@ func TestShowWithHidesTheParentsSecrets(t *testing.T) {
 		t.Error("nothing shows as something")
 	}
 }
+
+func TestNamesThatLookSecret(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"password", "db_password", "dbpassword", "DBPassword", "ansible_ssh_pass", "ansible-become-password", "API_TOKEN", "APIToken", "authtoken",
+		"apiKey", "SSHKey", "private_keys", "client_secret", "clientsecret", "awsSecretAccessKey", "passphrase", "credentials", "pwd", "HTTPKey",
+	} {
+		if !runs.LooksSecret(name) {
+			t.Errorf("%s reads back", name)
+		}
+	}
+	for _, name := range []string{"", "name", "keyboard", "monkey", "compass", "tokenizer", "version", "passenger", "hosts", "turkeys"} {
+		if runs.LooksSecret(name) {
+			t.Errorf("%s is hidden", name)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// maxGroups bounds the groups of failures that are kept of one run.
+const maxGroups = 1000
+
+// failure is one message that hosts share.
+type failure struct {
+	Task    string   `json:"task"`
+	Message string   `json:"message"`
+	Outcome string   `json:"outcome"`
+	Count   int      `json:"count"`
+	Hosts   []string `json:"hosts"`
+}
+
+// failures asks the server, and groups what was seen itself where the server does not answer.
+func (c *client) failures(ctx context.Context, id string, seen *outcome) []failure {
+	var out struct {
+		Groups []failure `json:"groups"`
+	}
+	if err := c.call(ctx, http.MethodGet, runPath(id, "/failures"), nil, &out); err != nil {
+		out.Groups = seen.failures()
+	}
+	for i := range out.Groups {
+		g := &out.Groups[i]
+		if len(g.Hosts) > 0 && g.Outcome == "failed" && !slices.ContainsFunc(g.Hosts, func(h string) bool { return !seen.rescued[h] }) {
+			g.Outcome = "rescued"
+		}
+	}
+	return out.Groups
+}
+
+// alike are the parts of a message in which hosts differ though they failed alike.
+var alike = regexp.MustCompile(`/[^\s'"]+|\b[0-9a-fA-F]{8,}\b|\d+`)
+
+func (o *outcome) group(e event, what string) {
+	message := e.detail()
+	key := e.Task + "\x00" + what + "\x00" + alike.ReplaceAllString(strings.ReplaceAll(message, e.Host, "<host>"), "<x>")
+	g := o.groups[key]
+	if g == nil {
+		if len(o.groups) >= maxGroups {
+			return
+		}
+		g = &failure{Task: e.Task, Message: message, Outcome: what}
+		o.groups[key] = g
+	}
+	g.Count++
+	if len(g.Hosts) < 20 {
+		g.Hosts = append(g.Hosts, e.Host)
+	}
+}
+
+// failures lists the groups, the largest first.
+func (o *outcome) failures() []failure {
+	out := make([]failure, 0, len(o.groups))
+	for _, g := range o.groups {
+		out = append(out, *g)
+	}
+	slices.SortFunc(out, func(a, b failure) int {
+		if a.Count != b.Count {
+			return b.Count - a.Count
+		}
+		return strings.Compare(a.Task+a.Message, b.Task+b.Message)
+	})
+	return out
+}
+
+// maxShownGroups bounds the groups that are printed; the rest is counted.
+const maxShownGroups = 20
+
+func printFailures(s screen, groups []failure) {
+	for _, g := range groups[:min(len(groups), maxShownGroups)] {
+		hosts := strings.Join(g.Hosts, ", ")
+		if more := g.Count - len(g.Hosts); more > 0 {
+			hosts += fmt.Sprintf(" and %d more", more)
+		}
+		_, _ = fmt.Fprintf(s.w, "\n%s %s\n", s.paint(g.Outcome, mark(g.Outcome)), s.paint("bold", oneLine(firstOf(g.Task, "no task"), s.width()-2)))
+		s.paragraph("  ", g.Outcome+" on "+count(g.Count, "host")+": "+strings.Join(strings.Fields(hosts), " "))
+		s.paragraph("    ", firstOf(g.Message, "no message"))
+	}
+	if more := len(groups) - maxShownGroups; more > 0 {
+		_, _ = fmt.Fprintf(s.w, "\nand %s\n", count(more, "other kind")+" of failure")
+	}
+}

@@ -1,0 +1,66 @@
+package compose
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// memoryFree is how much a file system in memory must have free to be chosen for the directories of runs.
+const memoryFree = 512 << 20
+
+// runsDir returns where the private directories of runs are made: as told, else a directory of this server's own on
+// a file system in memory, else below the data directory. Every run makes and removes a few small files, some of
+// which hold secrets; on a disk that costs more than all else that a short run costs the server, and waits behind
+// the database's own writes. What may grow is spooled below the data directory in any case.
+func (s *Settings) runsDir(d *dataDir) (string, error) {
+	if s.RunsDir != "" {
+		return s.RunsDir, nil
+	}
+	sum := sha256.Sum256([]byte(d.root))
+	name := "writ-" + hex.EncodeToString(sum[:6])
+	for _, base := range []string{os.Getenv("XDG_RUNTIME_DIR"), "/dev/shm"} {
+		if base == "" || !inMemory(base) {
+			continue
+		}
+		path := filepath.Join(base, name)
+		if err := ownDir(path); err == nil {
+			d.scratch = path
+			return path, nil
+		}
+	}
+	return d.path("runs"), nil
+}
+
+// inMemory reports whether dir lies on a file system in memory with room, from which programs may be executed.
+func inMemory(dir string) bool {
+	var st unix.Statfs_t
+	if unix.Statfs(dir, &st) != nil {
+		return false
+	}
+	return st.Type == unix.TMPFS_MAGIC && st.Flags&unix.ST_NOEXEC == 0 && st.Bavail*uint64(st.Bsize) >= memoryFree //nolint:gosec // sizes are positive
+}
+
+// ownDir makes a directory for this user alone, in a place where everybody may make some: one that exists must be a
+// directory of this user that nobody else may enter.
+func ownDir(path string) error {
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.IsDir() || int(st.Uid) != os.Geteuid() || info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("%s is not this user's own directory", path)
+	}
+	return nil
+}

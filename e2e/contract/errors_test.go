@@ -1,0 +1,81 @@
+package contract
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+// TestUnknownPathsAndMethods checks the two errors that belong to no operation, for every path of the document.
+func TestUnknownPathsAndMethods(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Options{})
+	for _, path := range []string{"/v1", "/v1/", "/v1/nope", "/v1/runs/", "/V1/runs", "/v1/runs/x/nope", "/nope", "/docs/nope"} {
+		if p := refused(t, path, s.Do(http.MethodGet, path, nil), 404); p.Reason != "not_found" {
+			t.Errorf("%s: reason %q", path, p.Reason)
+		}
+	}
+	for _, op := range operations(t, s.Client) {
+		path := strings.ReplaceAll(op.Path, "{id}", nobody)
+		for _, method := range []string{http.MethodPatch, http.MethodOptions, "BREW"} {
+			a := s.As("").Do(method, path, nil)
+			p := refused(t, method+" "+path, a, 405)
+			if p.Reason != "method_not_allowed" || !strings.Contains(a.Header.Get("Allow"), op.Method) {
+				t.Errorf("%s %s: reason %q, Allow %q", method, path, p.Reason, a.Header.Get("Allow"))
+			}
+		}
+		if op.Method != http.MethodGet {
+			continue
+		}
+		head := s.Do(http.MethodHead, path, nil)
+		if len(head.Body) != 0 || head.Status == 405 || head.Header.Get("X-Request-Id") == "" {
+			t.Errorf("HEAD %s: %d with %d bytes", path, head.Status, len(head.Body))
+		}
+	}
+}
+
+// TestRequestID is accepted where it is printable and short, and made otherwise; errors carry it as well.
+func TestRequestID(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Options{})
+	long := strings.Repeat("r", 128)
+	for sent, kept := range map[string]bool{"mine-1 of 2": true, long: true, long + "r": false, "": false, "tab\there": false, "é": false} {
+		for _, path := range []string{"/v1/runs", "/v1/nope", "/healthz"} {
+			got := s.Do(http.MethodGet, path, nil, "X-Request-Id", sent).Header.Get("X-Request-Id")
+			if (got == sent) != kept || got == "" {
+				t.Errorf("%s: sent %q, got %q", path, sent, got)
+			}
+		}
+	}
+}
+
+// TestDocumentedErrors finds every status that these tests provoke in the document of its operation.
+func TestDocumentedErrors(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Options{})
+	for _, op := range operations(t, s.Client) {
+		want := []string{"400", "500"}
+		if op.Access != "public" {
+			want = append(want, "401", "403")
+		}
+		if strings.Contains(op.Path, "{id}") {
+			want = append(want, "404")
+		}
+		if op.Method == http.MethodPost {
+			want = append(want, "413", "415")
+		}
+		if op.Method == http.MethodPost && op.ID != "mint-stream-ticket" {
+			want = append(want, "409", "503")
+		}
+		for _, code := range want {
+			if _, ok := op.Responses[code]; !ok {
+				t.Errorf("%s does not document %s", op.ID, code)
+			}
+		}
+		if _, ok := op.Responses["422"]; ok || op.Summary == "" {
+			t.Errorf("%s: 422 or no summary", op.ID)
+		}
+	}
+}

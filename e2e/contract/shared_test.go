@@ -1,0 +1,162 @@
+package contract
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/cmd/compose"
+	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/ports/identity"
+)
+
+// nobody is an id of the right form that no run has.
+const nobody = "run_00000000000000000000000000"
+
+// tokens makes an account of each lesser role beside the first admin, and returns a token of every role.
+func tokens(t *testing.T, s *harness.Server) map[identity.Role]string {
+	t.Helper()
+	ids := map[identity.Role]string{identity.Viewer: "usr_00000000000000000000000001", identity.Operator: "usr_00000000000000000000000002"}
+	d := dbtest.Connect(t, db.Config{URL: s.DB})
+	err := d.Do(t.Context(), func(ctx context.Context) error {
+		w, err := d.Write(ctx)
+		for role, id := range ids {
+			if err == nil {
+				_, err = w.ExecContext(ctx, "INSERT INTO users (id, username, role, created_at) VALUES (?, ?, ?, ?)", id, string(role), string(role), db.At(time.Now()))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := compose.OpenAccounts(t.Context(), s.DB, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[identity.Role]string{identity.Admin: s.Token}
+	for role, id := range ids {
+		if _, out[role], err = a.Tokens.Mint(t.Context(), "test", id, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// operation is what the API document says of one.
+type operation struct {
+	ID        string                     `json:"operationId"`
+	Summary   string                     `json:"summary"`
+	Access    string                     `json:"x-access"`
+	Responses map[string]json.RawMessage `json:"responses"`
+	Method    string                     `json:"-"`
+	Path      string                     `json:"-"`
+}
+
+// operations reads every operation of the server's API document, by path and method.
+func operations(t *testing.T, c harness.Client) []operation {
+	t.Helper()
+	var doc struct {
+		Paths map[string]map[string]operation `json:"paths"`
+	}
+	c.As("").Do(http.MethodGet, "/openapi.json", nil).JSON(t, &doc)
+	var out []operation
+	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
+		for _, method := range slices.Sorted(maps.Keys(doc.Paths[path])) {
+			op := doc.Paths[path][method]
+			op.Method, op.Path = strings.ToUpper(method), path
+			out = append(out, op)
+		}
+	}
+	if len(out) < 25 {
+		t.Fatalf("the document has %d operations", len(out))
+	}
+	return out
+}
+
+// problem is the body of every error.
+type problem struct {
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+	Text   string `json:"error"`
+	Reason string `json:"reason"`
+	Errors []struct {
+		Location string `json:"location"`
+		Message  string `json:"message"`
+	} `json:"errors"`
+}
+
+// at returns where the first field at fault is.
+func (p problem) at() string {
+	if len(p.Errors) == 0 {
+		return ""
+	}
+	return p.Errors[0].Location
+}
+
+var snake = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
+
+// refused checks the form of an error answer and returns it.
+func refused(t *testing.T, what string, a harness.Answer, status int) problem {
+	t.Helper()
+	var p problem
+	if a.Status != status {
+		t.Errorf("%s: %d, want %d: %.300s", what, a.Status, status, a.Body)
+		return p
+	}
+	if err := json.Unmarshal(a.Body, &p); err != nil {
+		t.Errorf("%s: %v in %q", what, err, a.Body)
+		return p
+	}
+	if a.Header.Get("Content-Type") != "application/problem+json" || a.Header.Get("X-Request-Id") == "" {
+		t.Errorf("%s: headers %v", what, a.Header)
+	}
+	if p.Status != status || p.Title != http.StatusText(status) || p.Text == "" || p.Detail != p.Text || !snake.MatchString(p.Reason) {
+		t.Errorf("%s: %s", what, a.Body)
+	}
+	for _, e := range p.Errors {
+		if e.Location == "" || e.Message == "" {
+			t.Errorf("%s: a field without its place or message: %s", what, a.Body)
+		}
+	}
+	if (status == http.StatusUnauthorized) != (a.Header.Get("WWW-Authenticate") == "Bearer") {
+		t.Errorf("%s: WWW-Authenticate is %q", what, a.Header.Get("WWW-Authenticate"))
+	}
+	return p
+}
+
+// bash is a request for a run of a script.
+func bash(script string) harness.Body { return harness.Body{"tool": "bash", "command": script} }
+
+// get reads JSON of any form.
+func get(t *testing.T, c harness.Client, path string) map[string]any {
+	t.Helper()
+	a := c.Do(http.MethodGet, path, nil)
+	if a.Status != http.StatusOK {
+		t.Fatalf("GET %s: %d %.300s", path, a.Status, a.Body)
+	}
+	var out map[string]any
+	a.JSON(t, &out)
+	return out
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

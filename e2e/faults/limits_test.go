@@ -1,0 +1,117 @@
+package faults
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+// TestFileDescriptorsRunOut gives a server few descriptors, then takes them with idle connections and with runs. What
+// it acknowledged ends, with a reason where it could not be started, and with descriptors again it works as before.
+func TestFileDescriptorsRunOut(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Options{Wrap: []string{"prlimit", "--nofile=64:64"}, Flags: []string{"--executors", "16"}})
+	h := harness.NewHistory(t)
+	for n := range 24 {
+		h.Insist(s.Client, h.Script("sleep 0.5; echo said"), fmt.Sprint("run", n))
+	}
+	var idle []net.Conn
+	for range 80 {
+		c, err := net.DialTimeout("tcp", strings.TrimPrefix(s.URL, "http://"), time.Second)
+		if err != nil {
+			break
+		}
+		idle = append(idle, c)
+	}
+	<-time.After(time.Second) // the runs meet a server without descriptors
+	for _, c := range idle {
+		_ = c.Close()
+	}
+	harness.Eventually(t, 30*time.Second, "the server answers again", func() bool { a, err := s.Try("GET", "/readyz", nil); return err == nil && a.Status == 200 })
+	counts := map[string]int{}
+	for _, r := range h.Check(s.Client) {
+		counts[r.Status]++
+		if r.Status != "succeeded" && (r.Status != "failed" || h.Starts(r.ID) != 0) {
+			t.Errorf("run %s is %s (%s), started %d times", r.ID, r.Status, r.Error, h.Starts(r.ID))
+		}
+	}
+	if r := s.Await(h.Insist(s.Client, h.Script("echo after"), "after").ID); r.Status != "succeeded" {
+		t.Errorf("afterwards a run is %s (%s)", r.Status, r.Error)
+	}
+	t.Logf("%d idle connections; runs: %v", len(idle), counts)
+}
+
+// TestMemoryOfAToolRunsOut ends runs whose tool meets its limit of memory, or is killed for it: they failed, with the
+// exit code and the reason.
+func TestMemoryOfAToolRunsOut(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Options{})
+	h := harness.NewHistory(t)
+	limited := s.Await(h.Insist(s.Client, h.Script("ulimit -v 100000; python3 -c 'b = bytearray(1 << 30)'"), "limited").ID)
+	if limited.Status != "failed" || limited.ExitCode == nil || *limited.ExitCode != 1 || !strings.Contains(s.Log(limited.ID), "MemoryError") {
+		t.Errorf("over its limit: %s, exit %v (%s)\n%s", limited.Status, limited.ExitCode, limited.Error, s.Log(limited.ID))
+	}
+	killed := s.Await(h.Insist(s.Client, h.Script("kill -KILL $$"), "killed").ID)
+	if killed.Status != "failed" || killed.ExitCode == nil || *killed.ExitCode != 137 || !strings.Contains(killed.Error, "memory") {
+		t.Errorf("killed: %s, exit %v (%s)", killed.Status, killed.ExitCode, killed.Error)
+	}
+	h.Check(s.Client)
+}
+
+// TestProcessesRunOut lets a server and what it starts have few processes and threads together, as a user of its own,
+// since root has no such limit. Every run ends and says why; the server may die of it, and then goes on at its next
+// start.
+func TestProcessesRunOut(t *testing.T) {
+	t.Parallel()
+	const user = "65534" // nobody
+	s := harness.Start(t, harness.Options{Flags: []string{"--executors", "12", "--kill-grace", "1s"}, Wrap: []string{
+		"setpriv", "--reuid", user, "--regid", user, "--clear-groups", "--inh-caps", "+dac_override", "--ambient-caps", "+dac_override",
+		"prlimit", "--nproc=60:60",
+	}})
+	h := harness.NewHistory(t)
+	died := 0
+	// try asks the server, and starts it again, with less to do at once, where it died.
+	try := func(ask func() error) {
+		for ask() != nil {
+			if died++; died > 5 {
+				t.Fatalf("the server died %d times", died)
+			}
+			s.Wait(10 * time.Second)
+			s.Flags = []string{"--executors", "2"}
+			s = s.Again()
+		}
+	}
+	for n := range 24 {
+		body := h.Script("for i in 1 2 3 4 5; do sleep 0.3 & done; wait; echo said")
+		try(func() error {
+			_, _, err := h.Submit(s.Client, body, "Idempotency-Key", fmt.Sprint("run", n))
+			return err
+		})
+	}
+	harness.Eventually(t, time.Minute, "every run has ended", func() bool {
+		var a harness.Answer
+		try(func() (err error) {
+			a, err = s.Try("GET", "/v1/runs?status=pending&status=running", nil)
+			return err
+		})
+		return a.Status == 200 && strings.Contains(string(a.Body), `"total":0`)
+	})
+	counts := map[string]int{}
+	for _, r := range h.Check(s.Client) {
+		counts[r.Status]++
+		if r.Status == "interrupted" && died == 0 || r.Status == "canceled" {
+			t.Errorf("run %s is %s (%s)", r.ID, r.Status, r.Error)
+		}
+	}
+	if len(h.Acked()) != 24 {
+		t.Errorf("%d of 24 submissions were acknowledged", len(h.Acked()))
+	}
+	if r := s.Await(h.Insist(s.Client, h.Script("echo after"), "after").ID); r.Status != "succeeded" {
+		t.Errorf("afterwards a run is %s (%s)", r.Status, r.Error)
+	}
+	t.Logf("runs: %v; the server died %d times", counts, died)
+}

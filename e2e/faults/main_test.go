@@ -1,0 +1,86 @@
+// Package faults proves, with the real binary, what Writ promises when something breaks: processes that die at the
+// worst moment, databases that restart or do not answer, disks that are full or lie, limits that are reached.
+package faults
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
+
+// trap starts servers that kill themselves at a point once they are armed.
+type trap struct {
+	t   *testing.T
+	arm string
+	o   harness.Options
+}
+
+func newTrap(t *testing.T, dbURL, point string, flags ...string) *trap {
+	t.Helper()
+	tr := &trap{t: t, arm: filepath.Join(t.TempDir(), "arm")}
+	tr.o = harness.Options{
+		DB: dbURL, Dir: t.TempDir(), Flags: flags, Tags: []string{"crashpoints"},
+		Env: []string{"WRIT_CRASH_POINT=" + point, "WRIT_CRASH_ARM=" + tr.arm},
+	}
+	return tr
+}
+
+// set makes the server die at its n-th pass through the point from now on.
+func (tr *trap) set(n int) {
+	tr.t.Helper()
+	if err := os.WriteFile(tr.arm+".new", []byte(strconv.Itoa(n)), 0o600); err != nil {
+		tr.t.Fatal(err)
+	}
+	if err := os.Rename(tr.arm+".new", tr.arm); err != nil {
+		tr.t.Fatal(err)
+	}
+}
+
+// start starts the server. A database that another trap used before has an admin already.
+func (tr *trap) start(admin *string) *harness.Server {
+	tr.t.Helper()
+	if tr.o.DB != "" {
+		tr.o.Admin = *admin
+	}
+	s := harness.Start(tr.t, tr.o)
+	*admin = s.Admin
+	return s
+}
+
+// release disarms the trap and starts the server again.
+func (tr *trap) release(s *harness.Server) *harness.Server {
+	tr.t.Helper()
+	if err := os.Remove(tr.arm); err != nil {
+		tr.t.Fatal(err)
+	}
+	return s.Again()
+}
+
+// countLines counts the lines of a file.
+func countLines(t *testing.T, file string) int {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(string(b), "\n")
+}
+
+// evidence checks that the directory of a lost run is kept below a server's own.
+func evidence(t *testing.T, dir, runID string) {
+	t.Helper()
+	kept, err := filepath.Glob(filepath.Join(dir, "data", "runs", "lost", "*"+runID+"*"))
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("evidence of %s: %v %v", runID, kept, err)
+	}
+	ending, err := os.ReadFile(filepath.Join(kept[0], "state.jsonl"))
+	if err != nil || !strings.Contains(string(ending), "succeeded") {
+		t.Errorf("the kept ending: %s %v", ending, err)
+	}
+}

@@ -1,0 +1,127 @@
+package harness
+
+import (
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// History remembers what a server acknowledged and what its runs really did, so that a test can hold one against the
+// other after any fault. Its methods may be called by several goroutines.
+type History struct {
+	t      testing.TB
+	starts string
+
+	mu    sync.Mutex
+	acked []string
+}
+
+// NewHistory returns an empty history.
+func NewHistory(t testing.TB) *History {
+	return &History{t: t, starts: filepath.Join(t.TempDir(), "starts")}
+}
+
+// Script returns the body of a run whose process notes its start in the history before it does anything else.
+func (h *History) Script(then string) Body {
+	return Body{"tool": "bash", "command": h.Note() + then}
+}
+
+// Note is the line of a shell that notes the start of the run.
+func (h *History) Note() string { return `echo "$WRIT_RUN_ID" >> ` + h.starts + "\n" }
+
+// Submit tries to submit a run. One that was acknowledged is remembered.
+func (h *History) Submit(c Client, body Body, header ...string) (Run, Answer, error) {
+	return h.Post(c, "/v1/runs", body, header...)
+}
+
+// Post is Submit at another path that makes a run.
+func (h *History) Post(c Client, path string, body Body, header ...string) (r Run, a Answer, err error) {
+	a, err = c.Try(http.MethodPost, path, body, header...)
+	if err != nil || a.Status != http.StatusCreated {
+		return r, a, err
+	}
+	a.JSON(h.t, &r)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !slices.Contains(h.acked, r.ID) {
+		h.acked = append(h.acked, r.ID)
+	}
+	return r, a, nil
+}
+
+// Insist submits with a key until that is acknowledged, as a careful client does.
+func (h *History) Insist(c Client, body Body, key string) Run {
+	h.t.Helper()
+	var r Run
+	Eventually(h.t, 2*time.Minute, "a submission is acknowledged", func() bool {
+		var err error
+		r, _, err = h.Submit(c, body, "Idempotency-Key", key)
+		return err == nil && r.ID != ""
+	})
+	return r
+}
+
+// Acked lists the runs that were acknowledged, in their order.
+func (h *History) Acked() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.acked)
+}
+
+// Starts tells how often the process of a run started.
+func (h *History) Starts(id string) int { return lines(h.t, h.starts)[id] }
+
+// Check waits until every acknowledged run has ended and holds it against what was seen: it exists, it ended once,
+// its process started at most once and exactly once where it is told to have succeeded, its log has the bytes that
+// its record counts, and no process of it lives. It returns the runs in the order of their acknowledgement.
+func (h *History) Check(c Client) []Run {
+	h.t.Helper()
+	ids := h.Acked()
+	var out []Run
+	for _, id := range ids {
+		r := c.Until(id, 2*time.Minute, Run.Ended)
+		h.checkRun(c, r)
+		out = append(out, r)
+	}
+	for id, n := range lines(h.t, h.starts) {
+		if n > 1 {
+			h.t.Errorf("run %s started %d times", id, n)
+		}
+	}
+	if left := Marked(h.t, ids); len(left) > 0 {
+		h.t.Errorf("orphans live: %v", left)
+	}
+	return out
+}
+
+func (h *History) checkRun(c Client, r Run) {
+	h.t.Helper()
+	ends := 0
+	for _, e := range c.Events(r.ID) {
+		if e.Type == "status" && (Run{Status: e.To}).Ended() {
+			ends++
+			if e.To != r.Status {
+				h.t.Errorf("run %s is %s, its journal ends it as %s", r.ID, r.Status, e.To)
+			}
+		}
+	}
+	if ends != 1 {
+		h.t.Errorf("run %s ended %d times", r.ID, ends)
+	}
+	if r.Kind != "single" {
+		return
+	}
+	if n := h.Starts(r.ID); r.Status == "succeeded" && n != 1 {
+		h.t.Errorf("run %s succeeded and started %d times", r.ID, n)
+	}
+	if log := c.Log(r.ID); int64(len(log)) != r.LogBytes && !r.Warned("log_truncated") {
+		h.t.Errorf("run %s has %d bytes of log, its record counts %d: %q", r.ID, len(log), r.LogBytes, tail(log, 200))
+	}
+	if (r.Status == "interrupted" || r.Status == "failed") && strings.TrimSpace(r.Error) == "" {
+		h.t.Errorf("run %s is %s and does not say why", r.ID, r.Status)
+	}
+}

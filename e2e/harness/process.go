@@ -1,0 +1,98 @@
+package harness
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Eventually polls until ok, and ends the test where that does not come within the limit.
+func Eventually(t testing.TB, limit time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(limit); !ok(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %s: %s", limit, what)
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+// Alive reports whether a process exists and is no zombie.
+func Alive(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	return !strings.HasPrefix(rest, "Z")
+}
+
+// PIDs reads the process ids that a run printed, one a line behind a mark.
+func PIDs(t testing.TB, log, mark string) []int {
+	t.Helper()
+	var out []int
+	for line := range strings.Lines(log) {
+		if v, ok := strings.CutPrefix(strings.TrimSpace(line), mark); ok {
+			n, err := strconv.Atoi(v)
+			if err != nil {
+				t.Fatalf("pid %q: %v", v, err)
+			}
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// Marked lists processes that carry one of the runs' ids in their environment.
+func Marked(t testing.TB, ids []string) []string {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, f := range files {
+		env, err := os.ReadFile(f)
+		if err != nil {
+			continue
+		}
+		for _, id := range ids {
+			if strings.Contains(string(env), "WRIT_RUN_ID="+id+"\x00") {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
+
+// CheckOnce reads a file to which each process appended its line: every line once, n in all.
+func CheckOnce(t testing.TB, file string, n int) {
+	t.Helper()
+	seen := lines(t, file)
+	for name, k := range seen {
+		if k != 1 {
+			t.Errorf("%s started %d times", name, k)
+		}
+	}
+	if len(seen) != n {
+		t.Errorf("%d of %d started", len(seen), n)
+	}
+}
+
+// lines counts the lines of a file; a missing one has none.
+func lines(t testing.TB, file string) map[string]int {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for line := range strings.Lines(string(b)) {
+		seen[strings.TrimSpace(line)]++
+	}
+	return seen
+}

@@ -1,0 +1,173 @@
+package harness
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// Proxy stands between a server and its Postgres and cuts connections in the one moment that matters: after the
+// database has committed and before its answer reaches the server.
+type Proxy struct {
+	target string
+	listen net.Listener
+	open   sync.WaitGroup
+
+	mu     sync.Mutex
+	marker []byte // what a connection must have said since its last commit to be cut
+	left   int    // how many cuts are still wanted
+	conns  map[net.Conn]bool
+	cuts   atomic.Int32
+}
+
+// saidCap bounds what is remembered of a transaction.
+const saidCap = 1 << 20
+
+// NewProxy starts a proxy in front of an address. The test's end stops it.
+func NewProxy(t testing.TB, target string) *Proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a listener of a test
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Proxy{target: target, listen: l, conns: map[net.Conn]bool{}}
+	p.open.Go(p.accept)
+	t.Cleanup(func() {
+		_ = l.Close()
+		p.closeAll()
+		p.open.Wait()
+	})
+	return p
+}
+
+// Addr returns where the proxy listens.
+func (p *Proxy) Addr() string { return p.listen.Addr().String() }
+
+// CutAfterCommit cuts the next n transactions that say the marker, each after its commit.
+func (p *Proxy) CutAfterCommit(marker string, n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.marker, p.left = []byte(marker), n
+}
+
+// Cuts tells how many connections were cut.
+func (p *Proxy) Cuts() int { return int(p.cuts.Load()) }
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listen.Accept()
+		if err != nil {
+			return
+		}
+		p.open.Go(func() { p.serve(client) })
+	}
+}
+
+func (p *Proxy) serve(client net.Conn) {
+	server, err := net.Dial("tcp", p.target) //nolint:noctx // ends with the proxy
+	if err != nil {
+		_ = client.Close()
+		return
+	}
+	p.track(client, server)
+	defer p.forget(client, server)
+	var cut atomic.Bool
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.answers(client, server, &cut)
+	}()
+	p.questions(client, server, &cut)
+	_ = server.Close()
+	<-done
+}
+
+// questions carries what the client says. A transaction that said the marker and now commits is marked for the cut
+// before the database hears of its commit.
+func (p *Proxy) questions(client, server net.Conn, cut *atomic.Bool) {
+	buf := make([]byte, 64<<10)
+	var said []byte
+	for {
+		n, err := client.Read(buf)
+		if n > 0 {
+			said = append(said[max(0, len(said)-saidCap):], buf[:n]...)
+			text := bytes.ToLower(said)
+			if at := bytes.LastIndex(text, []byte("commit\x00")); at >= 0 {
+				if p.wanted(said[max(0, bytes.LastIndex(text[:at], []byte("begin"))):at]) {
+					cut.Store(true)
+				}
+				said = nil
+			}
+			if _, err := server.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// answers carries what the database says. The answer to a commit that is to be cut is read, so the commit is done,
+// and never told.
+func (p *Proxy) answers(client, server net.Conn, cut *atomic.Bool) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := server.Read(buf)
+		if n > 0 && cut.Load() {
+			p.cuts.Add(1)
+			_ = client.Close()
+			return
+		}
+		if n > 0 {
+			if _, err := client.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				_ = client.Close()
+			}
+			return
+		}
+	}
+}
+
+func (p *Proxy) wanted(said []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left == 0 || !bytes.Contains(said, p.marker) {
+		return false
+	}
+	p.left--
+	return true
+}
+
+func (p *Proxy) track(conns ...net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range conns {
+		p.conns[c] = true
+	}
+}
+
+func (p *Proxy) forget(conns ...net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range conns {
+		_ = c.Close()
+		delete(p.conns, c)
+	}
+}
+
+func (p *Proxy) closeAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		_ = c.Close()
+	}
+}

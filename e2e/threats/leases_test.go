@@ -1,0 +1,166 @@
+package threats
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
+)
+
+// TestZombieServerIsRefused is F17: a server is stopped beyond its lease while another one ends its run. When it goes
+// on, nothing that it says is taken, and what it started is killed.
+func TestZombieServerIsRefused(t *testing.T) {
+	t.Parallel()
+	url := dbtest.Fresh(t, db.Postgres, nil)
+	zombie := harness.Start(t, harness.Options{DB: url, Flags: []string{"--kill-grace", "1s"}})
+	other := harness.Start(t, harness.Options{DB: url, Flags: []string{"--executors", "0"}, Admin: zombie.Admin})
+	gate := filepath.Join(t.TempDir(), "go")
+	r := zombie.Submit(script(fmt.Sprintf("echo pid=$$\nwhile ! [ -e %s ]; do sleep 0.05; done\nwhile :; do echo late; sleep 0.05; done", gate)))
+	pid := pidOf(t, other.Client, r.ID)
+	zombie.Signal(syscall.SIGSTOP)
+	awake := sync.OnceFunc(func() { zombie.Signal(syscall.SIGCONT) })
+	t.Cleanup(awake)
+	change(t, url, "UPDATE runs SET lease_expires_at = ? WHERE id = ?", past, just(r.ID))
+	told := other.Until(r.ID, 30*time.Second, harness.Run.Ended)
+	if told.Status != "interrupted" || told.Error == "" {
+		t.Fatalf("the run without a holder is %s (%q)", told.Status, told.Error)
+	}
+	if !alive(pid) {
+		t.Fatal("the process of the stopped server is gone already, so nothing will be late")
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	awake()
+	eventually(t, 30*time.Second, "the zombie ends what it started", func() bool { return !alive(pid) && len(marked(t, r.ID)) == 0 })
+	oneStory(t, other.Client, r.ID)
+	now := other.Get(r.ID)
+	if now.Status != told.Status || now.EventCount != told.EventCount || now.LogBytes != told.LogBytes || strings.Contains(other.Log(r.ID), "late") {
+		t.Errorf("the zombie changed the run: %+v, then %+v", told, now)
+	}
+	if next := zombie.Await(zombie.Submit(script("echo fine")).ID); next.Status != "succeeded" {
+		t.Errorf("afterwards a run of the server is %s (%s)", next.Status, next.Error)
+	}
+}
+
+// TestTwoServersExecuteEachRunOnce is F16 with processes: the claimers of two servers on one database.
+func TestTwoServersExecuteEachRunOnce(t *testing.T) {
+	t.Parallel()
+	url := dbtest.Fresh(t, db.Postgres, nil)
+	one := harness.Start(t, harness.Options{DB: url, Flags: []string{"--executors", "32"}})
+	two := harness.Start(t, harness.Options{DB: url, Flags: []string{"--executors", "32"}, Admin: one.Admin})
+	starts, n := filepath.Join(t.TempDir(), "starts"), scaled(500)
+	var wg sync.WaitGroup
+	for part := range 4 {
+		wg.Go(func() {
+			for i := part; i < n; i += 4 {
+				c := []harness.Client{one.Client, two.Client}[i/4%2]
+				c.Submit(script(fmt.Sprintf("echo run%d >> %s", i, starts)))
+			}
+		})
+	}
+	wg.Wait()
+	eventually(t, 3*time.Minute, "every run has succeeded", func() bool {
+		_, total := one.Runs("status=succeeded&limit=1")
+		return total == n
+	})
+	checkOnce(t, starts, n)
+	workers := map[string]int{}
+	rows, _ := one.Runs("limit=1000")
+	for _, r := range rows {
+		workers[r.Worker]++
+	}
+	if len(workers) != 2 {
+		t.Errorf("the runs were executed by %v, which is no race", workers)
+	}
+}
+
+// TestCancelAgainstFinish is F29: a cancel arrives about when the run ends. One of them wins, and everything that is
+// told of the run says the same.
+func TestCancelAgainstFinish(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		s := harness.Start(t, harness.Options{DB: dbURL, Flags: []string{"--executors", "8", "--kill-grace", "1s"}})
+		var mu sync.Mutex
+		outcomes := map[string]int{}
+		race := func(i int) {
+			r := s.Submit(script(fmt.Sprintf("sleep 0.%03d", i*7%40)))
+			if i%4 > 0 { // a quarter is cancelled while it waits to be claimed
+				s.Until(r.ID, time.Minute, func(r harness.Run) bool { return r.Status != "pending" })
+				<-time.After(time.Duration(i*13%60) * time.Millisecond)
+			}
+			a := s.Do(http.MethodPost, "/v1/runs/"+r.ID+"/cancel", nil)
+			end := s.Await(r.ID)
+			switch {
+			case a.Status != http.StatusOK && a.Status != http.StatusConflict:
+				t.Errorf("cancel: %d %s", a.Status, a.Body)
+			case end.Status == "canceled" && a.Status != http.StatusOK, end.Status != "canceled" && end.Status != "succeeded":
+				t.Errorf("run %s is %s (%q) after a cancel that was answered %d", r.ID, end.Status, end.Error, a.Status)
+			}
+			oneStory(t, s.Client, r.ID)
+			mu.Lock()
+			outcomes[fmt.Sprint(end.Status, " ", a.Status)]++
+			mu.Unlock()
+		}
+		var wg sync.WaitGroup
+		n := scaled(200)
+		for part := range 8 {
+			wg.Go(func() {
+				for i := part; i < n; i += 8 {
+					race(i)
+				}
+			})
+		}
+		wg.Wait()
+		t.Logf("outcomes: %v", outcomes)
+	})
+}
+
+// TestTimeoutCancelAndKillAtOnce is F30: a run's time is over when it is cancelled and the server killed. It ends
+// once, with the reason of whichever came first.
+func TestTimeoutCancelAndKillAtOnce(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		s := harness.Start(t, harness.Options{DB: dbURL, Flags: []string{"--executors", "12", "--kill-grace", "1s"}})
+		var ids []string
+		for i := range 12 {
+			b := script([]string{"trap '' TERM\n", ""}[i%2] + "while :; do sleep 0.1; done")
+			b["timeout"] = 1
+			ids = append(ids, s.Submit(b).ID)
+		}
+		s.Until(ids[0], 30*time.Second, func(r harness.Run) bool { return r.StartedAt != nil })
+		<-time.After(900 * time.Millisecond)
+		var wg sync.WaitGroup
+		for i, id := range ids {
+			wg.Go(func() {
+				<-time.After(time.Duration(i*25) * time.Millisecond)
+				_, _ = s.Try(http.MethodPost, "/v1/runs/"+id+"/cancel", nil)
+			})
+		}
+		<-time.After(250 * time.Millisecond)
+		s.Kill()
+		wg.Wait()
+		s = s.Again()
+		got := map[string]int{}
+		for _, id := range ids {
+			r := s.Until(id, time.Minute, harness.Run.Ended)
+			if got[r.Status]++; r.Status == "succeeded" || r.Status != "canceled" && r.Error == "" {
+				t.Errorf("run %s is %s (%q)", id, r.Status, r.Error)
+			}
+			oneStory(t, s.Client, id)
+			if left := marked(t, id); len(left) > 0 {
+				t.Errorf("processes of run %s live: %v", id, left)
+			}
+		}
+		t.Logf("ended as %v", got)
+	})
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package threats
+
+const raceBuild = false

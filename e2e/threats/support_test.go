@@ -1,0 +1,210 @@
+package threats
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
+)
+
+// scaled is a count that the race detector makes a fifth of.
+func scaled(n int) int {
+	if raceBuild {
+		return n / 5
+	}
+	return n
+}
+
+// script is the body of a run of bash.
+func script(command string) harness.Body { return harness.Body{"tool": "bash", "command": command} }
+
+// eventually polls until ok.
+func eventually(t *testing.T, limit time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(limit); !ok(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %s: %s", limit, what)
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+// alive reports whether a process exists and is no zombie.
+func alive(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	return !strings.HasPrefix(rest, "Z")
+}
+
+// pidOf waits for the process id that a run prints behind "pid=".
+func pidOf(t *testing.T, c harness.Client, id string) int {
+	t.Helper()
+	pid := 0
+	eventually(t, 30*time.Second, "the run tells its process id", func() bool {
+		_, rest, _ := strings.Cut(c.Log(id), "pid=")
+		line, _, whole := strings.Cut(rest, "\n")
+		pid, _ = strconv.Atoi(strings.TrimSpace(line))
+		return whole && pid > 0
+	})
+	return pid
+}
+
+// marked lists processes that carry the run's id in their environment.
+func marked(t *testing.T, id string) []string {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, f := range files {
+		if env, err := os.ReadFile(f); err == nil && strings.Contains(string(env), "WRIT_RUN_ID="+id+"\x00") {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// checkOnce reads a file to which each run appended its line: every line once, n in all.
+func checkOnce(t *testing.T, file string, n int) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for line := range strings.Lines(string(b)) {
+		seen[strings.TrimSpace(line)]++
+	}
+	for name, k := range seen {
+		if k != 1 {
+			t.Errorf("%s started %d times", name, k)
+		}
+	}
+	if len(seen) != n {
+		t.Errorf("%d of %d started", len(seen), n)
+	}
+}
+
+// oneStory reads the run's states as its events tell them: each follows from the one before, none follows an ending,
+// and the last is the record's.
+func oneStory(t *testing.T, c harness.Client, id string) {
+	t.Helper()
+	at, told := "", 0
+	terminal := func(s string) bool { return (harness.Run{Status: s}).Ended() }
+	for _, e := range c.Events(id) {
+		if e.Type != "status" {
+			continue
+		}
+		if told++; e.From != at && told > 1 || terminal(e.From) {
+			t.Errorf("run %s went from %s to %s when it was %s", id, e.From, e.To, at)
+		}
+		at = e.To
+	}
+	if r := c.Get(id); r.Status != at || !r.Ended() {
+		t.Errorf("run %s is %s and its last event says %s", id, r.Status, at)
+	}
+}
+
+// change runs a statement on a server's database as no client could; LeaseNow is its argument where it has one.
+func change(t *testing.T, url, statement string, args ...func(db.Dialect) any) {
+	t.Helper()
+	d := dbtest.Connect(t, db.Config{URL: url})
+	values := make([]any, len(args))
+	for i, a := range args {
+		values[i] = a(d.Dialect())
+	}
+	err := d.Do(t.Context(), func(ctx context.Context) error {
+		w, err := d.Write(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = w.NewRaw(statement, values...).Exec(ctx)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+func past(d db.Dialect) any { return d.LeaseNow().Add(-time.Second) }
+
+func just(v any) func(db.Dialect) any { return func(db.Dialect) any { return v } }
+
+// command runs the binary as a person would and returns what it prints.
+func command(t *testing.T, s *harness.Server, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), harness.Binary(t), args...)
+	cmd.Dir = s.Dir
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("writ %v: %v", args, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// connect opens a connection to a server that takes little ahead of what is read.
+func connect(t *testing.T, s *harness.Server, window int) *net.TCPConn {
+	t.Helper()
+	var d net.Dialer
+	c, err := d.DialContext(t.Context(), "tcp", strings.TrimPrefix(s.URL, "http://"))
+	if err != nil {
+		t.Fatalf("connect: %v", err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	tcp := c.(*net.TCPConn)
+	if window > 0 {
+		if err := tcp.SetReadBuffer(window); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return tcp
+}
+
+// get asks on a connection of its own and returns the answer, of which no body has been read.
+func get(t *testing.T, s *harness.Server, window int, path string, headers ...string) (*http.Response, *net.TCPConn) {
+	t.Helper()
+	c := connect(t, s, window)
+	_, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n", path, strings.Join(headers, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReaderSize(c, 512), nil)
+	if err != nil {
+		t.Fatalf("GET %s: %v", path, err)
+	}
+	return resp, c // the body ends with the connection
+}
+
+// bearer is the header of the server's admin.
+func bearer(s *harness.Server) string { return "Authorization: Bearer " + s.Token + "\r\n" }
+
+// incomplete reads the last line of an export and whether it says that the export broke off, and why.
+func incomplete(body string) (reason string, ok bool) {
+	body = strings.TrimSuffix(body, "\n")
+	var last struct {
+		Incomplete bool   `json:"export_incomplete"`
+		Reason     string `json:"reason"`
+	}
+	line := body[strings.LastIndexByte(body, '\n')+1:]
+	if json.Unmarshal([]byte(line), &last) != nil {
+		return "", false
+	}
+	return last.Reason, last.Incomplete
+}

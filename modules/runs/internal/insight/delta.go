@@ -1,0 +1,97 @@
+package insight
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Bounds of what is told of a matrix's past: how many changes a builder remembers, and how long a delta's cells may be.
+const (
+	maxChanges = 16 << 10
+	maxDelta   = 256 << 10
+)
+
+// change is a cell that was changed by the event that made a revision.
+type change struct {
+	rev      int64
+	col, row int32
+}
+
+// history remembers when the parts of a matrix came to be what they are. Everything in it is in the order of revisions.
+type history struct {
+	tasks   []int64 // by column
+	names   []int64 // by row
+	changes []change
+	lost    int64 // changes up to this revision are forgotten
+}
+
+// add remembers a change; half of what is kept makes room at once, so that making room is rare.
+func (h *history) add(c change) {
+	if len(h.changes) >= maxChanges {
+		half := len(h.changes) / 2
+		h.lost = h.changes[half-1].rev
+		h.changes = append(h.changes[:0], h.changes[half:]...)
+	}
+	h.changes = append(h.changes, c)
+}
+
+// since returns how many leading revisions of the list are not above rev.
+func since(list []int64, rev int64) int {
+	n, _ := slices.BinarySearch(list, rev+1)
+	return n
+}
+
+// Delta returns what became of a run's matrix since a revision that a follower holds, nil where that is nothing. upTo
+// is how many of the run's events have to be in it. A parent's matrix has no deltas.
+func (x *Insight) Delta(ctx context.Context, id string, rev, upTo int64) (*runs.MatrixDelta, error) {
+	b := x.cache.get(id)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := x.catchUp(ctx, b, part{run: id, events: upTo}); err != nil {
+		return nil, err
+	}
+	return b.delta(rev), nil
+}
+
+func (b *builder) delta(rev int64) *runs.MatrixDelta {
+	if b.rev <= rev {
+		return nil
+	}
+	if rev < b.past.lost {
+		return &runs.MatrixDelta{Since: rev, Rev: b.rev, Reload: true}
+	}
+	d := &runs.MatrixDelta{
+		Since: rev, Rev: b.rev, Hosts: len(b.names), TasksFrom: since(b.past.tasks, rev), NamesFrom: since(b.past.names, rev),
+	}
+	d.Tasks, d.Names = slices.Clone(b.tasks[d.TasksFrom:]), slices.Clone(b.names[d.NamesFrom:])
+	at, _ := slices.BinarySearchFunc(b.past.changes, rev+1, func(c change, r int64) int { return cmp.Compare(c.rev, r) })
+	d.Cells = b.encodeChanges(b.past.changes[at:])
+	switch {
+	case len(d.Cells) > maxDelta:
+		return &runs.MatrixDelta{Since: rev, Rev: b.rev, Reload: true}
+	case len(d.Cells)+len(d.Tasks)+len(d.Names) == 0:
+		return nil
+	}
+	return d
+}
+
+// encodeChanges codes the cells that changed by their places in the whole matrix.
+func (b *builder) encodeChanges(changes []change) []byte {
+	hosts := int64(len(b.names))
+	places := make([]int64, len(changes))
+	for i, c := range changes {
+		places[i] = int64(c.col)*hosts + int64(c.row)
+	}
+	slices.Sort(places)
+	var r runLength
+	next := int64(0)
+	for _, p := range slices.Compact(places) {
+		r.add(byte(runs.CellSame), uint64(p-next))
+		r.add(b.cells[p/hosts][p%hosts], 1)
+		next = p + 1
+	}
+	return r.bytes()
+}

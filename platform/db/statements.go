@@ -1,0 +1,157 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// maxStatements bounds how many texts are kept prepared, and maxSeen how many are counted.
+const (
+	maxStatements = 256
+	maxSeen       = 1024
+	// worthPreparing is how often a text must come before it is prepared: lists with filters have a text of their own
+	// nearly every time.
+	worthPreparing = 3
+)
+
+// statements keeps the texts of an SQLite pool that come again and again prepared. Parsing and planning is a third of
+// what a short statement costs there, and text with its arguments written into it is new every time. On Postgres
+// there is nothing to keep: the pool speaks the protocol without prepared statements.
+type statements struct {
+	mu    sync.RWMutex
+	ready map[string]*sql.Stmt
+	seen  map[string]int
+	want  []string // worth preparing, but not prepared yet
+}
+
+func newStatements() *statements {
+	return &statements{ready: make(map[string]*sql.Stmt), seen: make(map[string]int)}
+}
+
+// find returns the prepared statement of a text, or nil and remembers that the text came.
+func (s *statements) find(query string) *sql.Stmt {
+	s.mu.RLock()
+	stmt := s.ready[query]
+	s.mu.RUnlock()
+	if stmt != nil {
+		return stmt
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.ready)+len(s.want) >= maxStatements {
+		return nil
+	}
+	if len(s.seen) >= maxSeen {
+		clear(s.seen)
+	}
+	s.seen[query]++
+	if s.seen[query] == worthPreparing {
+		s.want = append(s.want, query)
+	}
+	return nil
+}
+
+// prepare prepares what is worth it. A text that cannot be prepared is left to fail where it is used.
+func (s *statements) prepare(ctx context.Context, pool *bun.DB) {
+	s.mu.Lock()
+	want := s.want
+	s.want = nil
+	s.mu.Unlock()
+	for _, query := range want {
+		stmt, err := pool.DB.PrepareContext(ctx, query)
+		if err != nil {
+			continue
+		}
+		s.mu.Lock()
+		s.ready[query] = stmt
+		s.mu.Unlock()
+	}
+}
+
+// bindable returns the arguments as the driver takes them. ok is false where one of them is SQL of its own, or a type
+// whose form only bun knows: such a text is not prepared.
+func bindable(args []any) (out []any, ok bool) {
+	out = args
+	copied := false
+	for i, a := range args {
+		switch v := a.(type) {
+		case nil, string, []byte, int, int32, int64, float64, bool:
+			continue
+		case time.Time:
+			a = Cut(v).Format(sqliteTime)
+		case Time:
+			a = nil
+			if !v.IsZero() {
+				a = Cut(v.Time).Format(sqliteTime)
+			}
+		case LeaseTime:
+			if v.engine != SQLite {
+				return nil, false
+			}
+			a = Cut(v.at.Add(v.offset)).Format(sqliteTime)
+		default:
+			return nil, false
+		}
+		if !copied {
+			out, copied = append([]any(nil), args...), true
+		}
+		out[i] = a
+	}
+	return out, true
+}
+
+// statement returns the prepared form of a text with its arguments, or nil where bun is to write them into it.
+func (s *statements) statement(query string, args []any) (*sql.Stmt, []any) {
+	if s == nil {
+		return nil, nil
+	}
+	bound, ok := bindable(args)
+	if !ok {
+		return nil, nil
+	}
+	return s.find(query), bound
+}
+
+// pool is what stores read from outside of units.
+type pool struct {
+	*bun.DB
+	kept *statements // nil where nothing is kept prepared
+}
+
+var _ bun.IDB = (*pool)(nil)
+
+func newPool(db *bun.DB, kept *statements) *pool { return &pool{DB: db, kept: kept} }
+
+func (p *pool) statement(ctx context.Context, query string, args []any) (*sql.Stmt, []any) {
+	stmt, bound := p.kept.statement(query, args)
+	if stmt == nil && p.kept != nil && p.kept.wanted() {
+		p.kept.prepare(context.WithoutCancel(ctx), p.DB)
+	}
+	return stmt, bound
+}
+
+func (s *statements) wanted() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.want) > 0
+}
+
+// QueryContext implements bun.IConn.
+func (p *pool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if stmt, bound := p.statement(ctx, query, args); stmt != nil {
+		return stmt.QueryContext(ctx, bound...)
+	}
+	return p.DB.QueryContext(ctx, query, args...)
+}
+
+// QueryRowContext implements bun.IConn.
+func (p *pool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	if stmt, bound := p.statement(ctx, query, args); stmt != nil {
+		return stmt.QueryRowContext(ctx, bound...)
+	}
+	return p.DB.QueryRowContext(ctx, query, args...)
+}
