@@ -26,7 +26,7 @@ build: ## build bin/writ: static, stripped, reproducible
 	@bytes=$$(wc -c <bin/writ); echo "bin/writ: $$((bytes / 1000000)) MB"; \
 	if [ "$$bytes" -ge 45000000 ]; then echo "That is too much: 45 MB is the limit." >&2; exit 1; fi
 
-setup: ## install what the tests need (ansible-core, Postgres, sshd, sshpass, git, a C compiler for the race detector)
+setup: ## install what the tests need (ansible-core, Postgres, sshd, sshpass, git, curl, a C compiler for the race detector)
 	@e2e/setup/install.sh test
 
 test: setup ## everything: formatting, vet and all tests with the race detector, on SQLite and on Postgres

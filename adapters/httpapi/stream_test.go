@@ -114,9 +114,9 @@ func TestStream(t *testing.T) {
 	}
 	want := []message{
 		{event: "event", id: "1", data: `{"seq":1,"at":"0001-01-01T00:00:00Z","type":"status","to":"running"}`},
-		{event: "log", data: `{"offset":0,"text":"a\nh"}`}, {event: "log", data: `{"offset":3,"text":"é"}`},
+		{event: "log", data: `{"offset":0,"text":"a\nh","next":3}`}, {event: "log", data: `{"offset":3,"text":"é","next":5}`},
 		{event: "matrix", data: `{"since":1,"rev":2,"hosts":1,"tasks":[],"tasks_from":0,"names":["a"],"names_from":0,"cells":"AQE="}`},
-		{event: "comment"}, {event: "log", data: `{"offset":5,"text":"\ufffd\ufffd"}`}, {event: "end", data: "{}"},
+		{event: "comment"}, {event: "log", data: `{"offset":5,"text":"\ufffd\ufffd","next":7}`}, {event: "end", data: "{}"},
 	}
 	if d := cmp.Diff(want, got[1:], cmp.AllowUnexported(message{})); d != "" {
 		t.Errorf("messages (-want +got):\n%s", d)

@@ -138,7 +138,7 @@ func playbook(w http.ResponseWriter, _ url.Values) {
 	frame(w, "event", obj{"seq": 4, "type": "host_ok", "task": "install", "task_id": "t1", "host": "web1", "changed": true})
 	frame(w, "event", obj{"seq": 5, "type": "host_failed", "task": "install", "task_id": "t1", "host": "web2", "message": "no space on /dev/sda1\x1b[2J"})
 	frame(w, "event", obj{"seq": 6, "type": "host_failed", "task": "install", "task_id": "t1", "host": "web3", "message": "no space on /dev/sdb7\x1b[2J"})
-	frame(w, "log", obj{"offset": 0, "text": "TASK [install]\n"})
+	frame(w, "log", obj{"offset": 0, "text": "TASK [install]\n", "next": 15})
 }
 
 func rest(w http.ResponseWriter, _ url.Values) {

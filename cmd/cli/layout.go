@@ -153,7 +153,7 @@ func wrap(line string, room int) []string {
 	for line = strings.ReplaceAll(line, "\t", "    "); cellsOf(line) > room; {
 		at, used, space := 0, 0, 0
 		for i, r := range line {
-			if used += cells(r); used > room {
+			if used += cells(r); used > room && i > 0 {
 				break
 			}
 			if at = i + len(string(r)); r == ' ' && i > 0 {

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Limits of following a run.
@@ -178,9 +177,10 @@ func (f *follower) dispatch(kind, data string) error {
 		var l struct {
 			Offset int64  `json:"offset"`
 			Text   string `json:"text"`
+			Next   int64  `json:"next"`
 		}
 		if err = json.Unmarshal([]byte(data), &l); err == nil {
-			f.logOffset = l.Offset + rawLength(l.Text)
+			f.logOffset = l.Next
 			return f.to.log(l.Text)
 		}
 	case "end":
@@ -190,9 +190,4 @@ func (f *follower) dispatch(kind, data string) error {
 		return fmt.Errorf("the stream is not what this client knows: %w", err)
 	}
 	return nil
-}
-
-// rawLength is how many bytes of the log a text stands for: each byte that was no text came as one replacement.
-func rawLength(text string) int64 {
-	return int64(len(text) - 2*strings.Count(text, string(utf8.RuneError)))
 }

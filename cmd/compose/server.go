@@ -118,7 +118,7 @@ func serverOptions(s *Settings, dir *dataDir, fail func(error)) (fx.Option, erro
 		fx.Module("first", fx.Invoke(prepare)),
 		observation(), bus, relay(), runs.Module,
 		httpapi.Module, httpruns.Module, ops.Module,
-		fx.Module("connections", fx.Provide(newListener), fx.Invoke(endLast)),
+		fx.Module("connections", fx.Provide(newListener, ticketAccounts), fx.Invoke(endLast)),
 		execution.Module,
 		fx.Module("address", fx.Supply(failure(fail)), fx.Invoke(listenLast)),
 	), nil

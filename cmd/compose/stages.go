@@ -87,6 +87,9 @@ func observation() fx.Option {
 	)
 }
 
+// ticketAccounts lets the stream of a ticket end with its account's right and not only with its time.
+func ticketAccounts(s identity.Store) httpapi.Accounts { return s }
+
 // prepare migrates and makes the first account. A first start announces its token; a start in open mode makes none.
 func prepare(life fx.Lifecycle, s *Settings, d *db.DB, b identity.Bootstrap, t identity.Tokens) {
 	life.Append(fx.Hook{OnStart: func(ctx context.Context) error {

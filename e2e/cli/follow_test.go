@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -76,21 +77,22 @@ func (x *line) cut(to string) {
 
 func host(s *harness.Server) string { return strings.TrimPrefix(s.URL, "http://") }
 
-// TestLogsFollow follows a run that prints, over a line that breaks twice: every line arrives once.
+// TestLogsFollow follows a run that prints, over a line that breaks three times: every line arrives once.
 func TestLogsFollow(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
 	x := newLine(t, host(s))
 	u := userOf(t, s)
-	gates := []string{filepath.Join(t.TempDir(), "0"), filepath.Join(t.TempDir(), "1")}
-	id := u.submit("--tool", "bash", "--command", fmt.Sprintf(
-		"seq 1 300; until [ -e %s ]; do sleep 0.05; done; seq 301 600; until [ -e %s ]; do sleep 0.05; done; printf 'é\\377'; seq 601 900", gates[0], gates[1]))
+	gate := filepath.Join(t.TempDir(), "gate")
+	// What is no text, and the character that stands for it, must not shift the place to come back to.
+	id := u.submit("--tool", "bash", "--command", fmt.Sprintf("gate() { until [ -e %s$1 ]; do sleep 0.05; done; }\n"+
+		`seq 1 300; gate 0; seq 301 600; gate 1; printf 'é\377\357\277\275!'; gate 2; seq 601 900`, gate))
 	u.url = "http://" + x.l.Addr().String()
 	p := u.start("logs", "-f", id)
-	for i, last := range []string{"\n300\n", "\n600\n"} {
+	for i, last := range []string{"\n300\n", "\n600\n", "!"} {
 		p.shows(p.out, last)
 		x.cut(host(s))
-		if err := os.WriteFile(gates[i], nil, 0o600); err != nil {
+		if err := os.WriteFile(gate+strconv.Itoa(i), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -100,20 +102,20 @@ func TestLogsFollow(t *testing.T) {
 	var want strings.Builder
 	for i := 1; i <= 900; i++ {
 		if i == 601 {
-			want.WriteString("é\ufffd")
+			want.WriteString("é\ufffd\ufffd!")
 		}
 		fmt.Fprintln(&want, i)
 	}
 	if p.out.String() != want.String() {
 		t.Errorf("%d bytes of %d: %q", len(p.out.String()), want.Len(), p.out)
 	}
-	if n := strings.Count(p.err.String(), "connected again"); n != 2 || strings.Count(p.err.String(), "lost") != 2 {
+	if n := strings.Count(p.err.String(), "connected again"); n != 3 || strings.Count(p.err.String(), "lost") != 3 {
 		t.Errorf("%s", p.err)
 	}
 	if code, out, _ := u.do("logs", id, "--tail", "8"); code != 0 || out != "899\n900\n" {
 		t.Errorf("--tail: exit %d, %q", code, out)
 	}
-	if code, out, _ := u.do("logs", id); code != 0 || !strings.Contains(out, "é\xff601\n") {
+	if code, out, _ := u.do("logs", id); code != 0 || !strings.Contains(out, "é\xff\ufffd!601\n") {
 		t.Errorf("the whole log: exit %d, %d bytes", code, len(out))
 	}
 }

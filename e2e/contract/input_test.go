@@ -40,7 +40,7 @@ func badSubmissions() []badInput {
 		`{"playbook":"p","verbosity":-1}`:                          "verbosity",
 		`{"playbook":"p","diff_mode":"yes"}`:                       "diff_mode",
 		`{"playbook":"p","timeout":-1}`:                            "timeout",
-		`{"playbook":"p","timeout":1.5}`:                         "timeout",
+		`{"playbook":"p","timeout":1.5}`:                           "timeout",
 		`{"playbook":"p","priority":11}`:                           "priority",
 		`{"playbook":"p","priority":-11}`:                          "priority",
 		`{"playbook":"p","queue":"a b"}`:                           "queue",
@@ -143,7 +143,7 @@ func TestBadQueries(t *testing.T) {
 	run := "/v1/runs/" + s.Await(s.Submit(bash("true")).ID).ID
 	for path, at := range map[string]string{
 		"/v1/runs?limit=x": "limit", "/v1/runs?limit=-1": "limit", "/v1/runs?limit=1.0": "limit", "/v1/runs?limit=%2B1": "limit",
-		"/v1/runs?offset=x": "offset", "/v1/runs?cursor=x": "cursor", "/v1/runs?cursor=e30": "cursor", "/v1/runs?limit=1&limit=2": "limit",
+		"/v1/runs?offset=x": "offset", "/v1/runs?cursor=x": "cursor", "/v1/runs?cursor=e30": "cursor", "/v1/runs?q=!&cursor=x": "cursor", "/v1/runs?limit=1&limit=2": "limit",
 		"/v1/runs?status=done": "status", "/v1/runs?status=failed,": "status", "/v1/runs?status=skipped": "status",
 		"/v1/runs?order=down": "order", "/v1/runs?after=yesterday": "after", "/v1/runs?before=2026-01-01": "before",
 		"/v1/runs?tool=a%20b": "tool", "/v1/runs?q=%22open": "q", "/v1/runs?q=status:done": "q.status",

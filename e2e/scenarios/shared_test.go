@@ -201,12 +201,14 @@ func TestRealPlaybooks(t *testing.T) {
 	if err := os.WriteFile(local, []byte("localhost ansible_connection=local ansible_python_interpreter=/usr/bin/python3\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
+	type play struct {
 		playbook, inventory string
 		exit                int
 		env                 map[string]string
 		dry                 bool
-	}{
+	}
+	submitted := map[string]play{}
+	for _, c := range []play{
 		{playbook: "runner-debug/project/debug.yml", inventory: "runner-debug/inventory"},
 		{playbook: "runner-host_status/project/gen_host_status.yml", inventory: "runner-host_status/inventory", exit: 4},
 		{playbook: "runner-job_env/project/printenv.yml", inventory: "runner-job_env/inventory"},
@@ -232,7 +234,10 @@ func TestRealPlaybooks(t *testing.T) {
 		if c.env != nil {
 			b["env"] = c.env
 		}
-		r := s.Await(s.Submit(b).ID)
+		submitted[s.Submit(b).ID] = c
+	}
+	for id, c := range submitted {
+		r := s.Await(id)
 		if r.ExitCode == nil || *r.ExitCode != c.exit || (r.Status == "succeeded") != (*r.ExitCode == 0) {
 			t.Errorf("%s: %s, exit %v (%s), want %d\n%s", c.playbook, r.Status, r.ExitCode, r.Error, c.exit, s.Log(r.ID))
 		}

@@ -26,7 +26,10 @@ if [ "$want" = test ]; then
     have ssh || missing+=(openssh-client)
     have sshpass || missing+=(sshpass)
     have git || missing+=(git)
+    have strace || missing+=(strace)
+    have prlimit && have setpriv || missing+=(util-linux)
     have python3 || missing+=(python3)
+    have curl || missing+=(curl)
     have gcc || missing+=(gcc libc6-dev)
 fi
 

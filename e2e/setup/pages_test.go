@@ -1,11 +1,13 @@
 package setup
 
 import (
+	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
 )
@@ -77,6 +79,24 @@ func TestCommandPage(t *testing.T) {
 	}
 	offered := names(paragraph(help(t, "help"), "Available Commands:"), `(?m)^  ([a-z]+) `)
 	offered = slices.DeleteFunc(offered, func(c string) bool { return c == "help" || c == "completion" })
+	differ(t, path, documented, offered)
+}
+
+// TestMetricsPage holds the table of metrics to those of a server that has done something.
+func TestMetricsPage(t *testing.T) {
+	t.Parallel()
+	const path = "docs/reference/metrics.md"
+	s := harness.Start(t, harness.Options{})
+	s.Await(s.Submit(harness.Body{"tool": "bash", "command": "true"}).ID)
+	var documented []string
+	for _, row := range names(page(t, path), "(?m)^\\| (`writ_[^|]*) \\| (?:gauge|counter|histogram) ") {
+		documented = append(documented, names(row, "`(writ_[a-z_]+)`")...)
+	}
+	const histogram = "writ_run_duration_seconds"
+	var offered []string
+	for deadline := time.Now().Add(time.Minute); !slices.Contains(offered, histogram) && time.Now().Before(deadline); <-time.After(50 * time.Millisecond) {
+		offered = names(string(s.Do(http.MethodGet, "/metrics", nil).Body), `(?m)^# HELP (writ_[a-z_]+) `)
+	}
 	differ(t, path, documented, offered)
 }
 

@@ -12,12 +12,12 @@ import (
 	"github.com/writ-automation/writ/platform/db/dbtest"
 )
 
-// manyEvents gives a run 80,000 events in the form in which the store keeps them uncompressed, 500 to a row.
+// manyEvents gives a run 40,000 events in the form in which the store keeps them uncompressed, 500 to a row.
 const manyEvents = `INSERT INTO run_events (run_seq, first_seq, last_seq, codec, data)
 SELECT r.seq, b * 500 + 1, b * 500 + 500, 0, convert_to((
   SELECT string_agg('{"seq":' || n || ',"at":"2026-01-01T00:00:00Z","type":"host_ok","host":"h","stdout":"' || repeat('x', 200) || '"}', chr(10)) || chr(10)
   FROM generate_series(b * 500 + 1, b * 500 + 500) n), 'UTF8')
-FROM runs r, generate_series(0, 159) b WHERE r.id = ?`
+FROM runs r, generate_series(0, 79) b WHERE r.id = ?`
 
 // TestExportsThatBreakOffSaySo is F23: the database dies while events and a log are being downloaded. Each download
 // ends with a line that says that it is incomplete, and why.
@@ -25,13 +25,13 @@ func TestExportsThatBreakOffSaySo(t *testing.T) {
 	t.Parallel()
 	cluster := dbtest.NewCluster(t)
 	s := harness.Start(t, harness.Options{DB: cluster.URL()})
-	r := s.Await(s.Submit(script("seq -f 'line %.0f of something long enough to fill every buffer on the way' 1 300000")).ID)
-	if r.Status != "succeeded" || r.LogBytes < 16<<20 {
+	r := s.Await(s.Submit(script("seq -f 'line %.0f of something long enough to fill every buffer on the way' 1 200000")).ID)
+	if r.Status != "succeeded" || r.LogBytes < 10<<20 {
 		t.Fatalf("the run is %s (%s) with %d bytes", r.Status, r.Error, r.LogBytes)
 	}
 	change(t, cluster.URL(), "DELETE FROM run_events")
 	change(t, cluster.URL(), manyEvents, just(r.ID))
-	change(t, cluster.URL(), "UPDATE runs SET event_count = 80000 WHERE id = ?", just(r.ID))
+	change(t, cluster.URL(), "UPDATE runs SET event_count = 40000 WHERE id = ?", just(r.ID))
 	whole := map[string]int{}
 	opened := map[string]*http.Response{}
 	for _, path := range []string{"events?download=1", "logs?download=1"} {

@@ -24,7 +24,7 @@ func TestTicketsExpire(t *testing.T) {
 		open := func(run, ticket string) int {
 			return s.As("").Do(http.MethodGet, "/v1/runs/"+run+"/stream?ticket="+ticket, nil).Status
 		}
-		late, leaked := s.Ticket(r.ID), s.Ticket(r.ID)
+		late := s.Ticket(r.ID)
 		change(t, s.DB, "UPDATE stream_tickets SET expires_at = ?", past)
 		if got := open(r.ID, late); got != http.StatusUnauthorized {
 			t.Errorf("a ticket after its time: %d", got)
@@ -32,7 +32,7 @@ func TestTicketsExpire(t *testing.T) {
 		if got := open(r.ID, s.Ticket(r.ID)); got != http.StatusOK {
 			t.Errorf("a fresh ticket: %d", got)
 		}
-		leaked = s.Ticket(r.ID)
+		leaked := s.Ticket(r.ID)
 		for _, run := range []string{other.ID, r.ID} {
 			if got := open(run, leaked); got != http.StatusUnauthorized {
 				t.Errorf("a ticket that was shown for another run: %d", got)
@@ -56,7 +56,7 @@ func TestStreamsEndWithTheRight(t *testing.T) {
 	}
 	harness.Answer{Body: []byte(command(t, s, "token", "new", "--db", s.DB, "--name", "watcher", "--json"))}.JSON(t, &made)
 	change(t, s.DB, "INSERT INTO users (id, username, role, created_at) SELECT 'usr_leaver', 'leaver', 'viewer', created_at FROM users")
-	ticket := s.Ticket(r.ID)
+	ticket, orphan := s.Ticket(r.ID), s.Ticket(r.ID)
 	change(t, s.DB, "UPDATE stream_tickets SET account = 'usr_leaver'")
 	follow := func(path, token string) <-chan time.Duration {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*recheck)
@@ -89,6 +89,9 @@ func TestStreamsEndWithTheRight(t *testing.T) {
 	}
 	command(t, s, "token", "revoke", "--db", s.DB, made.ID)
 	change(t, s.DB, "DELETE FROM users WHERE id = 'usr_leaver'")
+	if a := s.As("").Do(http.MethodGet, "/v1/runs/"+r.ID+"/stream?ticket="+orphan, nil); a.Status != http.StatusUnauthorized {
+		t.Errorf("a ticket of a deleted account: %d", a.Status)
+	}
 	if a := s.As(made.Token).Do(http.MethodGet, "/v1/runs", nil); a.Status != http.StatusUnauthorized {
 		t.Errorf("the revoked token: %d", a.Status)
 	}
@@ -117,14 +120,11 @@ func TestWhatIsNoTokenIsRefused(t *testing.T) {
 		}
 		harness.Answer{Body: []byte(command(t, s, "token", "new", "--db", s.DB, "--name", "x", "--json"))}.JSON(t, &made)
 		for _, bad := range []string{
-			"", " ", "%", "_", "writ_", "*", "null", "undefined", "admin", made.ID, hex.EncodeToString(sum[:]), string(sum[:10]) + "x",
+			"", " ", "%", "_", "writ_", "*", "null", "undefined", "admin", made.ID, hex.EncodeToString(sum[:]),
 			s.Token[:len(s.Token)-1], s.Token + "x", strings.ToUpper(s.Token), strings.Replace(s.Token, "writ_", "WRIT_", 1), s.Token + "," + s.Token,
 			s.Token[:5] + "%" + s.Token[6:], "' OR 1=1 --", "writ_" + strings.Repeat("0", 32) + "_000000", strings.Repeat("a", 30_000), "Bearer " + s.Token,
 		} {
 			header := "Bearer " + bad
-			if strings.ContainsAny(header, "\x00\r\n") {
-				continue
-			}
 			a, err := s.As("").Try(http.MethodGet, "/v1/runs", nil, "Authorization", header)
 			if err != nil {
 				t.Errorf("%q: %v", bad, err)

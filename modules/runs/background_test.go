@@ -133,6 +133,12 @@ func TestALongLogLosesItsMiddle(t *testing.T) {
 		if tail, v := b.log(r.ID, runs.LogRange{Tail: 20}); !strings.HasSuffix(tail, "the end\n") || v.Omitted != v.Total-int64(len(tail)) {
 			t.Errorf("tail %q, %+v", tail, v)
 		}
+		for _, rg := range []runs.LogRange{{To: v.Total}, {From: 5, To: v.Total}, {From: v.Total - 15, To: v.Total}} {
+			part, p := b.log(r.ID, rg)
+			if p.To-p.From != int64(len(part)) || part == "" || rg.From < chunk && p.To > limit {
+				t.Errorf("the stretch %+v is told as %d to %d with %d bytes", rg, p.From, p.To, len(part))
+			}
+		}
 	})
 }
 

@@ -60,7 +60,8 @@ type LogRange struct {
 	From, To int64
 }
 
-// LogView is a part of a log, opened. Bytes that were dropped from the middle are counted, not replaced.
+// LogView is a part of a log, opened. Bytes that were dropped from the middle are counted, not replaced; of a stretch
+// that was asked for by its bounds it is the first part without such a gap, which is empty where nothing of it is kept.
 type LogView struct {
 	Total     int64 // all that the run printed
 	From, To  int64 // the stretch that Copy writes

@@ -10,6 +10,12 @@ import (
 type LogPiece struct {
 	Offset int64  `json:"offset"`
 	Text   string `json:"text"`
+	// Next is the offset behind the piece, by which a reader comes back: what was no text is longer in Text than it was.
+	Next int64 `json:"next"`
+}
+
+func piece(at int64, data []byte) LogPiece {
+	return LogPiece{Offset: at, Text: string(data), Next: at + int64(len(data))}
 }
 
 // carry holds back a character that a chunk's end cut in two until its rest arrives, so that JSON does not turn both
@@ -24,7 +30,7 @@ func (c *carry) take(chunk runs.LogChunk) []LogPiece {
 	var out []LogPiece
 	if len(c.held) > 0 && c.at+int64(len(c.held)) != chunk.Offset {
 		// The bytes between were dropped: what was held back stays as it is.
-		out = append(out, LogPiece{Offset: c.at, Text: string(c.held)})
+		out = append(out, piece(c.at, c.held))
 		c.held = nil
 	}
 	data := chunk.Data
@@ -36,17 +42,16 @@ func (c *carry) take(chunk runs.LogChunk) []LogPiece {
 	cut := len(data) - partial(data)
 	c.held, c.at = append([]byte{}, data[cut:]...), at+int64(cut)
 	if cut > 0 {
-		out = append(out, LogPiece{Offset: at, Text: string(data[:cut])})
+		out = append(out, piece(at, data[:cut]))
 	}
 	return out
 }
 
 // rest returns what is still held back when nothing follows.
 func (c *carry) rest() (LogPiece, bool) {
-	piece := LogPiece{Offset: c.at, Text: string(c.held)}
-	ok := len(c.held) > 0
+	last, ok := piece(c.at, c.held), len(c.held) > 0
 	c.held = nil
-	return piece, ok
+	return last, ok
 }
 
 // partial returns how many bytes at the end begin a character that is not complete.

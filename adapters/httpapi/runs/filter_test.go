@@ -82,7 +82,7 @@ func TestCarryAcrossAHole(t *testing.T) {
 	var c carry
 	first := c.take(runs.LogChunk{Data: []byte("a\xe2\x82")})
 	second := c.take(runs.LogChunk{Offset: 100, Data: []byte("b")})
-	want := []LogPiece{{0, "a"}, {1, "\xe2\x82"}, {100, "b"}}
+	want := []LogPiece{{0, "a", 1}, {1, "\xe2\x82", 3}, {100, "b", 101}}
 	if d := cmp.Diff(want, append(first, second...)); d != "" {
 		t.Error(d)
 	}

@@ -22,7 +22,7 @@ type LogsInput struct {
 	ID       string        `path:"id"`
 	Tail     httpapi.Count `query:"tail" doc:"Bytes at the end, at most 4 MiB; Service-Log-Tail tells how many were asked for in the end."`
 	Download string        `query:"download" doc:"1 answers with an attachment."`
-	Range    string        `header:"Range" doc:"One range of bytes in all that the run printed, as in bytes=0-1023. Not used with tail."`
+	Range    string        `header:"Range" doc:"One range of bytes in all that the run printed, as in bytes=0-1023. Not used with tail. Where part of it was not kept, the answer is its first part without a gap, as Content-Range says."`
 }
 
 func (h *handlers) logs(ctx context.Context, in *LogsInput) (*StreamOutput, error) {
@@ -43,6 +43,7 @@ func (h *handlers) logs(ctx context.Context, in *LogsInput) (*StreamOutput, erro
 		if view, err = h.Reader.Log(ctx, in.ID, runs.LogRange{From: part.from, To: part.to}); err != nil {
 			return nil, err
 		}
+		part = byteRange{from: view.From, to: view.To}
 	}
 	return &StreamOutput{Body: func(hctx huma.Context) {
 		if wanted && part.from >= part.to {
@@ -60,14 +61,13 @@ func (h *handlers) logs(ctx context.Context, in *LogsInput) (*StreamOutput, erro
 	}}, nil
 }
 
-// copyLog streams the view. A part of a log without holes has a length; everything else may end with the line that
-// says that it is incomplete.
+// copyLog streams the view. A part of a log has a length; a whole one may end with the line that says that it is
+// incomplete.
 func (h *handlers) copyLog(hctx huma.Context, view *runs.LogView, part bool, more func(http.Header)) {
 	status := http.StatusOK
 	if part {
 		status = http.StatusPartialContent
 	}
-	sized := part && !view.Truncated
 	sink := h.router.NewSink(hctx, status, func(hd http.Header) {
 		hd.Set("Content-Type", "text/plain; charset=utf-8")
 		hd.Set("Accept-Ranges", "bytes")
@@ -77,8 +77,6 @@ func (h *handlers) copyLog(hctx huma.Context, view *runs.LogView, part bool, mor
 		}
 		if part {
 			hd.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", view.From, view.To-1, view.Total))
-		}
-		if sized {
 			hd.Set("Content-Length", strconv.FormatInt(view.To-view.From, 10))
 		}
 		more(hd)
@@ -90,7 +88,7 @@ func (h *handlers) copyLog(hctx huma.Context, view *runs.LogView, part bool, mor
 	}
 	ctx := hctx.Context()
 	if err := view.Copy(ctx, sink); err != nil {
-		sink.Fail(ctx, fmt.Errorf("copy log: %w", err), sized)
+		sink.Fail(ctx, fmt.Errorf("copy log: %w", err), part)
 		return
 	}
 	sink.Start()

@@ -28,6 +28,11 @@ type position struct {
 // List implements runs.Store. Of a run's documents it leaves out the host lists too. Runs are in the order of their
 // creation; runs found by words are in the order in which they were stored.
 func (s *Store) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
+	if f.Cursor != "" {
+		if err := page.Decode(f.Cursor, &position{}); err != nil {
+			return nil, err
+		}
+	}
 	p, err := s.plan(ctx, &f)
 	if err != nil {
 		return nil, err

@@ -47,6 +47,19 @@ type Tool struct {
 
 var _ execution.PlaybookTool = (*Tool)(nil)
 
+// accountHome is the home that the system's accounts name, and $HOME for a user id that they do not know, as
+// containers have it.
+func accountHome() (string, error) {
+	u, err := user.Current()
+	if err == nil {
+		return u.HomeDir, nil
+	}
+	if home := os.Getenv("HOME"); home != "" {
+		return home, nil
+	}
+	return "", err
+}
+
 // New makes the tool and installs the callback plugin. It fails where the plugin cannot be written, or where another
 // text stands in its place; a missing Ansible is the error of each run.
 func New(r *proc.Runner, c clock.Clock, config Config) (*Tool, error) {
@@ -54,11 +67,11 @@ func New(r *proc.Runner, c clock.Clock, config Config) (*Tool, error) {
 		config.SocketBase = os.TempDir()
 	}
 	if config.Home == "" {
-		u, err := user.Current()
+		home, err := accountHome()
 		if err != nil {
 			return nil, fmt.Errorf("ansible: find the account's home: %w", err)
 		}
-		config.Home = u.HomeDir
+		config.Home = home
 	}
 	plugin, err := install(config.StateDir)
 	if err != nil {

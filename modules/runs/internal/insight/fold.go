@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -60,10 +62,34 @@ var (
 // alike returns a message without what tells one host's from another's.
 func alike(msg, host string) string {
 	if host != "" {
-		msg = strings.ReplaceAll(msg, host, "<host>")
+		msg = replaceName(msg, host)
 	}
 	return digits.ReplaceAllString(paths.ReplaceAllString(msg, "<path>"), "#")
 }
+
+// replaceName replaces a host's name where it stands by itself: a short one is a part of many words.
+func replaceName(msg, host string) string {
+	var b strings.Builder
+	for at := 0; ; {
+		i := strings.Index(msg[at:], host)
+		if i < 0 {
+			return b.String() + msg[at:]
+		}
+		i += at
+		end := i + len(host)
+		before, _ := utf8.DecodeLastRuneInString(msg[:i])
+		after, _ := utf8.DecodeRuneInString(msg[end:])
+		b.WriteString(msg[at:i])
+		if inWord(before) || inWord(after) {
+			b.WriteString(host)
+		} else {
+			b.WriteString("<host>")
+		}
+		at = end
+	}
+}
+
+func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // list returns copies of the groups, the largest first.
 func (f *folder) list() []runs.FailureGroup {

@@ -240,6 +240,22 @@ func TestFailuresFold(t *testing.T) {
 	}
 }
 
+func TestAlike(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][4]string{
+		{"c: return code 3", "c", "d: return code 4", "d"},
+		{"cannot reach db (mongodb)", "db", "cannot reach web (mongodb)", "web"},
+		{"web1.eu, web1.eu!", "web1.eu", "x, x!", "x"},
+	} {
+		if a, b := alike(c[0], c[1]), alike(c[2], c[3]); a != b {
+			t.Errorf("%q and %q", a, b)
+		}
+	}
+	if alike("disk full", "a") == alike("disk gone", "a") {
+		t.Error("two causes are one")
+	}
+}
+
 func TestFind(t *testing.T) {
 	t.Parallel()
 	r := &record{log: []runs.LogChunk{

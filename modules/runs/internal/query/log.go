@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/writ-automation/writ/ports/runs"
@@ -17,6 +18,11 @@ func (q *Reader) Log(ctx context.Context, id string, rg runs.LogRange) (*runs.Lo
 	v.From, v.To = stretch(rg, r.LogBytes)
 	if rg.Tail > 0 && v.From > 0 {
 		if v.Omitted, err = q.absent(ctx, r, v.From, v.To); err != nil {
+			return nil, err
+		}
+	}
+	if bounded := rg.From > 0 || rg.To > 0; bounded && rg.Tail <= 0 && r.LogOmitted > 0 {
+		if v.From, v.To, err = q.unbroken(ctx, r, v.From, v.To); err != nil {
 			return nil, err
 		}
 	}
@@ -42,6 +48,29 @@ func stretch(rg runs.LogRange, total int64) (from, to int64) {
 		to = total
 	}
 	return min(max(rg.From, 0), to), to
+}
+
+// errGap ends a reading where bytes were dropped.
+var errGap = errors.New("a gap in the log")
+
+// unbroken returns the first part of a stretch whose bytes are all kept, an empty one where none is: whoever asks for a
+// stretch lays its bytes side by side.
+func (q *Reader) unbroken(ctx context.Context, r *runs.Run, from, to int64) (start, end int64, err error) {
+	start, end = to, to
+	err = q.logs.ReadLog(ctx, r.ID, from, to, func(c runs.LogChunk) error {
+		switch {
+		case start == to:
+			start = c.Offset
+		case c.Offset != end:
+			return errGap
+		}
+		end = c.Offset + int64(len(c.Data))
+		return nil
+	})
+	if errors.Is(err, errGap) {
+		err = nil
+	}
+	return start, end, err
 }
 
 // absent counts the bytes of a log that a tail does not hold: those before it, and those within it that were

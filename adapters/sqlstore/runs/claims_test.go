@@ -1,0 +1,94 @@
+package runs_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
+	sqlruns "github.com/writ-automation/writ/adapters/sqlstore/runs"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// claims collects what claimers were given.
+type claims struct {
+	mu    sync.Mutex
+	times map[string]int
+}
+
+func (c *claims) add(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.times[id]++
+}
+
+// TestEveryRunIsClaimedOnce lets 64 claimers empty a queue of 10,000 runs, fewer under the race detector: what they got
+// is the set of what was in it.
+func TestEveryRunIsClaimedOnce(t *testing.T) {
+	t.Parallel()
+	claimers, n := 64, 10_000
+	if raceBuild {
+		n = 1_000
+	}
+	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
+		s := sqlruns.New(d)
+		now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+		fill(t, d, s, now, n)
+		got := &claims{times: make(map[string]int, n)}
+		var wg sync.WaitGroup
+		for i := range claimers {
+			wg.Go(func() {
+				ask := runs.ClaimRequest{Worker: fmt.Sprint("w", i), Queues: []string{runs.DefaultQueue}}
+				for {
+					var a *runs.Assignment
+					err := d.Do(t.Context(), func(ctx context.Context) (err error) {
+						a, err = s.Claim(ctx, ask, time.Hour, now)
+						return err
+					})
+					if err != nil {
+						t.Errorf("claim: %v", err)
+					}
+					if err != nil || a == nil {
+						return
+					}
+					got.add(a.Run.ID)
+				}
+			})
+		}
+		wg.Wait()
+		if len(got.times) != n {
+			t.Errorf("%d of %d runs were claimed", len(got.times), n)
+		}
+		for id, times := range got.times {
+			if times != 1 {
+				t.Errorf("%s was claimed %d times", id, times)
+			}
+		}
+	})
+}
+
+// fill queues runs.
+func fill(t *testing.T, d *db.DB, s *sqlruns.Store, now time.Time, n int) {
+	t.Helper()
+	for from := 0; from < n; from += 1000 {
+		err := d.Do(t.Context(), func(ctx context.Context) error {
+			for i := from; i < min(from+1000, n); i++ {
+				err := s.Insert(ctx, &runs.Run{
+					ID: fmt.Sprintf("run_%06d", i), Kind: runs.Single, Status: runs.Pending, CreatedAt: now, QueuedAt: now,
+					Spec: runs.Spec{Tool: "bash", Command: "true", Queue: runs.DefaultQueue},
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

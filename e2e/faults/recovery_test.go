@@ -1,0 +1,50 @@
+package faults
+
+import (
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+// TestCrashOfARecovery kills the server before the end of a run is stored, and then each next start around one more
+// of its commits, while it stores what the first left. The run ends once, with the outcome that its process had.
+func TestCrashOfARecovery(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		admin := ""
+		tr := newTrap(t, dbURL, "before-finish")
+		h := harness.NewHistory(t)
+		s := tr.start(&admin)
+		tr.set(1)
+		body := h.Script("echo said; exit 4")
+		_, _, _ = h.Submit(s.Client, body, "Idempotency-Key", "one") // the answer may be lost with the server
+		s.Wait(30 * time.Second)
+		crashes := 1
+		for _, point := range []string{"unit-before-commit", "unit-after-commit"} {
+			for pass := 2; pass <= 5; pass++ {
+				tr.set(pass)
+				o := s.Options
+				o.Env = []string{"WRIT_CRASH_POINT=" + point, "WRIT_CRASH_ARM=" + tr.arm}
+				if again, err := harness.Launch(t, o); err == nil {
+					// Ready, and the recovery goes on: it meets the point, or has nothing left to commit.
+					for until := time.Now().Add(300 * time.Millisecond); harness.Alive(again.PID) && time.Now().Before(until); {
+						<-time.After(10 * time.Millisecond)
+					}
+					if harness.Alive(again.PID) {
+						again.Kill()
+						continue
+					}
+				}
+				crashes++
+			}
+		}
+		s = tr.release(s)
+		h.Insist(s.Client, body, "one")
+		r := h.Check(s.Client)[0]
+		if r.Status != "failed" || r.ExitCode == nil || *r.ExitCode != 4 || h.Starts(r.ID) != 1 || s.Log(r.ID) != "said\n" {
+			t.Errorf("%s, exit %v (%s), started %d times: %q", r.Status, r.ExitCode, r.Error, h.Starts(r.ID), s.Log(r.ID))
+		}
+		t.Logf("%d crashes", crashes)
+	})
+}

@@ -1,0 +1,57 @@
+package setup
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+// executed are the blocks of a page that are marked as executed, in one script.
+var executed = regexp.MustCompile("(?s)<!-- executed -->\n```sh\n(.*?)```\n")
+
+// defaultAddress is where the pages say that the server is.
+const defaultAddress = "http://127.0.0.1:8080"
+
+// TestPagesAreExecuted does what the pages say, in a directory as "make run" leaves it: every command ends well, and
+// no answer is a refusal.
+func TestPagesAreExecuted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := harness.Start(t, harness.Options{Flags: []string{"--work-dir", dir}})
+	for _, d := range []string{"bin", ".writ"} {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, err := range []error{
+		os.Symlink(harness.Binary(t), filepath.Join(dir, "bin", "writ")), os.CopyFS(filepath.Join(dir, "docs"), os.DirFS(root(t, "docs"))),
+		os.WriteFile(filepath.Join(dir, ".writ", "token"), []byte(s.Token+"\n"), 0o600),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{"README.md", "docs/guides/getting-started.md", "docs/guides/runs.md", "docs/reference/cli.md"} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			var script strings.Builder
+			for _, m := range executed.FindAllStringSubmatch(page(t, path), -1) {
+				script.WriteString(m[1])
+			}
+			if !strings.Contains(script.String(), defaultAddress) {
+				t.Fatal("no block is marked, or none says where the server is")
+			}
+			cmd := exec.CommandContext(t.Context(), "bash", "-euxo", "pipefail", "-c",
+				"curl() { command curl --fail-with-body \"$@\"; }\n"+strings.ReplaceAll(script.String(), defaultAddress, s.URL))
+			cmd.Dir = dir
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
