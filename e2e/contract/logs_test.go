@@ -178,3 +178,32 @@ func TestEvents(t *testing.T) {
 		}
 	}
 }
+
+// TestCappedLog reads a log whose middle was not kept: every answer says so, and a range never spans the gap.
+func TestCappedLog(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Options{Flags: []string{"--log-cap", "65536"}})
+	r := s.Await(s.Submit(bash("seq 1 200000")).ID)
+	path := "/v1/runs/" + r.ID + "/logs"
+	a := s.Do(http.MethodGet, path, nil)
+	omitted, err := strconv.ParseInt(a.Header.Get("Service-Log-Omitted-Bytes"), 10, 64)
+	if err != nil || omitted == 0 || int64(len(a.Body))+omitted != r.LogBytes || a.Header.Get("Service-Log-Truncated") != "1" || !r.Warned("log_truncated") {
+		t.Fatalf("%d bytes with %d omitted of %d, warnings %v", len(a.Body), omitted, r.LogBytes, r.Warnings)
+	}
+	if !strings.HasPrefix(string(a.Body), "1\n2\n") || !strings.HasSuffix(string(a.Body), "\n200000\n") {
+		t.Error("the beginning or the end is gone")
+	}
+	var text strings.Builder
+	for i := range 200000 {
+		text.WriteString(strconv.Itoa(i+1) + "\n")
+	}
+	all := text.String()
+	for _, ask := range []string{"bytes=0-", "bytes=100-", "bytes=200000-", "bytes=-50"} {
+		var from, to, total int
+		part := s.Do(http.MethodGet, path, nil, "Range", ask)
+		n, err := fmt.Sscanf(part.Header.Get("Content-Range"), "bytes %d-%d/%d", &from, &to, &total)
+		if part.Status != 206 || n != 3 || err != nil || int64(total) != r.LogBytes || all[from:to+1] != string(part.Body) {
+			t.Errorf("%s: %d, %q with %d bytes", ask, part.Status, part.Header.Get("Content-Range"), len(part.Body))
+		}
+	}
+}

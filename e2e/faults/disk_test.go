@@ -112,13 +112,13 @@ func TestDatabaseDiskIsFull(t *testing.T) {
 	t.Logf("%d runs were acknowledged", len(h.Acked()))
 }
 
-// TestSpoolDiskIsFull lets a run print far more than the disk of the runs' directory and memory take while the
+// TestSpoolDiskIsFull lets a run print far more than the disk of the spools and memory take while the
 // database is away. The run goes on, its log tells how much of its middle is missing, its result is stored.
 func TestSpoolDiskIsFull(t *testing.T) {
 	t.Parallel()
 	cluster := dbtest.NewCluster(t)
 	dir := t.TempDir()
-	disk := filepath.Join(dir, "data", "runs")
+	disk := filepath.Join(dir, "data", "spool")
 	smallDisk(t, disk, "1m")
 	s := harness.Start(t, harness.Options{Dir: dir, DB: cluster.URL()})
 	h := harness.NewHistory(t)
@@ -159,9 +159,9 @@ func TestSpoolDiskIsFull(t *testing.T) {
 func TestNoRoomForARun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	disk := filepath.Join(dir, "data", "runs")
+	disk := filepath.Join(dir, "runs")
 	smallDisk(t, disk, "256k")
-	s := harness.Start(t, harness.Options{Dir: dir, Flags: []string{"--executors", "2"}})
+	s := harness.Start(t, harness.Options{Dir: dir, Flags: []string{"--executors", "2", "--runs-dir", disk}})
 	h := harness.NewHistory(t)
 	full := ballast(t, disk, 0)
 	r := h.Insist(s.Client, h.Script("echo said"), "one")

@@ -75,7 +75,7 @@ func countLines(t *testing.T, file string) int {
 // evidence checks that the directory of a lost run is kept below a server's own.
 func evidence(t *testing.T, dir, runID string) {
 	t.Helper()
-	kept, err := filepath.Glob(filepath.Join(dir, "data", "runs", "lost", "*"+runID+"*"))
+	kept, err := filepath.Glob(filepath.Join(dir, "data", "spool", "lost", "*"+runID+"*"))
 	if err != nil || len(kept) != 1 {
 		t.Fatalf("evidence of %s: %v %v", runID, kept, err)
 	}

@@ -71,12 +71,15 @@ func TestEveryRunIsClaimedOnce(t *testing.T) {
 	})
 }
 
+// perUnit bounds a unit of work, whose time is bounded on a busy machine too.
+const perUnit = 100
+
 // fill queues runs.
 func fill(t *testing.T, d *db.DB, s *sqlruns.Store, now time.Time, n int) {
 	t.Helper()
-	for from := 0; from < n; from += 1000 {
+	for from := 0; from < n; from += perUnit {
 		err := d.Do(t.Context(), func(ctx context.Context) error {
-			for i := from; i < min(from+1000, n); i++ {
+			for i := from; i < min(from+perUnit, n); i++ {
 				err := s.Insert(ctx, &runs.Run{
 					ID: fmt.Sprintf("run_%06d", i), Kind: runs.Single, Status: runs.Pending, CreatedAt: now, QueuedAt: now,
 					Spec: runs.Spec{Tool: "bash", Command: "true", Queue: runs.DefaultQueue},

@@ -2,7 +2,9 @@ package proc
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"sync"
@@ -81,13 +83,14 @@ func processes() []stat {
 const environTries = 60
 
 // marked reports whether the process was started with the run's id in its environment. While a process replaces its
-// program its environment reads as empty, on a busy machine for a while; it is at work then, so an empty one of a
-// process that sleeps is taken as it is.
+// program its environment reads as empty or not at all, on a busy machine for a while; it is at work then, so an empty
+// one of a process that sleeps is taken as it is, once it was found so twice.
 func marked(s stat, runID string) bool {
 	if s.pid == 2 || s.ppid == 2 {
 		return false // the kernel's own have none
 	}
 	want, pause := []byte(RunIDVar+"="+runID), shortest
+	asleep := 0
 	for range environTries {
 		// The state is read first: a process that slept before the look was not replacing its program in it.
 		now, err := readStat(s.pid)
@@ -95,15 +98,18 @@ func marked(s stat, runID string) bool {
 			return false
 		}
 		b, err := os.ReadFile("/proc/" + strconv.Itoa(s.pid) + "/environ")
-		if err != nil {
-			return false
+		if errors.Is(err, fs.ErrPermission) {
+			return false // another user's
 		}
 		for kv := range bytes.SplitSeq(b, []byte{0}) {
 			if bytes.Equal(kv, want) {
 				return true
 			}
 		}
-		if len(b) > 0 || now.state == 'S' {
+		if now.state == 'S' && err == nil {
+			asleep++
+		}
+		if len(b) > 0 || asleep > 1 {
 			return false
 		}
 		<-time.After(pause)
