@@ -68,8 +68,8 @@ func trivial(b *testing.B, s *harness.Server, n, executors int, submit func() []
 	cpu := cpuSeconds(b, s.PID)
 	start := time.Now()
 	ids := submit()
-	for count(b, s) < n {
-		<-time.After(5 * time.Millisecond)
+	for count(b, s) < n { // rarely: asking costs the server time too
+		<-time.After(50 * time.Millisecond)
 	}
 	ours := float64(n) / time.Since(start).Seconds()
 	spent := cpuSeconds(b, s.PID) - cpu
@@ -284,7 +284,11 @@ func BenchmarkAnsible(b *testing.B) {
 				plain := time.Since(start)
 				cpu := cpuSeconds(b, s.PID)
 				start = time.Now()
-				r := s.Await(s.Submit(harness.Body{"playbook": play, "inventory": inv, "forks": 5}).ID)
+				id := s.Submit(harness.Body{"playbook": play, "inventory": inv, "forks": 5}).ID
+				r := s.Get(id)
+				for ; !r.Ended(); r = s.Get(id) { // rarely: asking costs the server time too
+					<-time.After(100 * time.Millisecond)
+				}
 				ours := time.Since(start)
 				if r.Status != "succeeded" || *r.HostsTouched != n {
 					b.Fatalf("%s touched %d", r.Status, *r.HostsTouched)
