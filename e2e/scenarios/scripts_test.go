@@ -50,7 +50,7 @@ func TestTools(t *testing.T) {
 func TestEveryLogHoldsItsLine(t *testing.T) {
 	t.Parallel()
 	n := 10_000
-	if testing.Short() || raceBuild {
+	if testing.Short() || harness.Race {
 		n = 1_000
 	}
 	s := harness.Start(t, harness.Options{Flags: []string{"--executors", "32"}})

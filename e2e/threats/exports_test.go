@@ -62,7 +62,7 @@ func TestExportsThatBreakOffSaySo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, n := range whole {
-		eventually(t, wait, "the export is whole again", func() bool {
+		harness.Eventually(t, wait, "the export is whole again", func() bool {
 			a, err := s.Try(http.MethodGet, path, nil)
 			return err == nil && a.Status == http.StatusOK && len(a.Body) == n && !bytes.Contains(a.Body[n-60:], []byte("export_incomplete"))
 		})

@@ -34,14 +34,14 @@ func TestZombieServerIsRefused(t *testing.T) {
 	if told.Status != "interrupted" || told.Error == "" {
 		t.Fatalf("the run without a holder is %s (%q)", told.Status, told.Error)
 	}
-	if !alive(pid) {
+	if !harness.Alive(pid) {
 		t.Fatal("the process of the stopped server is gone already, so nothing will be late")
 	}
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	awake()
-	eventually(t, 30*time.Second, "the zombie ends what it started", func() bool { return !alive(pid) && len(marked(t, r.ID)) == 0 })
+	harness.Eventually(t, 30*time.Second, "the zombie ends what it started", func() bool { return !harness.Alive(pid) && len(harness.Marked(t, []string{r.ID})) == 0 })
 	oneStory(t, other.Client, r.ID)
 	now := other.Get(r.ID)
 	if now.Status != told.Status || now.EventCount != told.EventCount || now.LogBytes != told.LogBytes || strings.Contains(other.Log(r.ID), "late") {
@@ -69,7 +69,7 @@ func TestTwoServersExecuteEachRunOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	eventually(t, 3*time.Minute, "every run has succeeded", func() bool {
+	harness.Eventually(t, 3*time.Minute, "every run has succeeded", func() bool {
 		_, total := one.Runs("status=succeeded&limit=1")
 		return total == n
 	})
@@ -157,7 +157,7 @@ func TestTimeoutCancelAndKillAtOnce(t *testing.T) {
 				t.Errorf("run %s is %s (%q)", id, r.Status, r.Error)
 			}
 			oneStory(t, s.Client, id)
-			if left := marked(t, id); len(left) > 0 {
+			if left := harness.Marked(t, []string{id}); len(left) > 0 {
 				t.Errorf("processes of run %s live: %v", id, left)
 			}
 		}

@@ -89,7 +89,7 @@ func TestStreamsOfAnAccountAreCapped(t *testing.T) {
 		t.Errorf("beside the streams: %d", a.Status)
 	}
 	_ = held[0].Close()
-	eventually(t, wait, "another stream can be opened", func() bool {
+	harness.Eventually(t, wait, "another stream can be opened", func() bool {
 		resp, c := get(t, s, 0, path, bearer(s))
 		_ = c.Close()
 		return resp.StatusCode == http.StatusOK

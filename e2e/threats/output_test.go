@@ -94,7 +94,7 @@ func TestHugeLine(t *testing.T) {
 		}
 		grown := peak(t, s.PID) - before
 		t.Logf("peak memory grew by %d MiB", grown>>20)
-		if limit := int64(map[bool]int{false: 48, true: 192}[raceBuild]) << 20; grown > limit {
+		if limit := int64(map[bool]int{false: 48, true: 192}[harness.Race]) << 20; grown > limit {
 			t.Errorf("peak memory grew by %d MiB", grown>>20)
 		}
 	})
@@ -163,7 +163,7 @@ func TestFloodOfEventsStarvesNobody(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--executors", "2"}})
 	play, hosts, inventory := filepath.Join(t.TempDir(), "flood.yml"), 16, ""
-	if raceBuild {
+	if harness.Race {
 		hosts = 6
 	}
 	text := "- hosts: all\n  connection: local\n  gather_facts: false\n  tasks:\n"
@@ -220,7 +220,7 @@ func TestHostileFilesOfARun(t *testing.T) {
 		if r.Status != "succeeded" || r.Outputs["stolen"] != nil {
 			t.Errorf("%s: the run is %s (%s), outputs %v: %s", name, r.Status, r.Error, r.Outputs, s.Log(r.ID))
 		}
-		eventually(t, 10*time.Second, name+": nothing lives on", func() bool { return len(marked(t, r.ID)) == 0 })
+		harness.Eventually(t, 10*time.Second, name+": nothing lives on", func() bool { return len(harness.Marked(t, []string{r.ID})) == 0 })
 	}
 	if b, err := os.ReadFile(secret); err != nil || !json.Valid(b) {
 		t.Errorf("what lies outside was touched: %q, %v", b, err)

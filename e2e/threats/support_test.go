@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,7 +21,7 @@ import (
 
 // scaled is a count that the race detector makes a fifth of.
 func scaled(n int) int {
-	if raceBuild {
+	if harness.Race {
 		return n / 5
 	}
 	return n
@@ -31,54 +30,17 @@ func scaled(n int) int {
 // script is the body of a run of bash.
 func script(command string) harness.Body { return harness.Body{"tool": "bash", "command": command} }
 
-// eventually polls until ok.
-func eventually(t *testing.T, limit time.Duration, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(limit); !ok(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within %s: %s", limit, what)
-		}
-		<-time.After(10 * time.Millisecond)
-	}
-}
-
-// alive reports whether a process exists and is no zombie.
-func alive(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
-	}
-	_, rest, _ := strings.Cut(string(b), ") ")
-	return !strings.HasPrefix(rest, "Z")
-}
-
 // pidOf waits for the process id that a run prints behind "pid=".
 func pidOf(t *testing.T, c harness.Client, id string) int {
 	t.Helper()
 	pid := 0
-	eventually(t, 30*time.Second, "the run tells its process id", func() bool {
+	harness.Eventually(t, 30*time.Second, "the run tells its process id", func() bool {
 		_, rest, _ := strings.Cut(c.Log(id), "pid=")
 		line, _, whole := strings.Cut(rest, "\n")
 		pid, _ = strconv.Atoi(strings.TrimSpace(line))
 		return whole && pid > 0
 	})
 	return pid
-}
-
-// marked lists processes that carry the run's id in their environment.
-func marked(t *testing.T, id string) []string {
-	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/environ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	for _, f := range files {
-		if env, err := os.ReadFile(f); err == nil && strings.Contains(string(env), "WRIT_RUN_ID="+id+"\x00") {
-			out = append(out, f)
-		}
-	}
-	return out
 }
 
 // checkOnce reads a file to which each run appended its line: every line once, n in all.

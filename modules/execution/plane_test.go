@@ -19,6 +19,7 @@ type plane struct {
 	calls   map[string]int
 	fault   func(op, runID string) error // asked before each call, outside of the lock
 	changed func()
+	cut     func() error // the answer of a claim that was made; an error is what the caller gets instead
 }
 
 type record struct {
@@ -91,6 +92,11 @@ func (p *plane) Claim(_ context.Context, q runs.ClaimRequest) (*runs.Assignment,
 		}
 		r.Status, r.Worker, r.Begun = runs.Running, q.Worker, false
 		r.Epoch++
+		if p.cut != nil {
+			if err := p.cut(); err != nil {
+				return nil, err
+			}
+		}
 		c := *r
 		return &runs.Assignment{Run: &c, Lease: runs.Lease{RunID: id, Worker: q.Worker, Epoch: r.Epoch}, NextSeq: int64(len(p.records[id].events)) + 1}, nil
 	}

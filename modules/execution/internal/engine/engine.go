@@ -62,6 +62,7 @@ type Engine struct {
 	halt           sync.Once
 	stopped        atomic.Bool
 	settled        atomic.Bool // what an earlier life left is dealt with
+	doubtful       atomic.Bool // a claim failed and may have been made all the same
 
 	mu   sync.Mutex
 	jobs map[string]*job

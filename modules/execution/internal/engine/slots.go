@@ -27,9 +27,13 @@ func (e *Engine) slot() {
 		switch {
 		case err != nil:
 			e.Log.Warn("claim a run", "error", err)
+			e.doubtful.Store(true)
 			pause.Wait(e.claiming)
 		case a == nil:
 			pause = output.Backoff{}
+			if e.doubtful.CompareAndSwap(true, false) {
+				e.settleDoubt()
+			}
 			e.ranDry(round)
 		default:
 			e.token() // where one run waits, others may
@@ -55,6 +59,30 @@ func (e *Engine) claim() (*runs.Assignment, error) {
 		e.contact()
 	}
 	return a, nil
+}
+
+// settleDoubt gives back what a claim took whose answer was lost, which would otherwise wait for the end of its lease.
+// A run that another slot was given just now and has not entered may be among them; its holder is then refused before
+// anything began, and it is claimed again.
+func (e *Engine) settleDoubt() {
+	ctx, cancel := context.WithTimeout(e.hard, planeTimeout)
+	defer cancel()
+	held, err := e.Plane.Held(ctx, e.opt.Worker)
+	for _, r := range held {
+		if r.Begun || e.find(r.ID) != nil {
+			continue
+		}
+		l := runs.Lease{RunID: r.ID, Worker: e.opt.Worker, Epoch: r.Epoch}
+		if failed := e.Plane.Release(ctx, l); failed != nil && !output.Refused(failed) {
+			err = failed
+			continue
+		}
+		e.Log.Info("gave back a run whose claim was not answered", "run", r.ID)
+	}
+	if err != nil {
+		e.Log.Warn("look for claims that were not answered", "error", err)
+		e.doubtful.Store(true)
+	}
 }
 
 // idle sleeps until a token comes or nothing more is claimed.

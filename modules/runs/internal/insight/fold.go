@@ -31,10 +31,7 @@ func (f *folder) add(e *runs.Event) {
 	if e.Type == runs.EventHostUnreachable {
 		outcome = runs.HostUnreachable
 	}
-	msg := e.Message
-	if msg == "" {
-		msg = strings.TrimSpace(cmp.Or(e.Stderr, e.Stdout))
-	}
+	msg := reason(e)
 	if len(msg) > maxMessage {
 		msg = strings.ToValidUTF8(msg[:maxMessage], "")
 	}
@@ -52,6 +49,23 @@ func (f *folder) add(e *runs.Event) {
 	if len(g.Hosts) < maxGroupHosts && !slices.Contains(g.Hosts, e.Host) {
 		g.Hosts = append(g.Hosts, e.Host)
 	}
+}
+
+// reason is why a result failed: its message, and of a command, whose message is always the same, the last line that
+// it printed about it.
+func reason(e *runs.Event) string {
+	said := strings.TrimSpace(cmp.Or(strings.TrimSpace(e.Stderr), e.Stdout))
+	if e.Message == "" {
+		return said
+	}
+	if e.RC == nil || *e.RC == 0 {
+		return e.Message
+	}
+	last := said[strings.LastIndexByte(said, '\n')+1:]
+	if last == "" || strings.Contains(e.Message, last) {
+		return e.Message
+	}
+	return e.Message + ": " + last
 }
 
 var (

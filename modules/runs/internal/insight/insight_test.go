@@ -322,3 +322,19 @@ func TestWhy(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+func TestReasonOfAFailedCommand(t *testing.T) {
+	t.Parallel()
+	one, none := 1, 0
+	for want, e := range map[string]runs.Event{
+		"non-zero return code: disk full": {Message: "non-zero return code", RC: &one, Stderr: "trying\ndisk full\n"},
+		"non-zero return code: on stdout": {Message: "non-zero return code", RC: &one, Stdout: "on stdout"},
+		"non-zero return code":            {Message: "non-zero return code", RC: &one},
+		"it said so":                      {Message: "it said so", RC: &none, Stderr: "noise"},
+		"all there is":                    {Stderr: " all there is\n"},
+	} {
+		if got := reason(&e); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -63,7 +63,7 @@ func (x *Insight) pending(ctx context.Context, r *runs.Run) ([]runs.Reason, erro
 		}
 	}
 	return []runs.Reason{{Code: "waiting_for_executor", Object: r.Spec.Queue, Since: r.QueuedAt,
-		Text: fmt.Sprintf("the queue %q has %d runs waiting and %d running", r.Spec.Queue, waiting, busy),
+		Text: fmt.Sprintf("in the queue %q %d wait and %d run", r.Spec.Queue, waiting, busy),
 		Next: "an executor of the queue takes the run"}}, nil
 }
 

@@ -1,5 +1,0 @@
-//go:build race
-
-package threats
-
-const raceBuild = true

@@ -1,0 +1,43 @@
+package execution_test
+
+import (
+	"context"
+	"io"
+	"sync/atomic"
+	"testing"
+
+	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// TestAClaimWhoseAnswerIsLostIsGivenBack loses the answers of the first claims on their way. The runs are executed all
+// the same, once each, without waiting for the end of a lease.
+func TestAClaimWhoseAnswerIsLostIsGivenBack(t *testing.T) {
+	t.Parallel()
+	var executed atomic.Int32
+	b := setup(t, toolFunc(func(ctx context.Context, s extension.ToolSpec, out io.Writer) (extension.ToolResult, error) {
+		executed.Add(1)
+		return echo(ctx, s, out)
+	}))
+	var lost atomic.Int32
+	b.plane.cut = func() error {
+		if lost.Add(1) <= 2 {
+			return &fault.Error{Kind: fault.Unavailable, Message: "the connection broke"}
+		}
+		return nil
+	}
+	for _, id := range []string{"run_1", "run_2", "run_3"} {
+		b.plane.submit(&runs.Run{ID: id, Spec: runs.Spec{Command: "hi"}})
+	}
+	_, stop := b.start()
+	defer stop()
+	for _, id := range []string{"run_1", "run_2", "run_3"} {
+		if got := b.ended(id); got.run.Status != runs.Succeeded || string(got.log) != "hi" {
+			t.Errorf("%s is %s with log %q", id, got.run.Status, got.log)
+		}
+	}
+	if n := executed.Load(); n != 3 {
+		t.Errorf("3 runs were executed %d times", n)
+	}
+}
