@@ -24,6 +24,10 @@ type built struct {
 
 var binaries = &builds{done: make(map[string]built)} //nolint:gochecknoglobals // one build for all tests of a process
 
+// Release, as the only tag, asks for the binary as "make build" makes it, never with the race detector: for what must be
+// shown at full size.
+const Release = "release"
+
 // Binary returns the path of a writ binary built with the given tags.
 func Binary(t testing.TB, tags ...string) string {
 	t.Helper()
@@ -51,7 +55,13 @@ func (b *builds) build(tags string) (string, error) {
 	}
 	path := filepath.Join(b.dir, "writ-"+strings.ReplaceAll(tags, ",", "-"))
 	args := append([]string{"build", "-o", path, "-tags", tags}, raceFlags()...)
+	if tags == Release {
+		args = []string{"build", "-o", path, "-trimpath", "-ldflags", "-s -w"}
+	}
 	cmd := exec.Command("go", append(args, "github.com/writ-automation/writ/cmd/writ")...)
+	if tags == Release {
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}

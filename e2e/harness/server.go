@@ -24,7 +24,7 @@ type Options struct {
 	Dir   string   // the server's directory, kept over restarts; empty makes one
 	Flags []string // more flags of serve
 	Env   []string // more environment, KEY=value
-	Tags  []string // build tags
+	Tags  []string // build tags, or Release
 	Admin string   // the admin token of an earlier start
 	Wrap  []string // a program, with its arguments, that turns itself into the server, such as prlimit
 }

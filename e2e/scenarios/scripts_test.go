@@ -49,11 +49,8 @@ func TestTools(t *testing.T) {
 // TestEveryLogHoldsItsLine submits many trivial runs at once: each ends once and its log holds what it printed.
 func TestEveryLogHoldsItsLine(t *testing.T) {
 	t.Parallel()
-	n := 10_000
-	if testing.Short() || harness.Race {
-		n = 1_000
-	}
-	s := harness.Start(t, harness.Options{Flags: []string{"--executors", "32"}})
+	const n = 10_000
+	s := harness.Start(t, harness.Options{Tags: []string{harness.Release}, Flags: []string{"--executors", "32"}})
 	var wg sync.WaitGroup
 	ids := make([]string, n)
 	for w := range 16 {

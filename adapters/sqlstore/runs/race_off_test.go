@@ -1,5 +1,0 @@
-//go:build !race
-
-package runs_test
-
-const raceBuild = false
