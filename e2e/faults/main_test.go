@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
 )
@@ -75,10 +76,12 @@ func countLines(t *testing.T, file string) int {
 // evidence checks that the directory of a lost run is kept below a server's own.
 func evidence(t *testing.T, dir, runID string) {
 	t.Helper()
-	kept, err := filepath.Glob(filepath.Join(dir, "data", "spool", "lost", "*"+runID+"*"))
-	if err != nil || len(kept) != 1 {
-		t.Fatalf("evidence of %s: %v %v", runID, kept, err)
-	}
+	var kept []string
+	harness.Eventually(t, 20*time.Second, "the evidence of "+runID+" is kept", func() bool {
+		var err error
+		kept, err = filepath.Glob(filepath.Join(dir, "data", "spool", "lost", "*"+runID+"*"))
+		return err == nil && len(kept) == 1
+	})
 	ending, err := os.ReadFile(filepath.Join(kept[0], "state.jsonl"))
 	if err != nil || !strings.Contains(string(ending), "succeeded") {
 		t.Errorf("the kept ending: %s %v", ending, err)

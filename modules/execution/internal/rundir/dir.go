@@ -209,10 +209,14 @@ func removeTree(path string) error {
 func (d Dir) KeepAsLost() error {
 	lost := filepath.Join(d.root.Spool, lostDir)
 	target := filepath.Join(lost, d.name)
-	err := errors.Join(os.RemoveAll(target), os.MkdirAll(target, 0o700))
+	part := filepath.Join(d.root.Spool, "."+d.name) // evidence is there whole or not at all
+	err := errors.Join(os.RemoveAll(target), os.RemoveAll(part), os.MkdirAll(lost, 0o700), os.Mkdir(part, 0o700))
 	if err == nil {
-		err = errors.Join(copyFile(d.file(stateFile), filepath.Join(target, stateFile)),
-			move(d.LogSpool(), filepath.Join(target, "log")), move(d.EventSpool(), filepath.Join(target, "events")))
+		err = errors.Join(copyFile(d.file(stateFile), filepath.Join(part, stateFile)),
+			move(d.LogSpool(), filepath.Join(part, "log")), move(d.EventSpool(), filepath.Join(part, "events")))
+	}
+	if err == nil {
+		err = os.Rename(part, target)
 	}
 	if err = errors.Join(err, removeTree(d.Path())); err != nil {
 		return fmt.Errorf("keep a lost run: %w", err)
