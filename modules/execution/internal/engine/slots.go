@@ -130,9 +130,12 @@ func (e *Engine) watch() {
 	if e.Signals == nil {
 		return
 	}
+	// Watched from here on and not from when the goroutines run: no signal to what is claimed next is missed.
+	queued, endQueued := e.Signals.Watch(events.TopicQueue)
+	cancels, endCancels := e.Signals.Watch(events.TopicCancel)
 	e.aux.Add(2)
-	go e.follow(events.TopicQueue, func(payload string) { e.nudge(payload == "") })
-	go e.follow(events.TopicCancel, e.cancelSignal)
+	go e.follow(queued, endQueued, func(payload string) { e.nudge(payload == "") })
+	go e.follow(cancels, endCancels, e.cancelSignal)
 }
 
 func (e *Engine) poll() {
@@ -150,9 +153,8 @@ func (e *Engine) poll() {
 }
 
 // follow calls see with each payload until the engine is done: a cancel still counts during a drain.
-func (e *Engine) follow(topic string, see func(payload string)) {
+func (e *Engine) follow(ch <-chan string, stop func(), see func(payload string)) {
 	defer e.aux.Done()
-	ch, stop := e.Signals.Watch(topic)
 	defer stop()
 	for {
 		select {
