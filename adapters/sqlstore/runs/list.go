@@ -67,6 +67,9 @@ func (s *Store) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
 // page reads the records that the places name, in their order: those of ended runs from memory where they are kept.
 func (s *Store) page(ctx context.Context, places sqlText) ([]*runs.Run, error) {
 	q := s.d.Read(ctx)
+	// An open unit may show an end that is rolled back, and the next one would have the same revision.
+	_, outside := s.d.Write(ctx)
+	inUnit := outside == nil
 	rows, err := q.QueryContext(ctx, places.text, places.args...)
 	if err != nil {
 		return nil, db.Translate(err)
@@ -96,7 +99,9 @@ func (s *Store) page(ctx context.Context, places sqlText) ([]*runs.Run, error) {
 		}
 		for _, r := range found {
 			known[r.Seq] = r
-			s.ended.put(r)
+			if !inUnit {
+				s.ended.put(r)
+			}
 		}
 	}
 	out := make([]*runs.Run, 0, len(order))
