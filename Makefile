@@ -8,6 +8,8 @@ BUILDVCS := $(shell git status >/dev/null 2>&1 && echo true || echo false)
 
 # How many packages are tested at once. Most of them start processes and databases of their own.
 PARALLEL ?= 2
+# What takes longest begins first, so that it does not run alone at the end.
+LONG = ./e2e/scenarios ./adapters/sqlstore/runs ./e2e/faults ./e2e/verifiers ./e2e/access ./e2e/audit
 PG := e2e/setup/postgres.sh
 
 .PHONY: help run build setup test bench arch lint fmt conformance e2e golden openapi check
@@ -26,13 +28,15 @@ build: ## build bin/writ: static, stripped, reproducible
 	@bytes=$$(wc -c <bin/writ); echo "bin/writ: $$((bytes / 1000000)) MB"; \
 	if [ "$$bytes" -ge 45000000 ]; then echo "That is too much: 45 MB is the limit." >&2; exit 1; fi
 
-setup: ## install what the tests need (ansible-core, Postgres, sshd, sshpass, git, curl, a C compiler for the race detector)
+setup: ## install what the tests need (ansible-core, Postgres, sshd, sshpass, git, curl, openssl, chromium, a C compiler for the race detector)
 	@e2e/setup/install.sh test
 
 test: setup ## everything: formatting, vet and all tests with the race detector, on SQLite and on Postgres
 	@e2e/setup/gofmt.sh
 	go vet ./...
-	$(PG) go test -race -shuffle=on -timeout 14m -p $(PARALLEL) ./...
+	$(PG) go test -race -shuffle=on -timeout 30m -p $(PARALLEL) $(LONG) ./...
+	cd e2e/oidc && go vet ./... && go test -race -count=1 ./...
+	cd e2e/audittools && go vet ./... && go test -race -count=1 ./...
 
 bench: ## the benchmarks as a table (BENCH=name, BENCHTIME=2s)
 	@e2e/setup/install.sh test
@@ -51,9 +55,12 @@ conformance: setup ## every store against its suite, on both databases
 	$(PG) go test -race -timeout 10m -p $(PARALLEL) ./platform/db/... ./adapters/...
 
 e2e: setup ## the scenarios against the real binary
-	$(PG) go test -race -timeout 14m -p 1 ./e2e/...
+	$(PG) go test -race -timeout 30m -p 1 ./e2e/...
+	cd e2e/oidc && go test -race -count=1 ./...
+	cd e2e/audittools && go test -race -count=1 ./...
 
 golden: ## write what is generated: the tables in docs and the golden files
+	go test ./adapters/httpapi -count=1 -run Golden -update
 	go test ./e2e/arch -count=1 -run 'Page' -update
 	@if [ -d e2e/contract ]; then go test ./e2e/contract -count=1 -update; fi
 

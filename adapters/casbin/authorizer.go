@@ -2,61 +2,124 @@ package casbin
 
 import (
 	"context"
-	"fmt"
+	"slices"
+	"strings"
 
-	"github.com/casbin/casbin/v2"
-	casbinmodel "github.com/casbin/casbin/v2/model"
-
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 )
 
+// Config of the decisions.
+type Config struct {
+	// Strict treats an object without grants as restricted.
+	Strict bool
+}
+
+// create is the one act on an object that does not exist.
+const create = "create"
+
 // Authorizer enforces the matrix. It is safe for concurrent use.
 type Authorizer struct {
-	enforcer *casbin.SyncedEnforcer
+	cfg   Config
+	rows  enforcers
+	index *index
+	feed  *feed
 }
 
 var _ identity.Authorizer = (*Authorizer)(nil)
 
-// New builds the enforcer. It returns an error only where the model itself is broken.
-func New() (*Authorizer, error) {
-	m, err := casbinmodel.NewModelFromString(model)
+// New builds the enforcers and reads nothing. It returns an error only where the model itself is broken.
+func New(cfg Config, store identity.RightsStore) (*Authorizer, error) {
+	rows, err := newEnforcers()
 	if err != nil {
-		return nil, fmt.Errorf("casbin: read the model: %w", err)
+		return nil, err
 	}
-	e, err := casbin.NewSyncedEnforcer(m)
-	if err != nil {
-		return nil, fmt.Errorf("casbin: %w", err)
-	}
-	e.AddFunction("has", has)
-	for _, r := range matrix() {
-		if _, err := e.AddPolicy(global, string(r.role), r.kind, r.act); err != nil {
-			return nil, fmt.Errorf("casbin: add a row: %w", err)
-		}
-	}
-	return &Authorizer{enforcer: e}, nil
+	x := newIndex()
+	return &Authorizer{cfg: cfg, rows: rows, index: x, feed: &feed{store: store, index: x}}, nil
 }
 
-// has reports whether the subject, the first argument being the way, has at least the role.
-func has(args ...any) (any, error) {
-	if len(args) != 3 {
-		return false, fmt.Errorf("has takes 3 arguments, not %d", len(args))
+// Authorize implements identity.Authorizer. It returns an Unavailable fault where the rights of the caller's version
+// cannot be read, and an Internal one for an error of the enforcer itself; both refuse.
+//
+// Whatever is asked, the index knows the caller's version afterwards: who was let in long ago and asks about an object
+// now is decided about by what the newest of all callers was told of.
+//
+// What can carry no grant, or is of another kind than the need says, is decided as an object for an admin alone.
+func (a *Authorizer) Authorize(ctx context.Context, p identity.Principal, n identity.Need) error {
+	sub, obj, org, err := a.view(ctx, p, n)
+	if err != nil {
+		return err
 	}
-	via, _ := args[0].(string)
-	sub, _ := args[1].(identity.Principal)
-	role, _ := args[2].(string)
-	need := rank(identity.Role(role))
-	return via == global && need > 0 && rank(sub.User.Role) >= need, nil
-}
-
-// Authorize implements identity.Authorizer. An error of the enforcer itself is an Internal fault, and so a denial.
-func (a *Authorizer) Authorize(_ context.Context, p identity.Principal, n identity.Need) error {
-	ok, err := a.enforcer.Enforce(p, n.Kind, n.Act)
+	ok, err := a.rows.enforce(sub, obj, org, n)
 	if err != nil {
 		return fault.Wrap(fault.Internal, err, "the decision failed")
 	}
 	if !ok {
-		return identity.NotAllowed.New("the role %q may not %s a %s", p.User.Role, n.Act, n.Kind)
+		return identity.NotAllowed.New("the role %q may not %s %s", p.User.Role, n.Act, noun(n.Kind))
 	}
 	return nil
+}
+
+// view is what the rows are asked about: the caller, the object, and the organization of the object or of what is to
+// be created. It looks into the index only where that can matter, and lets it catch up for every account.
+func (a *Authorizer) view(ctx context.Context, p identity.Principal, n identity.Need) (subject, object, string, error) {
+	sub, obj := subject{role: role(p)}, object{named: n.Object != ""}
+	creates := !obj.named && n.Act == create && n.Org != ""
+	decides := obj.named && n.Act != create && identity.KindOf(n.Object) == n.Kind
+	if p.Open || !sub.role.Valid() {
+		return sub, obj, "", nil
+	}
+	if err := a.feed.reach(ctx, p.Version); err != nil {
+		return sub, obj, "", err
+	}
+	if sub.role == identity.Admin || !creates && !decides {
+		return sub, obj, "", nil
+	}
+	who, what := a.index.about(p.User.ID, n.Object)
+	sub.orgs = who.orgs
+	if creates {
+		return sub, obj, n.Org, nil
+	}
+	obj.open = !what.restricted && !a.cfg.Strict
+	obj.level = what.level(who.subjects)
+	return sub, obj, what.org, nil
+}
+
+// Scope implements identity.Authorizer. It returns an Unavailable fault where Authorize does.
+func (a *Authorizer) Scope(ctx context.Context, p identity.Principal) (access.Scope, error) {
+	r := role(p)
+	switch {
+	case p.Open:
+		return access.Everything(), nil
+	case !r.Valid():
+		return access.Scope{Strict: true}, nil // no role reads nothing
+	}
+	if err := a.feed.reach(ctx, p.Version); err != nil {
+		return access.Scope{}, err
+	}
+	if r == identity.Admin {
+		return access.Everything(), nil
+	}
+	who, restricted := a.index.scope(p.User.ID)
+	if restricted == 0 && !a.cfg.Strict {
+		return access.Everything(), nil
+	}
+	return access.Scope{Subjects: slices.Clone(who.subjects), Orgs: slices.Clone(who.orgs), Strict: a.cfg.Strict}, nil
+}
+
+// role is the global role of a caller. Open mode makes everybody an admin.
+func role(p identity.Principal) identity.Role {
+	if p.Open {
+		return identity.Admin
+	}
+	return p.User.Role
+}
+
+// noun puts the article before a kind.
+func noun(kind string) string {
+	if kind != "" && strings.ContainsRune("aeio", rune(kind[0])) {
+		return "an " + kind
+	}
+	return "a " + kind
 }

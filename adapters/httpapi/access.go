@@ -15,8 +15,9 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// Redeem trades a ticket for the account that minted it. It returns an Unauthenticated fault for a bad one.
-type Redeem func(ctx context.Context, ticket, id string) (account string, err error)
+// Redeem trades a ticket for the account that minted it and the token by which it did. It returns an Unauthenticated fault
+// for a bad one.
+type Redeem func(ctx context.Context, ticket, id string) (account, token string, err error)
 
 // Access says who may call an operation. The zero value is no declaration, and nothing registers with it.
 type Access struct {
@@ -47,8 +48,11 @@ func (a Access) String() string {
 	return a.need.Kind + ":" + a.need.Act
 }
 
-// accessKey is where an operation's metadata carries its Access.
-const accessKey = "access"
+// The members of an operation's metadata that carry its Access and whether it changes something.
+const (
+	accessKey  = "access"
+	mutatesKey = "mutates"
+)
 
 // admit is the middleware that authenticates, then authorizes. An operation without a declaration is refused.
 func (r *Router) admit(ctx huma.Context, next func(huma.Context)) {
@@ -57,13 +61,17 @@ func (r *Router) admit(ctx huma.Context, next func(huma.Context)) {
 	st := requestOf(ctx.Context())
 	c, err := r.caller(ctx, access, req, st)
 	if err == nil {
+		err = r.writable(ctx.Operation())
+	}
+	if err == nil {
+		oneIfMatch(req.Header)
 		err = readable(ctx.Operation(), req)
 	}
 	if err != nil {
 		r.refuse(ctx, err)
 		return
 	}
-	next(huma.WithContext(ctx, c))
+	next(huma.WithContext(ctx, acting(c, ctx.Operation(), req)))
 }
 
 func (r *Router) refuse(ctx huma.Context, err error) {
@@ -75,74 +83,74 @@ func (r *Router) refuse(ctx huma.Context, err error) {
 func (r *Router) caller(hctx huma.Context, access Access, req *http.Request, st *request) (context.Context, error) {
 	ctx := hctx.Context()
 	if access.public {
+		st.presented = func() (string, error) {
+			token, cookie, err := r.presented(req, st)
+			if err == nil && cookie {
+				err = r.origins.check(req, st.jar)
+			}
+			return token, err
+		}
 		return actor.With(ctx, actor.Actor{Type: actor.Anonymous, Name: "anonymous", IP: st.ip}), nil
 	}
 	if !access.declared {
 		return nil, identity.NotAllowed.New("nobody may call this")
 	}
-	check, err := r.proof(hctx, access, req, st)
+	who, cookie, err := r.proof(hctx, access, req, st)
 	if err != nil {
 		return nil, err
 	}
-	p, err := check(ctx)
+	p, err := who(ctx)
 	st.account = p.User.ID
+	known := actor.Actor{Type: actor.User, ID: p.User.ID, Name: p.User.Username, IP: st.ip, Token: p.TokenID}
+	if err == nil {
+		r.watch(hctx.Operation(), req, st, known)
+	}
+	if err == nil && cookie {
+		err = r.origins.check(req, st.jar)
+	}
+	if err == nil {
+		err = r.authz.Authorize(ctx, p, access.need)
+	}
 	if err != nil {
 		return nil, err
 	}
 	st.recheck = func(ctx context.Context) error {
-		_, err := check(ctx)
-		return err
-	}
-	ctx = identity.With(ctx, p)
-	return actor.With(ctx, actor.Actor{Type: actor.User, ID: p.User.ID, Name: p.User.Username, IP: st.ip}), nil
-}
-
-// proof returns what tells the caller and its right, now and again later: by the bearer token of the header, or by
-// the account that a ticket names.
-func (r *Router) proof(hctx huma.Context, access Access, req *http.Request, st *request) (func(context.Context) (identity.Principal, error), error) {
-	if ticket := hctx.Query("ticket"); access.redeem != nil && ticket != "" {
-		account, err := access.redeem(hctx.Context(), ticket, hctx.Param("id"))
-		if err != nil {
-			return nil, err
-		}
-		return r.ticketed(account, access.need, st), nil
-	}
-	token, err := bearer(req.Header)
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context) (identity.Principal, error) {
-		p, err := r.authn.Authenticate(ctx, token)
-		if err != nil {
-			return p, err
-		}
-		return p, r.authz.Authorize(ctx, p, access.need)
-	}, nil
-}
-
-// ticketed asks about the account anew each time where it can, and bounds the stream where it cannot. An open install
-// has no accounts to ask about.
-func (r *Router) ticketed(account string, need identity.Need, st *request) func(context.Context) (identity.Principal, error) {
-	if r.known == nil || r.config.Open {
-		st.bounded = true
-		return func(context.Context) (identity.Principal, error) {
-			return identity.Principal{User: identity.User{ID: account}, Open: r.config.Open}, nil
-		}
-	}
-	return func(ctx context.Context) (identity.Principal, error) {
-		u, err := r.known.UserByID(ctx, account)
-		p := identity.Principal{User: u}
+		again, err := who(ctx)
 		switch {
-		case fault.Is(err, fault.NotFound):
-			return p, identity.BadToken.New("the ticket's account is gone")
 		case err != nil:
-			return p, err
+			return err
+		case again.User.Role != p.User.Role:
+			return identity.NotAllowed.New("the account's role is another one by now")
 		}
-		return p, r.authz.Authorize(ctx, p, need)
+		return r.authz.Authorize(ctx, again, access.need)
 	}
+	return actor.With(identity.With(ctx, p), known), nil
 }
 
-// Recheck asks anew whether the caller of ctx may do what it is doing, for answers that take long.
+// proof returns what tells the caller, now and again later: by the token that the request presents, or by the account and
+// the token that a ticket names. cookie says that a browser sent the proof by itself.
+func (r *Router) proof(hctx huma.Context, access Access, req *http.Request, st *request) (
+	who func(context.Context) (identity.Principal, error), cookie bool, err error,
+) {
+	if ticket := hctx.Query("ticket"); access.redeem != nil && ticket != "" {
+		account, token, err := access.redeem(hctx.Context(), ticket, hctx.Param("id"))
+		return func(ctx context.Context) (identity.Principal, error) { return r.authn.Account(ctx, account, token) }, false, err
+	}
+	token, cookie, err := r.presented(req, st)
+	return func(ctx context.Context) (identity.Principal, error) { return r.authn.Authenticate(ctx, token) }, cookie, err
+}
+
+// writable refuses what changes something where nothing may.
+func (r *Router) writable(op *huma.Operation) error {
+	if mutates, _ := op.Metadata[mutatesKey].(bool); mutates && r.config.ReadOnly {
+		return ReadOnly.New("this install is read-only")
+	}
+	return nil
+}
+
+// Recheck asks anew whether the caller of ctx may do what it is doing, for answers that take long: whether its token and its
+// account still stand, with the same role. The authorizer is told the version of rights as of now by that, so that what
+// is asked of it afterwards for the same ctx is decided by the rights as of now too.
 func Recheck(ctx context.Context) error {
 	if again := requestOf(ctx).recheck; again != nil {
 		return again(ctx)

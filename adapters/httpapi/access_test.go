@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/ids"
 )
 
@@ -23,7 +24,6 @@ func TestEveryRouteByRole(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	f.fake.events = nil
-	least := map[string]int{"read": 1, "submit": 2, "control": 2, "approve": 3}
 	seen := 0
 	for _, op := range operations(f) {
 		access, _ := op.Extensions["x-access"].(string)
@@ -35,7 +35,6 @@ func TestEveryRouteByRole(t *testing.T) {
 		}
 		seen++
 		path := strings.ReplaceAll(op.Path, "{id}", knownRun)
-		_, act, _ := strings.Cut(access, ":")
 		for i, role := range []string{"", "nobody", "viewer", "operator", "admin"} {
 			a := f.call(op.Method, path, role, "")
 			switch {
@@ -48,7 +47,7 @@ func TestEveryRouteByRole(t *testing.T) {
 				if a.header.Get("WWW-Authenticate") != "Bearer" {
 					t.Errorf("%s: no challenge", op.Path)
 				}
-			case i-1 < least[act]:
+			case i-1 < least(access):
 				if p := a.problem(t, 403); p.Reason != "forbidden" {
 					t.Errorf("%s %s as %s: %+v", op.Method, op.Path, role, p)
 				}
@@ -180,6 +179,27 @@ func TestOpenMode(t *testing.T) {
 	f.call("POST", "/v1/runs", "", `{"tool":"bash"}`, "Sec-Fetch-Site", "same-origin").json(t, 201)
 }
 
+// TestOpenModeBehindAProxy: a proxy that replaces the Host header would open the install to everybody whom it serves.
+func TestOpenModeBehindAProxy(t *testing.T) {
+	t.Parallel()
+	f := setup(t, func(p *httpapi.Params) { p.Config.Open = true })
+	g := setup(t, func(p *httpapi.Params) {
+		p.Config.Open, p.Config.TrustedProxies = true, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	})
+	for _, h := range [][2]string{
+		{"X-Forwarded-For", "203.0.113.9"}, {"X-Forwarded-For", "127.0.0.1"}, {"X-Forwarded-For", ""}, {"X-Forwarded-Host", "writ.test"},
+		{"X-Forwarded-Proto", "https"}, {"Forwarded", "for=203.0.113.9"}, {"x-forwarded-for", "203.0.113.9"},
+	} {
+		for _, path := range []string{"/v1/runs", "/healthz", "/v1/nothing"} {
+			if p := f.call("GET", path, "", "", h[0], h[1]).problem(t, 403); p.Reason != "host_not_allowed" {
+				t.Errorf("%s, %v: %+v", path, h, p)
+			}
+		}
+		g.call("GET", "/v1/runs", "", "", h[0], h[1]).json(t, 200)
+	}
+	f.call("GET", "/v1/runs", "", "", "User-Agent", "curl/8", "Accept", "*/*").json(t, 200)
+}
+
 func TestForwardedAddress(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -224,7 +244,12 @@ func TestIncompleteRoutesStopTheStart(t *testing.T) {
 		"path": func(r *httpapi.Route) { r.Path = "" }, "operation id": func(r *httpapi.Route) { r.ID = "Read" },
 		"summary": func(r *httpapi.Route) { r.Summary = "" }, "tag": func(r *httpapi.Route) { r.Tag = "" },
 		"who may call": func(r *httpapi.Route) { r.Access = httpapi.Access{} }, "status": func(r *httpapi.Route) { r.Status = 0 },
-		"error codes": func(r *httpapi.Route) { r.Errors = nil }, "example": func(r *httpapi.Route) { r.Example = nil },
+		"audit action":                    func(r *httpapi.Route) { r.Method = "POST" },
+		"audit action that is registered": func(r *httpapi.Route) { r.Method, r.Action = "POST", "run.explode" },
+		"change":                          func(r *httpapi.Route) { r.Action = audit.RunCancel },
+		"change that its audit action":    func(r *httpapi.Route) { r.Method, r.Action, r.Harmless = "POST", audit.RunCancel, true },
+		"trail to record its refusals":    func(r *httpapi.Route) { r.Method, r.Action = "POST", audit.RunCancel },
+		"error codes":                     func(r *httpapi.Route) { r.Errors = nil }, "example": func(r *httpapi.Route) { r.Example = nil },
 	} {
 		route := whole
 		spoil(&route)

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -11,8 +10,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/tx"
 )
 
 // Config of the surface.
@@ -28,6 +29,10 @@ type Config struct {
 	Version string
 	// MetricsAuth asks a viewer's bearer token of /metrics.
 	MetricsAuth bool
+	// InsecureCookies allows the session cookie over plain http beyond loopback.
+	InsecureCookies bool
+	// ReadOnly refuses every operation that changes something but for signing in and out.
+	ReadOnly bool
 	// StreamsPerAccount caps the live streams that one account holds at once; 0 means 64.
 	StreamsPerAccount int
 	// WriteTimeout is how long one write of a streamed answer may wait for its reader; 0 means 15 seconds.
@@ -55,22 +60,17 @@ type Routes struct {
 	Register func(*Router)
 }
 
-// Accounts finds an account by its id; it returns a NotFound fault for one that is gone.
-type Accounts interface {
-	UserByID(ctx context.Context, id string) (identity.User, error)
-}
-
 // Params of New.
 type Params struct {
 	Config        Config
 	Authenticator identity.Authenticator
 	Authorizer    identity.Authorizer
-	// Accounts knows the account behind a stream ticket. Without it the ticket's own word counts, and its stream is
-	// bounded by TicketStreamTime instead of ending with the account's right.
-	Accounts Accounts
-	Log      *slog.Logger
-	IDs      ids.Generator
-	Observer Observer // nil observes nothing
+	Log           *slog.Logger
+	IDs           ids.Generator
+	Observer      Observer // nil observes nothing
+	// Unit and Recorder record refusals. Both are needed as soon as a route has an Action.
+	Unit     tx.Unit
+	Recorder audit.Recorder
 	Routes   []Routes
 }
 
@@ -89,6 +89,10 @@ func New(p Params) (Result, error) {
 	if p.Observer == nil {
 		p.Observer = discard{}
 	}
+	from, err := newOrigins(p.Config.PublicURL)
+	if err != nil {
+		return Result{}, err
+	}
 	installProblems()
 	mux := http.NewServeMux()
 	if p.Config.StreamsPerAccount == 0 {
@@ -97,7 +101,7 @@ func New(p Params) (Result, error) {
 	if p.Config.WriteTimeout == 0 {
 		p.Config.WriteTimeout = writeTime
 	}
-	r := newRouter(humago.New(mux, document(p.Config.Version)), p, newStreams(p.Config.StreamsPerAccount))
+	r := newRouter(humago.New(mux, document(p.Config.Version)), p, newStreams(p.Config.StreamsPerAccount), from)
 	for _, routes := range sorted(p.Routes) {
 		routes.Register(r)
 	}
@@ -109,6 +113,6 @@ func New(p Params) (Result, error) {
 		h = loopbackOnly(h)
 	}
 	h = secured(h, strings.HasPrefix(p.Config.PublicURL, "https://"))
-	h = &edge{next: h, log: p.Log, ids: p.IDs, observer: p.Observer, proxies: p.Config.TrustedProxies}
+	h = &edge{next: h, log: p.Log, ids: p.IDs, observer: p.Observer, config: p.Config}
 	return Result{Handler: h, Router: r}, nil
 }

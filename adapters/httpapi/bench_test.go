@@ -13,8 +13,8 @@ import (
 func BenchmarkRequests(b *testing.B) {
 	f, g := &fake{}, &guard{}
 	res, err := httpapi.New(httpapi.Params{
-		Authenticator: g, Authorizer: g, Log: slog.New(slog.DiscardHandler), IDs: &counter{},
-		Routes: []httpapi.Routes{runsapi.New(runsapi.Params{Submitter: f, Controller: f, Approver: f, Reader: f, Streamer: f, Tickets: f, Clock: wall{}})},
+		Authenticator: g, Authorizer: g, Log: slog.New(slog.DiscardHandler), IDs: &counter{}, Unit: unit{}, Recorder: &chain{},
+		Routes: []httpapi.Routes{runsapi.New(runsapi.Params{Submitter: f, Controller: f, Approver: f, Reader: f, Streamer: f, Tickets: f, Trail: &chain{}, Clock: wall{}})},
 	})
 	if err != nil {
 		b.Fatal(err)

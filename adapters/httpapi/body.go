@@ -28,10 +28,14 @@ const bodyTime = 10 * time.Second
 // drain is how much of a body beyond its cap is read and dropped before the refusal.
 const drain = 4 << 20
 
-// bodyKey is where an operation's metadata carries the cap on its body.
-const bodyKey = "body"
+// The members of an operation's metadata that carry the cap on its body and the media type of one that is not JSON.
+const (
+	bodyKey     = "body"
+	consumesKey = "consumes"
+)
 
-// gate is the middleware that reads a body within its cap, refuses what is not strict JSON, and hands on the bytes.
+// gate is the middleware that reads a body within its cap, refuses what is not strict JSON or not of the type that the
+// route consumes instead, and hands on the bytes.
 func (r *Router) gate(ctx huma.Context, next func(huma.Context)) {
 	if m := ctx.Method(); m == http.MethodGet || m == http.MethodHead {
 		next(ctx)
@@ -40,14 +44,19 @@ func (r *Router) gate(ctx huma.Context, next func(huma.Context)) {
 	req, w := humago.Unwrap(ctx)
 	limit, _ := ctx.Operation().Metadata[bodyKey].(int64)
 	body, err := read(req, w, limit)
-	if err == nil {
+	media, _ := ctx.Operation().Metadata[consumesKey].(string)
+	switch {
+	case err != nil:
+	case media != "":
+		err = foreign(req.Header, body, media)
+	default:
 		err = admissible(req.Header, body, ctx.Operation().RequestBody)
 	}
 	if err != nil {
 		r.refuse(ctx, err)
 		return
 	}
-	if len(body) > 0 {
+	if len(body) > 0 && media == "" {
 		requestOf(ctx.Context()).digest = digestOf(body)
 		// huma compares media types byte by byte.
 		req.Header.Set("Content-Type", "application/json")
@@ -100,10 +109,8 @@ func admissible(h http.Header, body []byte, form *huma.RequestBody) error {
 		return nil
 	}
 	if ct := h.Get("Content-Type"); ct != "" {
-		media, params, err := mime.ParseMediaType(ct)
-		charset := params["charset"]
-		if err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
-			return plainProblem(http.StatusUnsupportedMediaType, "unsupported_media_type", "request bodies are application/json in UTF-8")
+		if err := typed(ct, "application/json"); err != nil {
+			return err
 		}
 	}
 	if err := Strict(body); err != nil {
@@ -114,6 +121,26 @@ func admissible(h http.Header, body []byte, form *huma.RequestBody) error {
 		if json.Unmarshal(body, &none) != nil || len(none) > 0 {
 			return badBody("", "this operation takes none")
 		}
+	}
+	return nil
+}
+
+// foreign checks a body that is not JSON: it must say what it is, and what it holds is its handler's to judge.
+func foreign(h http.Header, body []byte, media string) error {
+	if err := typed(h.Get("Content-Type"), media); err != nil {
+		return err
+	}
+	if len(body) == 0 {
+		return badBody("", "is required")
+	}
+	return nil
+}
+
+func typed(contentType, want string) error {
+	media, params, err := mime.ParseMediaType(contentType)
+	charset := params["charset"]
+	if err != nil || media != want || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return plainProblem(http.StatusUnsupportedMediaType, "unsupported_media_type", "request bodies are "+want+" in UTF-8")
 	}
 	return nil
 }

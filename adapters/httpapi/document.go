@@ -12,7 +12,9 @@ import (
 const countFormat = "count"
 
 const about = "Automation runs against fleets of hosts: submit, schedule, approve, follow, compare and audit them. " +
-	"Calls present `Authorization: Bearer <token>`. Every error is `application/problem+json` with `error`, a sentence, " +
+	"Calls present `Authorization: Bearer <token>`, or a browser's session cookie, with which every write must come from the same " +
+	"origin. An operation with `x-mutates: false` also works on a read-only install. " +
+	"One with `x-audit` makes an entry of that action in the audit trail, which the header `Audit-Receipt` of its success names. Every error is `application/problem+json` with `error`, a sentence, " +
 	"and `reason`, a stable code; the fields at fault are in `errors`."
 
 // document makes huma's configuration: no page and no schema route of its own, since those load from elsewhere, no
@@ -30,6 +32,10 @@ func document(version string) huma.Config {
 				Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName),
 				SecuritySchemes: map[string]*huma.SecurityScheme{
 					"bearer": {Type: "http", Scheme: "bearer", Description: "A token of an account."},
+					"session": {
+						Type: "apiKey", In: "cookie", Name: "__Host-" + sessionCookie,
+						Description: "A browser's session; without the prefix on loopback over plain http.",
+					},
 				},
 			},
 			OnAddOperation: []huma.AddOpFunc{showCounts},

@@ -21,7 +21,7 @@ const golden = "../../e2e/golden/openapi.json"
 
 func TestDocumentIsGolden(t *testing.T) {
 	t.Parallel()
-	f := setup(t)
+	f := setup(t, whole)
 	a := f.call("GET", "/openapi.json", "", "")
 	if a.status != 200 || a.header.Get("Content-Type") != "application/openapi+json" {
 		t.Fatalf("%d %v", a.status, a.header)
@@ -52,7 +52,7 @@ func TestDocumentIsGolden(t *testing.T) {
 
 func TestEveryOperationIsDescribed(t *testing.T) {
 	t.Parallel()
-	f := setup(t)
+	f := setup(t, whole)
 	id := regexp.MustCompile(`^[a-z]+(-[a-z0-9]+)+$`)
 	seen := map[string]bool{}
 	for _, op := range operations(f) {
@@ -65,11 +65,17 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 		if (access == "public") != (len(op.Security) == 0) {
 			t.Errorf("%s: access %q with security %v", where, access, op.Security)
 		}
+		if _, ok := op.Extensions["x-mutates"].(bool); !ok {
+			t.Errorf("%s does not say whether it changes something", where)
+		}
 		example, errors := false, 0
 		for code, r := range op.Responses {
 			n, err := strconv.Atoi(code)
 			if err != nil || n == 422 {
 				t.Errorf("%s: status %s", where, code)
+			}
+			if n == 204 || n == 302 {
+				example = true
 			}
 			for media, m := range r.Content {
 				if n < 300 && m.Example != nil && m.Schema != nil {
@@ -83,8 +89,12 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 		if !example || errors < 2 {
 			t.Errorf("%s: example %t, %d error codes", where, example, errors)
 		}
-		if op.RequestBody != nil && op.RequestBody.Content["application/json"].Example == nil {
-			t.Errorf("%s: no example of its body", where)
+		if op.RequestBody != nil {
+			for _, m := range op.RequestBody.Content {
+				if m.Example == nil || m.Schema == nil {
+					t.Errorf("%s: no example of its body", where)
+				}
+			}
 		}
 	}
 }

@@ -7,8 +7,10 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
@@ -39,6 +41,9 @@ type guard struct {
 	open    bool
 	mu      sync.Mutex
 	revoked map[string]bool
+	became  identity.Role // what every account's role is by now, where set
+	version atomic.Int64  // of rights
+	told    atomic.Int64  // the version that a decision came with
 }
 
 func (g *guard) Authenticate(_ context.Context, token string) (identity.Principal, error) {
@@ -54,7 +59,38 @@ func (g *guard) Authenticate(_ context.Context, token string) (identity.Principa
 	if !r.Valid() || g.revoked[token] {
 		return identity.Principal{}, identity.BadToken.New("the token is unknown, expired or revoked")
 	}
-	return identity.Principal{User: identity.User{ID: "usr_" + token, Username: token, Role: r}}, nil
+	return g.principal(token), nil
+}
+
+func (g *guard) principal(name string) identity.Principal {
+	p := identity.Principal{User: identity.User{ID: "usr_" + name, Username: name, Role: identity.Role(name)}, TokenID: "tok_" + name, Version: g.version.Load()}
+	if g.became != "" {
+		p.User.Role = g.became
+	}
+	return p
+}
+
+func (g *guard) Account(ctx context.Context, id, token string) (identity.Principal, error) {
+	name := strings.TrimPrefix(id, "usr_")
+	if g.open {
+		return g.Authenticate(ctx, name)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.revoked[name] || token != "tok_"+name {
+		return identity.Principal{}, identity.BadToken.New("the account or its token is gone")
+	}
+	return g.principal(name), nil
+}
+
+func (g *guard) become(r identity.Role) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.became = r
+}
+
+func (g *guard) Scope(context.Context, identity.Principal) (access.Scope, error) {
+	return access.Everything(), nil
 }
 
 func (g *guard) revoke(token string) {
@@ -63,9 +99,19 @@ func (g *guard) revoke(token string) {
 	g.revoked = map[string]bool{token: true}
 }
 
+// least is the rank of the least role that may do what an operation's access says, 0 for nobody.
+func least(access string) int {
+	kind, act, _ := strings.Cut(access, ":")
+	if kind == "audit" {
+		return map[string]int{"verify": 1, "read": 3, "register": 3}[act]
+	}
+	return map[string]int{"read": 1, "submit": 2, "control": 2, "approve": 3}[act]
+}
+
 func (g *guard) Authorize(_ context.Context, p identity.Principal, n identity.Need) error {
+	g.told.Store(p.Version)
 	rank := map[identity.Role]int{identity.Viewer: 1, identity.Operator: 2, identity.Admin: 3}
-	asks := map[string]int{"read": 1, "submit": 2, "control": 2, "approve": 3}[n.Act]
+	asks := least(n.Kind + ":" + n.Act)
 	if asks == 0 || rank[p.User.Role] < asks {
 		return identity.NotAllowed.New("this takes another role")
 	}
@@ -89,10 +135,11 @@ type fake struct {
 	copyErr   error
 	logAsked  []runs.LogRange
 	follow    func(ctx context.Context, after, offset int64, emit func(runs.Update) error) error
-	tickets   map[string]bool
+	tickets   map[string]runs.Holder
 	query     runs.LogQuery
 	matrix    runs.MatrixQuery
 	compared  string
+	parent    string // of the run, where set
 }
 
 func run() *runs.Run {
@@ -122,7 +169,9 @@ func (f *fake) one(ctx context.Context, id string) (*runs.Run, error) {
 	if id != knownRun {
 		return nil, runs.RunNotFound.New("no run %q", id)
 	}
-	return run(), nil
+	r := run()
+	r.ParentID = f.parent
+	return r, nil
 }
 
 func (f *fake) Submit(ctx context.Context, s runs.Submission) (*runs.Run, bool, error) {
@@ -261,18 +310,19 @@ func (f *fake) Mint(ctx context.Context, id string) (string, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.tickets = map[string]bool{"t1": true}
+	f.tickets = map[string]runs.Holder{"t1": {Account: f.actor.ID, Token: f.actor.Token}}
 	return "t1", nil
 }
 
-func (f *fake) Redeem(_ context.Context, ticket, id string) (string, error) {
+func (f *fake) Redeem(_ context.Context, ticket, id string) (runs.Holder, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if id != knownRun || !f.tickets[ticket] {
-		return "", runs.BadTicket.New("the ticket is unknown, used or expired")
+	who, ok := f.tickets[ticket]
+	if id != knownRun || !ok {
+		return runs.Holder{}, runs.BadTicket.New("the ticket is unknown, used or expired")
 	}
 	delete(f.tickets, ticket)
-	return "usr_viewer", nil
+	return who, nil
 }
 
 func (f *fake) Matrix(ctx context.Context, id string, q runs.MatrixQuery) (*runs.Matrix, error) {

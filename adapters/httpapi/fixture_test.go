@@ -18,6 +18,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
+	auditapi "github.com/writ-automation/writ/adapters/httpapi/audit"
+	executionapi "github.com/writ-automation/writ/adapters/httpapi/execution"
+	identityapi "github.com/writ-automation/writ/adapters/httpapi/identity"
 	"github.com/writ-automation/writ/adapters/httpapi/ops"
 	runsapi "github.com/writ-automation/writ/adapters/httpapi/runs"
 	"github.com/writ-automation/writ/ports/system"
@@ -73,6 +76,8 @@ type fixture struct {
 	url    string
 	srv    *httptest.Server
 	fake   *fake
+	chain  *chain
+	proofs *proofs
 	guard  *guard
 	health *health
 	log    *safeBuffer
@@ -91,18 +96,24 @@ func routesOf(t *testing.T, f *fixture) []httpapi.Routes {
 	}
 	r := runsapi.New(runsapi.Params{
 		Submitter: f.fake, Controller: f.fake, Approver: f.fake, Reader: f.fake, Streamer: f.fake, Tickets: f.fake,
-		Insight: f.fake, Clock: wall{}, Heartbeat: 20 * time.Millisecond,
+		Insight: f.fake, Trail: f.chain, Clock: wall{}, Heartbeat: 20 * time.Millisecond,
 	})
-	return []httpapi.Routes{r, o}
+	a := auditapi.New(auditapi.Params{Trail: f.chain, Prover: f.proofs, Reporter: f.proofs, Runs: f.fake, Clock: wall{}})
+	return []httpapi.Routes{r, o, a}
+}
+
+// whole adds the routes that other tests try out, for tests of the API document.
+func whole(p *httpapi.Params) {
+	p.Routes = append(p.Routes, identityapi.New(identityapi.Params{}), executionapi.New(nil))
 }
 
 func setup(t *testing.T, change ...func(*httpapi.Params)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, fake: &fake{}, guard: &guard{}, health: &health{}, log: &safeBuffer{}, seen: &observer{}}
+	f := &fixture{t: t, fake: &fake{}, chain: &chain{}, proofs: &proofs{}, guard: &guard{}, health: &health{}, log: &safeBuffer{}, seen: &observer{}}
 	p := httpapi.Params{
 		Config: httpapi.Config{Version: "1.2.3"}, Authenticator: f.guard, Authorizer: f.guard,
 		Log: slog.New(slog.NewJSONHandler(f.log, nil)), IDs: &counter{}, Observer: f.seen,
-		Routes: routesOf(t, f),
+		Unit: unit{}, Recorder: f.chain, Routes: routesOf(t, f),
 	}
 	for _, c := range change {
 		c(&p)

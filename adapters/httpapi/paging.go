@@ -45,5 +45,32 @@ func (c Count) Clamp(fallback, maximum int) int {
 	return page.Clamp(c.Int(), fallback, maximum)
 }
 
+// Window is the stretch of a configuration list that a query asks for. Embed it in the input.
+type Window struct {
+	Offset Count `query:"offset" doc:"How many rows to leave out."`
+	Limit  Count `query:"limit" doc:"At most 1000, which is also the default; more counts as 1000."`
+}
+
+// Page returns the window within its bounds.
+func (w Window) Page() page.Window {
+	return page.Window{Offset: w.Offset.Int(), Limit: w.Limit.Clamp(page.MaxRows, page.MaxRows)}
+}
+
+// Listed is what a configuration list says beside its rows. Embed it in the body.
+type Listed struct {
+	Count int `json:"count" doc:"How many rows this answer holds."`
+	Total int `json:"total" doc:"How many there are."`
+	Limit int `json:"limit" doc:"The limit that was used."`
+}
+
+// List makes the rows of a list's answer, never null, and what it says beside them.
+func List[T, R any](items []T, total int, w Window, row func(T) R) ([]R, Listed) {
+	rows := make([]R, 0, len(items))
+	for _, item := range items {
+		rows = append(rows, row(item))
+	}
+	return rows, Listed{Count: len(rows), Total: total, Limit: w.Page().Limit}
+}
+
 // Int returns the count, as large as an int gets.
 func (c Count) Int() int { return int(min(c.N, math.MaxInt32)) }

@@ -121,12 +121,22 @@ func plainProblem(status int, reason, text string) *Problem {
 	return &Problem{Title: http.StatusText(status), Status: status, Detail: text, Text: text, Reason: reason}
 }
 
-// problemOf turns an error into its body. The text of anything but a fault stays in the log.
+// problemOf turns an error into its body. The text of anything but a fault stays in the log. It is where every refusal
+// passes, and so where the trail hears of it.
 func problemOf(ctx context.Context, err error) *Problem {
+	p, cause := explain(ctx, err)
+	if err := requestOf(ctx).record(ctx, p); err != nil {
+		p, cause = explain(ctx, err)
+	}
+	note(ctx, p, cause)
+	return p
+}
+
+// explain returns an error's body, and what of it is for the log.
+func explain(ctx context.Context, err error) (*Problem, error) {
 	var p *Problem
 	if errors.As(err, &p) {
-		note(ctx, p, nil)
-		return p
+		return p, nil
 	}
 	var f *fault.Error
 	known := errors.As(err, &f)
@@ -146,8 +156,7 @@ func problemOf(ctx context.Context, err error) *Problem {
 			p.Errors = append(p.Errors, FieldError(x))
 		}
 	}
-	note(ctx, p, err)
-	return p
+	return p, err
 }
 
 // headers are those that belong to a status.
@@ -171,6 +180,26 @@ func (p *Problem) write(w http.ResponseWriter) {
 	}
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(b)
+}
+
+// WriteJSON answers a request outside of huma with v: for Raw handlers.
+func WriteJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
+	b, err := encode(v)
+	if err != nil {
+		WriteError(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(b)
+}
+
+// Explain turns err into what may be shown of it, sets the headers that belong to it, and keeps its cause for the
+// request's line in the log: for Raw handlers whose errors are pages.
+func Explain(w http.ResponseWriter, r *http.Request, err error) *Problem {
+	p := problemOf(r.Context(), err)
+	p.headers(w.Header().Set)
+	return p
 }
 
 // WriteError answers a request outside of huma with err's problem: for Raw handlers.

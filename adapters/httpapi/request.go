@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"runtime/debug"
 	"time"
 
 	"github.com/writ-automation/writ/platform/clock"
+	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
 )
@@ -40,7 +40,12 @@ type request struct {
 	cause   error
 	digest  [sha256.Size]byte
 	recheck func(ctx context.Context) error
-	bounded bool // a ticket opened the stream and nobody can be asked about its account
+	jar     jar
+	// hasSession says that a session cookie came along, whether or not anybody looked at it.
+	hasSession bool
+	presented  func() (string, error)
+	// denied records that the request was refused for the given reason; nil where the trail does not hear of it.
+	denied func(ctx context.Context, reason string) error
 }
 
 type requestKey struct{}
@@ -77,19 +82,22 @@ type edge struct {
 	log      *slog.Logger
 	ids      ids.Generator
 	observer Observer
-	proxies  []netip.Prefix
+	config   Config
 }
 
 // ServeHTTP implements http.Handler.
 func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	took := clock.Start()
-	st := &request{id: r.Header.Get("X-Request-Id"), ip: clientIP(r, e.proxies)}
+	st := &request{id: r.Header.Get("X-Request-Id"), ip: clientIP(r, e.config.TrustedProxies)}
+	st.jar = jarOf(e.config, r, st.ip)
+	st.hasSession = st.jar.usable && len(r.Header["Cookie"]) > 0 && len(r.CookiesNamed(st.jar.name(sessionCookie))) > 0
 	if !printable(st.id) {
 		st.id = e.ids.New(requestPrefix)
 	}
 	w.Header().Set("X-Request-Id", st.id)
-	rec := &recorder{ResponseWriter: w}
-	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, st))
+	ctx, slip := audit.WithSlip(context.WithValue(r.Context(), requestKey{}, st))
+	rec := &recorder{ResponseWriter: w, slip: slip}
+	r = r.WithContext(ctx)
 	defer func() {
 		thrown := recover()
 		answered := thrown == nil || thrown != http.ErrAbortHandler && e.panicked(rec, r, st, thrown)
@@ -99,6 +107,7 @@ func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	e.next.ServeHTTP(rec, r)
+	rec.begin(http.StatusOK) // where the handler left it to the server
 }
 
 // panicked answers 500 where nothing was sent yet. Where something was, it reports false and the connection is cut,
@@ -170,23 +179,44 @@ func printable(id string) bool {
 // recorder remembers what was answered.
 type recorder struct {
 	http.ResponseWriter
+	slip   *audit.Slip
 	status int
 	bytes  int64
 }
 
+// begin is told the status just before the headers are sent. A success names the entry that the request made; what was
+// refused or failed names none, whatever was recorded of it.
+func (r *recorder) begin(code int) {
+	if r.status != 0 || code < http.StatusOK {
+		return
+	}
+	r.status = code
+	if code >= http.StatusBadRequest {
+		return
+	}
+	if got, ok := r.slip.Receipt(); ok {
+		r.Header().Set(receiptHeader, got.String())
+	}
+}
+
 // WriteHeader implements http.ResponseWriter.
 func (r *recorder) WriteHeader(code int) {
-	if r.status == 0 && code >= http.StatusOK {
-		r.status = code
-	}
+	r.begin(code)
 	r.ResponseWriter.WriteHeader(code)
+}
+
+// FlushError is what http.ResponseController flushes by; it sends the headers where they are not sent.
+func (r *recorder) FlushError() error {
+	r.begin(http.StatusOK)
+	if err := http.NewResponseController(r.ResponseWriter).Flush(); err != nil {
+		return fmt.Errorf("flush answer: %w", err)
+	}
+	return nil
 }
 
 // Write implements http.ResponseWriter.
 func (r *recorder) Write(p []byte) (int, error) {
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
+	r.begin(http.StatusOK)
 	n, err := r.ResponseWriter.Write(p)
 	r.bytes += int64(n)
 	if err != nil {

@@ -14,10 +14,12 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Route declares an operation. Everything but Description, Request, MaxBody and Hidden is required.
+// Route declares an operation. Everything but Description, Request, MaxBody and what is false by default is required.
 type Route struct {
 	Method, Path string
 	// ID is the operation id, <verb>-<noun>.
@@ -29,13 +31,24 @@ type Route struct {
 	Access      Access
 	// Status is the success.
 	Status int
+	// Harmless marks a write method that changes nothing. A read-only install answers it.
+	Harmless bool
+	// Session marks what makes or ends a session. A read-only install answers it.
+	Session bool
+	// Action is what the trail calls the operation: for everything that makes an entry. It is required of what is neither a
+	// reading nor Harmless, and only that and a Session may have one. A refusal of a known caller is recorded under it.
+	Action audit.Action
+	// SecretPath says that the path itself is a secret, such as a hook's token. The trail then names the pattern.
+	SecretPath bool
 	// Produces is the media type of the success, application/json where empty.
 	Produces string
 	// Example is the success's body: a value, or a string for text.
 	Example any
 	// Request is an example of the request's body.
 	Request any
-	// Errors are the statuses beside 400, 401, 403 and 500, which follow from the rest.
+	// Consumes is the media type of a body that is not JSON, which a handler of Raw gets as it came.
+	Consumes string
+	// Errors are the statuses beside 400, 401, 403, 500 and 503, and 429 of a change, which follow from the rest.
 	Errors []int
 	// MaxBody caps the request's body, 0 means DefaultBody.
 	MaxBody int64
@@ -49,10 +62,14 @@ type Router struct {
 	config  Config
 	authn   identity.Authenticator
 	authz   identity.Authorizer
-	known   Accounts
+	unit    tx.Unit
+	entries audit.Recorder
 	streams *streams
-	seen    map[string]bool
-	faults  []error
+	origins *origins
+	// refusals bounds what of them is recorded.
+	refusals *refusals
+	seen     map[string]bool
+	faults   []error
 
 	once     sync.Once
 	document []byte
@@ -60,10 +77,10 @@ type Router struct {
 	failed   error
 }
 
-func newRouter(api huma.API, p Params, s *streams) *Router {
+func newRouter(api huma.API, p Params, s *streams, o *origins) *Router {
 	r := &Router{
-		api: api, config: p.Config, authn: p.Authenticator, authz: p.Authorizer, known: p.Accounts,
-		streams: s, seen: make(map[string]bool),
+		api: api, config: p.Config, authn: p.Authenticator, authz: p.Authorizer, unit: p.Unit, entries: p.Recorder,
+		streams: s, origins: o, refusals: newRefusals(), seen: make(map[string]bool),
 	}
 	api.UseMiddleware(r.admit, r.gate)
 	return r
@@ -99,6 +116,9 @@ func (r *Router) Operations(yield func(op *huma.Operation)) {
 // Handle registers an operation with a typed handler. An incomplete declaration registers nothing and fails New.
 func Handle[I, O any](r *Router, route Route, h func(context.Context, *I) (*O, error)) {
 	op, err := r.operation(route)
+	if err == nil && route.Consumes != "" {
+		err = fmt.Errorf("httpapi: the route %s takes %s, which only a handler of Raw can", route.ID, route.Consumes)
+	}
 	if err != nil {
 		r.faults = append(r.faults, err)
 		return
@@ -145,6 +165,8 @@ func (r *Router) operation(route Route) (huma.Operation, error) {
 		missing = "list of error codes"
 	case route.Example == nil && route.Status < http.StatusMultipleChoices && route.Status != http.StatusNoContent:
 		missing = "example"
+	default:
+		missing = r.unaudited(route)
 	}
 	if missing != "" {
 		return huma.Operation{}, fmt.Errorf("httpapi: the route %s %s (%s) has no %s", route.Method, route.Path, route.ID, missing)
@@ -156,19 +178,51 @@ func (r *Router) operation(route Route) (huma.Operation, error) {
 	op := huma.Operation{
 		OperationID: route.ID, Method: route.Method, Path: route.Path, Summary: route.Summary, Tags: []string{route.Tag},
 		Description: route.Description, DefaultStatus: route.Status, Hidden: route.Hidden,
-		Responses:  r.responses(route),
-		Metadata:   map[string]any{accessKey: route.Access, bodyKey: route.MaxBody},
-		Extensions: map[string]any{"x-access": route.Access.String()},
+		Responses: r.responses(route),
+		Metadata: map[string]any{
+			accessKey: route.Access, bodyKey: route.MaxBody, mutatesKey: route.mutates(), consumesKey: route.Consumes,
+			actionKey: route.Action, secretKey: route.SecretPath,
+		},
+		Extensions: map[string]any{"x-access": route.Access.String(), "x-mutates": route.mutates()},
 		// The gate has read the body within its cap by the time huma reads it.
 		MaxBodyBytes: route.MaxBody + 1, BodyReadTimeout: -1,
 	}
-	if !route.Access.public {
-		op.Security = []map[string][]string{{"bearer": {}}}
+	if route.Action != "" {
+		op.Extensions["x-audit"] = string(route.Action)
 	}
-	if route.Request != nil {
+	if !route.Access.public {
+		op.Security = []map[string][]string{{"bearer": {}}, {"session": {}}}
+	}
+	switch {
+	case route.Consumes != "":
+		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+			route.Consumes: {Schema: &huma.Schema{Type: huma.TypeString}, Example: route.Request},
+		}}
+	case route.Request != nil:
 		op.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{"application/json": {Example: route.Request}}}
 	}
 	return op, nil
+}
+
+// unaudited says what a declaration lacks for the trail, empty for nothing.
+func (r *Router) unaudited(route Route) string {
+	writes := route.Method != http.MethodGet && route.Method != http.MethodHead
+	switch {
+	case writes && !route.Harmless && route.Action == "":
+		return "audit action"
+	case route.Action != "" && !slices.Contains(audit.Actions(), route.Action):
+		return "audit action that is registered"
+	case route.Action != "" && (route.Harmless || !writes && !route.Session):
+		return "change that its audit action could be of"
+	case route.Action != "" && (r.unit == nil || r.entries == nil):
+		return "trail to record its refusals in"
+	}
+	return ""
+}
+
+// mutates reports whether a read-only install refuses the operation.
+func (r Route) mutates() bool {
+	return r.Method != http.MethodGet && r.Method != http.MethodHead && !r.Harmless && !r.Session
 }
 
 func (r *Router) responses(route Route) map[string]*huma.Response {
@@ -182,13 +236,22 @@ func (r *Router) responses(route Route) map[string]*huma.Response {
 		media.Schema = &huma.Schema{Type: huma.TypeString}
 	}
 	ok := &huma.Response{Description: http.StatusText(route.Status)}
+	if route.Action != "" {
+		ok.Headers = map[string]*huma.Param{receiptHeader: {
+			Description: "The entry that the request made in the audit trail: its sequence number, a colon and its leaf hash in hex.",
+			Schema:      &huma.Schema{Type: huma.TypeString},
+		}}
+	}
 	if route.Example != nil {
 		ok.Content = map[string]*huma.MediaType{route.Produces: media}
 	}
 	out := map[string]*huma.Response{strconv.Itoa(route.Status): ok}
-	codes := append([]int{http.StatusBadRequest, http.StatusInternalServerError}, route.Errors...)
+	codes := append([]int{http.StatusBadRequest, http.StatusInternalServerError, http.StatusServiceUnavailable}, route.Errors...)
 	if !route.Access.public {
 		codes = append(codes, http.StatusUnauthorized, http.StatusForbidden)
+		if route.Action != "" {
+			codes = append(codes, http.StatusTooManyRequests)
+		}
 	}
 	if route.Method != http.MethodGet {
 		codes = append(codes, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)

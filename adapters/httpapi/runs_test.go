@@ -71,7 +71,7 @@ func TestRecord(t *testing.T) {
 		"duration_ms": json.Number("2500"), "exit_code": json.Number("0"), "warnings": []any{}, "source": "api",
 		"actor":            map[string]any{"type": "user", "id": "usr_admin", "name": "admin"},
 		"cancel_requested": false, "hosts": map[string]any{"ok": json.Number("2")}, "hosts_touched": json.Number("2"),
-		"event_count": json.Number("0"), "log_bytes": json.Number("0"),
+		"event_count": json.Number("0"), "log_bytes": json.Number("0"), "audit_receipt": "41:01" + strings.Repeat("0", 62),
 		"notifications": []any{map[string]any{"kind": "webhook", "url": "https://hooks.test/***", "key": "***"}},
 	}
 	if d := cmp.Diff(want, m); d != "" {

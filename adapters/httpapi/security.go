@@ -28,7 +28,8 @@ func secured(next http.Handler, tls bool) http.Handler {
 }
 
 // loopbackOnly guards an install that asks for no tokens: another name in the Host header means that a page somewhere
-// rebound its name to this machine, and a write from another origin is a page acting for its visitor.
+// rebound its name to this machine, the headers of a proxy that the client may be anywhere, and a write from another
+// origin is a page acting for its visitor.
 func loopbackOnly(next http.Handler) http.Handler {
 	cross := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -36,8 +37,12 @@ func loopbackOnly(next http.Handler) http.Handler {
 			refuse(w, r, "host_not_allowed", "an open install answers under loopback host names alone")
 			return
 		}
+		if requestOf(r.Context()).jar.relayed {
+			refuse(w, r, "host_not_allowed", "an open install answers clients on its own machine alone, and a proxy that is not trusted sent this")
+			return
+		}
 		if cross.Check(r) != nil {
-			refuse(w, r, "cross_origin", "an open install refuses writes from other origins")
+			refuse(w, r, CrossOrigin.Name, "an open install refuses writes from other origins")
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -50,9 +55,7 @@ func refuse(w http.ResponseWriter, r *http.Request, reason, text string) {
 
 // Refuse answers with a problem of a status that no kind of fault has.
 func Refuse(w http.ResponseWriter, r *http.Request, status int, reason, text string) {
-	p := plainProblem(status, reason, text)
-	note(r.Context(), p, nil)
-	p.write(w)
+	WriteError(w, r, plainProblem(status, reason, text))
 }
 
 func loopback(host string) bool {
@@ -72,11 +75,10 @@ const maxHops = 16
 
 // clientIP is the address that the audit trail names: the peer's, or the nearest hop before the trusted proxies.
 func clientIP(r *http.Request, trusted []netip.Prefix) string {
-	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
+	ip, ok := peerOf(r)
+	if !ok {
 		return ""
 	}
-	ip := peer.Addr().Unmap()
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for i := len(hops) - 1; i >= 0 && len(hops)-i <= maxHops && contains(trusted, ip); i-- {
 		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
@@ -86,6 +88,12 @@ func clientIP(r *http.Request, trusted []netip.Prefix) string {
 		ip = hop.Unmap()
 	}
 	return ip.String()
+}
+
+// peerOf is who is at the other end of the connection.
+func peerOf(r *http.Request) (netip.Addr, bool) {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	return peer.Addr().Unmap(), err == nil
 }
 
 func contains(nets []netip.Prefix, ip netip.Addr) bool {

@@ -13,20 +13,10 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/writ-automation/writ/platform/clock"
-	"github.com/writ-automation/writ/ports/fault"
 )
 
 // writeTime is how long one write to a slow reader may take, unless configured, before the reader is dropped.
 const writeTime = 15 * time.Second
-
-// TicketStreamTime bounds a stream that a ticket opened where no Accounts can be asked about its account again.
-const TicketStreamTime = time.Hour
-
-// TooManyStreams is the fault of an account that holds as many streams as it may.
-var TooManyStreams = fault.Code{Name: "too_many_streams", Kind: fault.RateLimited}
-
-// Codes lists the faults that this adapter makes itself.
-func Codes() []fault.Code { return []fault.Code{TooManyStreams} }
 
 // streams counts live streams by account and ends them all when the server stops.
 type streams struct {
@@ -62,8 +52,8 @@ func (s *streams) take(account string) (release func(), err error) {
 	}, nil
 }
 
-// Stream runs serve as a live stream of ctx's caller: within the account's cap, until the server stops, and within
-// TicketStreamTime where its caller cannot be asked about again. It returns a TooManyStreams fault over the cap.
+// Stream runs serve as a live stream of ctx's caller: within the account's cap and until the server stops. It returns a
+// TooManyStreams fault over the cap.
 func (r *Router) Stream(ctx context.Context, serve func(ctx context.Context) error) error {
 	st := requestOf(ctx)
 	release, err := r.streams.take(st.account)
@@ -73,11 +63,6 @@ func (r *Router) Stream(ctx context.Context, serve func(ctx context.Context) err
 	defer release()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if st.bounded {
-		var done context.CancelFunc
-		ctx, done = context.WithTimeout(ctx, TicketStreamTime)
-		defer done()
-	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -153,28 +152,73 @@ func TestStreamTicket(t *testing.T) {
 	}
 }
 
-// accounts knows one account until it is gone.
-type accounts struct{ gone atomic.Bool }
-
-func (a *accounts) UserByID(_ context.Context, id string) (identity.User, error) {
-	if a.gone.Load() {
-		return identity.User{}, identity.UserNotFound.New("no user %q", id)
-	}
-	return identity.User{ID: id, Username: "viewer", Role: identity.Viewer}, nil
-}
-
 func TestTicketStreamEndsWithItsAccount(t *testing.T) {
 	t.Parallel()
-	known := &accounts{}
-	f := setup(t, func(p *httpapi.Params) { p.Accounts = known })
+	f := setup(t)
 	f.fake.follow = wait
 	f.call("POST", streamPath+"-ticket", "viewer", "").json(t, 200)
 	_, ch := f.open(t.Context(), streamPath+"?ticket=t1")
 	<-ch
-	known.gone.Store(true)
-	collect(t, ch)
 	f.call("POST", streamPath+"-ticket", "viewer", "").json(t, 200)
+	f.guard.revoke("viewer")
+	collect(t, ch)
 	f.call("GET", streamPath+"?ticket=t1", "", "").problem(t, 401)
+}
+
+// TestStreamTellsTheAuthorizerWhatIsNew lets the rights go on while a stream is open: the authorizer hears of it without
+// another request.
+func TestStreamTellsTheAuthorizerWhatIsNew(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{streamPath, streamPath + "?ticket=t1"} {
+		f := setup(t)
+		f.fake.follow = wait
+		header := []string{"Authorization", "Bearer viewer"}
+		if path != streamPath {
+			f.call("POST", streamPath+"-ticket", "viewer", "").json(t, 200)
+			header = nil
+		}
+		_, ch := f.open(t.Context(), path, header...)
+		<-ch
+		f.guard.version.Store(7)
+		for deadline := time.Now().Add(10 * time.Second); f.guard.told.Load() != 7; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("nobody told the authorizer")
+			}
+		}
+	}
+}
+
+func TestTicketInOpenMode(t *testing.T) {
+	t.Parallel()
+	f := setup(t, func(p *httpapi.Params) { p.Config.Open = true })
+	f.fake.follow = func(_ context.Context, _, _ int64, emit func(runs.Update) error) error {
+		return emit(runs.Update{End: true})
+	}
+	f.call("POST", streamPath+"-ticket", "", "").json(t, 200)
+	if a := f.call("GET", streamPath+"?ticket=t1", "", ""); a.status != 200 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+// TestStreamEndsWithTheRole also where the new role would still allow it: what the stream shows was decided with the old.
+func TestStreamEndsWithTheRole(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"token", "ticket", "cookie"} {
+		f := setup(t)
+		f.fake.follow = wait
+		path, header := streamPath, []string{"Authorization", "Bearer viewer"}
+		switch how {
+		case "ticket":
+			f.call("POST", streamPath+"-ticket", "viewer", "").json(t, 200)
+			path, header = streamPath+"?ticket=t1", nil
+		case "cookie":
+			header = []string{"Cookie", "writ_session=viewer"}
+		}
+		_, ch := f.open(t.Context(), path, header...)
+		<-ch
+		f.guard.become(identity.Admin)
+		collect(t, ch)
+	}
 }
 
 func wait(ctx context.Context, _, _ int64, emit func(runs.Update) error) error {

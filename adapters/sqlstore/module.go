@@ -3,8 +3,12 @@ package sqlstore
 import (
 	"go.uber.org/fx"
 
+	sqlaudit "github.com/writ-automation/writ/adapters/sqlstore/audit"
+	sqlexecution "github.com/writ-automation/writ/adapters/sqlstore/execution"
 	sqlidentity "github.com/writ-automation/writ/adapters/sqlstore/identity"
 	sqlruns "github.com/writ-automation/writ/adapters/sqlstore/runs"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -13,7 +17,13 @@ import (
 var Module = fx.Module("sqlstore",
 	fx.Provide(
 		fx.Annotate(sqlruns.New, fx.As(new(runs.Store)), fx.As(new(runs.Queue)), fx.As(new(runs.LogStore)), fx.As(new(runs.EventStore)),
-			fx.As(new(runs.SummaryStore)), fx.As(new(runs.KeyStore)), fx.As(new(runs.TicketStore)), fx.As(new(runs.Purger))),
-		fx.Annotate(sqlidentity.New, fx.As(new(identity.Store)), fx.As(new(identity.UseStore))),
+			fx.As(new(runs.SummaryStore)), fx.As(new(runs.KeyStore)), fx.As(new(runs.TicketStore)), fx.As(new(runs.Purger)),
+			fx.As(new(runs.ObjectStore))),
+		fx.Annotate(sqlidentity.New, fx.As(new(identity.AccountStore)), fx.As(new(identity.CallerStore)), fx.As(new(identity.TokenStore)),
+			fx.As(new(identity.UseStore)), fx.As(new(identity.TeamStore)), fx.As(new(identity.OrgStore)), fx.As(new(identity.GrantStore)),
+			fx.As(new(identity.ObjectStore)), fx.As(new(identity.RightsStore)), fx.As(new(identity.HandshakeStore))),
+		fx.Annotate(sqlexecution.New, fx.As(new(execution.WorkerStore))),
+		fx.Annotate(sqlaudit.New, fx.As(new(audit.ChainStore)), fx.As(new(audit.ChainReader)), fx.As(new(audit.TileStore)),
+			fx.As(new(audit.AnchorStore)), fx.As(new(audit.IdentityStore))),
 	),
 )

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Exit codes of every command.
+// Exit codes of every command. A few have further ones of their own.
 const (
 	exitDone   = 0
 	exitFailed = 1
@@ -62,9 +62,12 @@ func execute(ctx context.Context, w world, args []string) int {
 	root.SetIn(w.in)
 	err := root.ExecuteContext(ctx)
 	var usage usageError
+	var code exitCode
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.As(err, &code):
+		return int(code)
 	case errors.Is(err, errSilent):
 		return exitFailed
 	case errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown command"):
@@ -90,7 +93,7 @@ func rootCommand(w world) *cobra.Command {
 		return usageError{fmt.Errorf("%w\nSee '%s --help'", err, c.CommandPath())}
 	})
 	root.AddCommand(
-		serveCommand(w), tokenCommand(w), versionCommand(w),
+		serveCommand(w), userCommand(w), tokenCommand(w), auditCommand(w), versionCommand(w),
 		runCommand(w), runsCommand(w), logsCommand(w), cancelCommand(w), approveCommand(w), rejectCommand(w),
 	)
 	return root

@@ -69,7 +69,12 @@ func (f *serveFlags) settings(w world) (compose.Settings, error) {
 		KillGrace: f.killGrace.Duration, DrainTimeout: f.drainTimeout.Duration, WorkDir: work, Name: f.name, Queues: f.queues,
 		Open: f.open, MetricsAuth: f.metricsAuth, Events: f.events, PublicURL: strings.TrimRight(f.publicURL, "/"),
 		TrustedProxies: proxies, Log: log, Announce: w.out,
+		SigningKeyFile: f.signingKeyFile, SigningKey: logging.Secret(w.env(signingKeyEnv)), AuditBeat: f.auditBeat.Duration,
+		StrictGrants: f.strictGrants, ReadOnly: f.readOnly, InsecureCookies: f.insecureCookies, SessionTTL: f.sessionTTL.Duration,
 		Info: system.Info{Version: b.Version, Commit: b.Commit, Started: clock.New().Now()},
+	}
+	if err := f.signIn.apply(&s, w); err != nil {
+		return compose.Settings{}, usageError{err}
 	}
 	if err := s.Validate(); err != nil {
 		return compose.Settings{}, usageError{err}

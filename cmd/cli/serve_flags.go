@@ -23,9 +23,18 @@ type serveFlags struct {
 	workDir, runsDir, name             string
 	queues, trustedProxies             []string
 	open, metricsAuth                  bool
+	strictGrants, readOnly             bool
+	insecureCookies                    bool
+	sessionTTL                         config.Duration
+	signIn                             signInFlags
 	events, publicURL                  string
+	signingKeyFile                     string
+	auditBeat                          config.Duration
 	logLevel, logFormat                string
 }
+
+// signingKeyEnv may hold the text of signing.key, for installs that keep secrets in the environment.
+const signingKeyEnv = "WRIT_SIGNING_KEY"
 
 const (
 	executorsPerCore = 8
@@ -37,11 +46,18 @@ func (f *serveFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.addr, "addr", "127.0.0.1:8080", "`address` to listen on")
 	fs.StringVar(&f.db, "db", "writ.db", "database: a `path` is SQLite, postgres://... is Postgres")
 	fs.StringVar(&f.dataDir, "data-dir", "", "the server's own `directory` (default beside the database)")
+	fs.StringVar(&f.signingKeyFile, "signing-key-file", "", "`file` of the keys that sign the audit trail (default signing.key in the data directory)")
+	config.DurationVar(fs, &f.auditBeat, "audit-beat", time.Hour, "how often the audit trail says that the server lives")
 	fs.StringVar(&f.tlsCert, "tls-cert", "", "certificate `file`; with --tls-key, serve https")
 	fs.StringVar(&f.tlsKey, "tls-key", "", "private key `file` of the certificate")
 	fs.StringVar(&f.publicURL, "public-url", "", "`address` under which users reach the server")
 	fs.StringSliceVar(&f.trustedProxies, "trusted-proxies", nil, "`networks` whose X-Forwarded-For is believed")
 	fs.BoolVar(&f.open, "open", false, "ask for no tokens; loopback addresses only")
+	config.DurationVar(fs, &f.sessionTTL, "session-ttl", 12*time.Hour, "how long a session lasts")
+	fs.BoolVar(&f.strictGrants, "strict-grants", false, "restrict objects that carry no grant as well")
+	fs.BoolVar(&f.readOnly, "read-only", false, "refuse every change")
+	fs.BoolVar(&f.insecureCookies, "insecure-cookies", false, "let browsers sign in over plain http from other machines")
+	f.signIn.register(fs)
 	fs.BoolVar(&f.metricsAuth, "metrics-auth", false, "ask a token of /metrics")
 	config.DurationVar(fs, &f.runTimeout, "run-timeout", 0, "end runs that set no timeout after this; 0 is never")
 	fs.IntVar(&f.executors, "executors", executorsPerCore*runtime.GOMAXPROCS(0), "`runs` at once; 0 executes nothing")
@@ -62,7 +78,7 @@ func (f *serveFlags) register(fs *pflag.FlagSet) {
 
 // reserved are the variables of the environment that begin like a setting of serve and are something else.
 func reserved() []string {
-	return []string{"WRIT_SERVER", "WRIT_TOKEN", "WRIT_CRASH_POINT", "WRIT_CRASH_ARM"}
+	return []string{"WRIT_SERVER", "WRIT_TOKEN", "WRIT_CRASH_POINT", "WRIT_CRASH_ARM", oidcSecretEnv, signingKeyEnv}
 }
 
 // load fills what the command line left open from the environment and the file.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os/user"
 	"text/tabwriter"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/writ-automation/writ/cmd/compose"
 	"github.com/writ-automation/writ/platform/config"
+	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/identity"
 )
 
@@ -45,6 +47,7 @@ func (d *database) with(ctx context.Context, w world, fn func(context.Context, *
 	if d.url == "" {
 		d.url = serve.db
 	}
+	ctx = actor.With(ctx, actor.Actor{Type: actor.System, Name: commandLine()})
 	a, err := compose.OpenAccounts(ctx, d.url, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
@@ -53,9 +56,18 @@ func (d *database) with(ctx context.Context, w world, fn func(context.Context, *
 	return errors.Join(err, a.Close(context.WithoutCancel(ctx)))
 }
 
+// commandLine names who works on the database by commands, as records and the trail name an actor.
+func commandLine() string {
+	if u, err := user.Current(); err == nil {
+		return "cli:" + u.Username
+	}
+	return "cli:unknown"
+}
+
 // tokenView is a token as --json shows it.
 type tokenView struct {
 	ID         string     `json:"id"`
+	Kind       string     `json:"kind"`
 	Name       string     `json:"name"`
 	UserID     string     `json:"user_id"`
 	CreatedAt  time.Time  `json:"created_at"`
@@ -66,7 +78,7 @@ type tokenView struct {
 }
 
 func viewOf(t identity.Token, secret string) tokenView {
-	v := tokenView{ID: t.ID, Name: t.Name, UserID: t.UserID, CreatedAt: t.CreatedAt, CreatedBy: t.CreatedBy, Token: secret}
+	v := tokenView{ID: t.ID, Kind: string(t.Kind), Name: t.Name, UserID: t.UserID, CreatedAt: t.CreatedAt, CreatedBy: t.CreatedBy, Token: secret}
 	if !t.ExpiresAt.IsZero() {
 		v.ExpiresAt = &t.ExpiresAt
 	}
@@ -78,16 +90,16 @@ func viewOf(t identity.Token, secret string) tokenView {
 
 func tokenNewCommand(w world) *cobra.Command {
 	var d database
-	var name, user string
+	var name, owner string
 	var ttl config.Duration
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "new", Short: "Make a token and print it, once", Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return d.with(c.Context(), w, func(ctx context.Context, a *compose.Accounts) error {
-				u, err := a.Store.UserByName(ctx, user)
+				u, err := a.Accounts.ByName(ctx, owner)
 				if err != nil {
-					return fmt.Errorf("the account %q: %w", user, err)
+					return fmt.Errorf("the account %q: %w", owner, err)
 				}
 				t, secret, err := a.Tokens.Mint(ctx, name, u.ID, ttl.Duration)
 				if err != nil {
@@ -103,7 +115,7 @@ func tokenNewCommand(w world) *cobra.Command {
 	}
 	d.register(c)
 	c.Flags().StringVar(&name, "name", "", "what the token is for")
-	c.Flags().StringVar(&user, "user", "admin", "account that the token speaks for")
+	c.Flags().StringVar(&owner, "user", "admin", "account that the token speaks for")
 	config.DaysVar(c.Flags(), &ttl, "expires", 0, "how long it is valid; 0 is for ever")
 	jsonFlag(c, &asJSON)
 	return c
@@ -116,7 +128,7 @@ func tokenListCommand(w world) *cobra.Command {
 		Use: "list", Short: "List tokens, without their secrets", Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return d.with(c.Context(), w, func(ctx context.Context, a *compose.Accounts) error {
-				list, err := a.Tokens.List(ctx)
+				list, err := everyRow(ctx, a.Tokens.List)
 				if err != nil {
 					return err
 				}
@@ -142,9 +154,9 @@ func printTokensJSON(w world, list []identity.Token) error {
 
 func printTokens(w world, list []identity.Token) error {
 	tw := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(tw, "ID\tNAME\tUSER\tCREATED\tEXPIRES\tLAST USED")
+	_, _ = fmt.Fprintln(tw, "ID\tKIND\tNAME\tUSER\tCREATED\tEXPIRES\tLAST USED")
 	for _, t := range list {
-		_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, oneLine(t.Name, 40), t.UserID, instant(t.CreatedAt), instant(t.ExpiresAt), instant(t.LastUsedAt))
+		_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Kind, oneLine(t.Name, 40), t.UserID, instant(t.CreatedAt), instant(t.ExpiresAt), instant(t.LastUsedAt))
 	}
 	return tw.Flush()
 }

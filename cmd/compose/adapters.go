@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/writ-automation/writ/adapters/argon2"
 	"github.com/writ-automation/writ/adapters/casbin"
 	"github.com/writ-automation/writ/adapters/outbox"
 	"github.com/writ-automation/writ/adapters/sqlstore"
@@ -67,7 +68,12 @@ func (s *Settings) chosen() (store, bus fx.Option, err error) {
 }
 
 // authorizer decides who may do what.
-func authorizer() fx.Option { return casbin.Module }
+func authorizer(strict bool) fx.Option {
+	return fx.Options(fx.Supply(casbin.Config{Strict: strict}), casbin.Module)
+}
+
+// passwords hashes them.
+func passwords() fx.Option { return argon2.Module }
 
 // relay carries events from the transaction to the bus.
 func relay() fx.Option { return outbox.Module }

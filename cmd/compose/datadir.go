@@ -87,7 +87,7 @@ func (d *dataDir) worker(name string) (string, error) {
 	return id, nil
 }
 
-// writeDurably writes a file whole or not at all.
+// writeDurably writes a file whole or not at all, and returns when it would survive a loss of power.
 func writeDurably(path, text string) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
@@ -99,5 +99,12 @@ func writeDurably(path, text string) error {
 	if err != nil {
 		return err
 	}
-	return os.Rename(tmp.Name(), path)
+	if err := os.Rename(tmp.Name(), path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/adapters/watermill"
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
@@ -48,8 +49,8 @@ type everyPort struct {
 	Authorizer  identity.Authorizer
 	Tokens      identity.Tokens
 	Bootstrap   identity.Bootstrap
-	Accounts    identity.Store
-	Uses        identity.UseStore
+	People      identityPorts
+	Fleet       execution.Fleet
 	Plane       execution.ControlPlane
 	Catalog     execution.Catalog
 	Tools       execution.Tools
@@ -68,10 +69,30 @@ type everyPort struct {
 	Routes      []httpapi.Routes      `group:"httpapi.routes"`
 }
 
+// identityPorts are those of identity beside the ones that every request uses.
+type identityPorts struct {
+	fx.In
+
+	Accounts   identity.Accounts
+	SignIn     identity.SignIn
+	Self       identity.Self
+	Federation identity.Federation
+	Beginnings identity.Beginnings
+	Teams      identity.Teams
+	Orgs       identity.Orgs
+	Grants     identity.Grants
+	Objects    identity.Objects
+	Guard      access.Guard
+	OIDC       identity.Provider `name:"oidc"`
+	SAML       identity.Provider `name:"saml"`
+}
+
 func sampleSettings(t *testing.T) Settings {
 	t.Helper()
 	return Settings{
 		RunsDir: filepath.Join(t.TempDir(), "runs"),
+		OIDC:    OIDC{Issuer: "https://id.example.com", ClientID: "writ", RedirectURL: "https://writ.example.com" + oidcCallback},
+		SAML:    SAML{MetadataURL: "https://id.example.com/metadata", BaseURL: "https://writ.example.com"},
 		Addr:    "127.0.0.1:0", DB: t.TempDir() + "/writ.db", Executors: 2, Log: slog.New(slog.DiscardHandler), Announce: &bytes.Buffer{},
 	}
 }
@@ -115,7 +136,7 @@ func TestAccountsGraph(t *testing.T) {
 	for _, address := range []string{"writ.db", "postgres://writ@localhost/writ"} {
 		s := sampleSettings(t)
 		s.DB = address
-		if err := fx.ValidateApp(accountOptions(&s), fx.Invoke(func(identity.Tokens, identity.Store) {})); err != nil {
+		if err := fx.ValidateApp(accountOptions(&s), fx.Invoke(func(identity.Tokens, identity.Accounts) {})); err != nil {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

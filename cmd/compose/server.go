@@ -10,12 +10,17 @@ import (
 	"go.uber.org/fx/fxevent"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
+	httpaudit "github.com/writ-automation/writ/adapters/httpapi/audit"
+	httpexecution "github.com/writ-automation/writ/adapters/httpapi/execution"
+	httpidentity "github.com/writ-automation/writ/adapters/httpapi/identity"
 	"github.com/writ-automation/writ/adapters/httpapi/ops"
 	httpruns "github.com/writ-automation/writ/adapters/httpapi/runs"
+	auditmodule "github.com/writ-automation/writ/modules/audit"
 	"github.com/writ-automation/writ/modules/execution"
 	"github.com/writ-automation/writ/modules/identity"
 	"github.com/writ-automation/writ/modules/runs"
 	"github.com/writ-automation/writ/modules/system"
+	portidentity "github.com/writ-automation/writ/ports/identity"
 )
 
 // startTimeout leaves room for a long migration of a large database.
@@ -112,13 +117,14 @@ func serverOptions(s *Settings, dir *dataDir, fail func(error)) (fx.Option, erro
 		fx.StartTimeout(startTimeout), fx.StopTimeout(s.StopTimeout()),
 		fx.Supply(s, dir, s.Log),
 		platform(),
-		store, authorizer(), tools(),
-		fx.Supply(s.identityConfig(), s.runsConfig(), s.executionConfig(worker, runsDir, dir.path("spool")), s.surfaceConfig(), s.Info),
-		identity.Module, system.Module,
-		fx.Module("first", fx.Invoke(prepare)),
-		observation(), bus, relay(), runs.Module,
-		httpapi.Module, httpruns.Module, ops.Module,
-		fx.Module("connections", fx.Provide(newListener, ticketAccounts), fx.Invoke(endLast)),
+		store, passwords(), authorizer(s.StrictGrants), tools(),
+		fx.Supply(s.identityConfig(), s.runsConfig(), s.executionConfig(worker, runsDir, dir.path("spool")), s.surfaceConfig(), s.Info,
+			s.auditConfig(dir.root)),
+		auditmodule.Module, identity.Module, system.Module,
+		fx.Module("first", fx.Invoke(migrate, openTrail, firstAccount)),
+		auditmodule.Upkeep, observation(), bus, relay(), runs.Module,
+		httpapi.Module, httpaudit.Module, httpruns.Module, httpidentity.Module, httpexecution.Module, ops.Module, providers(s),
+		fx.Module("connections", fx.Provide(newListener), fx.Invoke(endLast)),
 		execution.Module,
 		fx.Module("address", fx.Supply(failure(fail)), fx.Invoke(listenLast)),
 	), nil
@@ -127,7 +133,13 @@ func serverOptions(s *Settings, dir *dataDir, fail func(error)) (fx.Option, erro
 // failure is where a part of the server tells that it cannot go on.
 type failure func(error)
 
-func (s *Settings) identityConfig() identity.Config { return identity.Config{Open: s.Open} }
+func (s *Settings) identityConfig() identity.Config {
+	rules := map[portidentity.Protocol]identity.RoleRule{}
+	for by, r := range map[portidentity.Protocol]Roles{portidentity.OIDC: s.OIDC.Roles, portidentity.SAML: s.SAML.Roles} {
+		rules[by] = identity.RoleRule{Groups: r.Groups, Default: r.Default}
+	}
+	return identity.Config{Open: s.Open, SessionTTL: s.SessionTTL, Rules: rules, ReadOnly: s.ReadOnly}
+}
 
 func (s *Settings) runsConfig() runs.Config {
 	return runs.Config{LogCap: s.LogCap, RetainRuns: s.RetainRuns, RetainEvents: s.RetainEvents}
@@ -135,19 +147,16 @@ func (s *Settings) runsConfig() runs.Config {
 
 func (s *Settings) executionConfig(worker, runsDir, spoolDir string) execution.Config {
 	return execution.Config{
-		Worker: worker, Queues: s.Queues, Executors: s.Executors, RunTimeout: s.RunTimeout, KillGrace: s.KillGrace,
+		Worker: worker, Version: s.Info.Version, Queues: s.Queues, Executors: s.Executors, RunTimeout: s.RunTimeout, KillGrace: s.KillGrace,
 		DrainTimeout: s.DrainTimeout, RunsDir: runsDir, SpoolDir: spoolDir, WorkDir: s.WorkDir, LogCap: s.LogCap,
 		Crash: crash(),
 	}
 }
 
 func (s *Settings) surfaceConfig() httpapi.Config {
-	public := s.PublicURL
-	if public == "" && s.TLSCert != "" {
-		public = "https://" + s.Addr
-	}
 	return httpapi.Config{
-		PublicURL: public, TrustedProxies: s.TrustedProxies, Open: s.Open, Version: s.Info.Version, MetricsAuth: s.MetricsAuth,
+		PublicURL: s.public(), TrustedProxies: s.TrustedProxies, Open: s.Open, ReadOnly: s.ReadOnly, InsecureCookies: s.InsecureCookies,
+		Version: s.Info.Version, MetricsAuth: s.MetricsAuth,
 	}
 }
 

@@ -122,7 +122,7 @@ func accounts(t *testing.T, url string, s started) {
 		t.Fatal(err)
 	}
 	defer func() { _ = a.Close(context.Background()) }()
-	admin, err := a.Store.UserByName(t.Context(), "admin")
+	admin, err := a.Accounts.ByName(t.Context(), "admin")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func accounts(t *testing.T, url string, s started) {
 func TestOpenInstall(t *testing.T) {
 	t.Parallel()
 	s := sampleSettings(t)
-	s.Open = true
+	s.Open, s.OIDC, s.SAML = true, OIDC{}, SAML{}
 	srv := start(t, s)
 	defer srv.stop(t)
 	if srv.out.Len() > 0 {

@@ -7,11 +7,11 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/writ-automation/writ/platform/logging"
 	"github.com/writ-automation/writ/ports/system"
 )
 
@@ -36,17 +36,32 @@ type Settings struct {
 	Name         string // empty: the id that the data directory keeps
 	Queues       []string
 
-	Open           bool
-	MetricsAuth    bool
-	Events         string // memory or nats://...
-	PublicURL      string
-	TrustedProxies []netip.Prefix
+	Open            bool
+	MetricsAuth     bool
+	StrictGrants    bool // restrict objects that carry no grant as well
+	ReadOnly        bool // refuse every change that a request asks for
+	InsecureCookies bool // session cookies also over plain http from other machines
+	SessionTTL      time.Duration
+	OIDC            OIDC
+	SAML            SAML
+	Events          string // memory or nats://...
+	PublicURL       string
+	TrustedProxies  []netip.Prefix
+
+	// SigningKeyFile and SigningKey give the keys that sign the audit trail, as a file or as its text; both empty: signing.key
+	// in the data directory, which a first start makes.
+	SigningKeyFile string
+	SigningKey     logging.Secret
+	AuditBeat      time.Duration
 
 	Info system.Info
 	Log  *slog.Logger
 	// Announce is where the first start prints the admin token, once.
 	Announce io.Writer
 }
+
+// minBeat keeps the trail from filling itself.
+const minBeat = time.Second
 
 // Validate returns an error that names the first flag that makes no sense.
 func (s *Settings) Validate() error {
@@ -66,6 +81,12 @@ func (s *Settings) Validate() error {
 		return errors.New("tls-cert and tls-key belong together")
 	case s.Executors < 0 || s.Executors > maxExecutors:
 		return fmt.Errorf("executors: expected a number from 0 to %d", maxExecutors)
+	case s.SessionTTL < 0:
+		return errors.New("session-ttl: must not be negative")
+	case s.AuditBeat < 0 || s.AuditBeat > 0 && s.AuditBeat < minBeat:
+		return fmt.Errorf("audit-beat: expected %s or more", minBeat)
+	case s.SigningKeyFile != "" && s.SigningKey != "":
+		return errors.New("signing-key-file: the environment gives another signing key")
 	case s.DefaultForks < 0:
 		return errors.New("default-forks: must not be negative")
 	}
@@ -73,12 +94,11 @@ func (s *Settings) Validate() error {
 		return err
 	}
 	if s.PublicURL != "" {
-		u, err := url.Parse(s.PublicURL)
-		if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-			return errors.New("public-url: expected an http or https address")
+		if _, err := webAddress("public-url", s.PublicURL); err != nil {
+			return err
 		}
 	}
-	return nil
+	return errors.Join(s.OIDC.validate(s), s.SAML.validate(s))
 }
 
 const maxExecutors = 10_000

@@ -21,11 +21,13 @@ import (
 	"github.com/writ-automation/writ/platform/httpserver"
 	"github.com/writ-automation/writ/platform/ids"
 	"github.com/writ-automation/writ/platform/telemetry"
+	"github.com/writ-automation/writ/ports/audit"
 	portclock "github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
 	portids "github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/system"
 	"github.com/writ-automation/writ/ports/tx"
@@ -81,21 +83,25 @@ func observation() fx.Option {
 			fx.Annotate((*telemetry.Telemetry).Handler, fx.ResultTags(`name:"metrics"`)),
 			fx.Annotate((*metrics.Ended).Subscription, fx.ResultTags(watermill.Group)),
 		),
-		fx.Invoke(func(t *telemetry.Telemetry, e *metrics.Ended, store runs.Store, c portclock.Clock, d *db.DB) error {
-			return t.Register(e, metrics.NewRuns(store, c), metrics.NewDatabase(d.Stats))
+		fx.Invoke(func(t *telemetry.Telemetry, e *metrics.Ended, store runs.Store, w execution.WorkerStore, trail audit.Trail, c portclock.Clock, d *db.DB) error {
+			return t.Register(e, metrics.NewRuns(store, c), metrics.NewWorkers(w), metrics.NewTrail(trail), metrics.NewDatabase(d.Stats))
 		}),
 	)
 }
 
-// ticketAccounts lets the stream of a ticket end with its account's right and not only with its time.
-func ticketAccounts(s identity.Store) httpapi.Accounts { return s }
-
-// prepare migrates and makes the first account. A first start announces its token; a start in open mode makes none.
-func prepare(life fx.Lifecycle, s *Settings, d *db.DB, b identity.Bootstrap, t identity.Tokens) {
+// migrate brings the schema up to date.
+func migrate(life fx.Lifecycle, d *db.DB) {
 	life.Append(fx.Hook{OnStart: func(ctx context.Context) error {
 		if err := d.Migrate(ctx, migrations.FS); err != nil {
 			return fmt.Errorf("migrate the database: %w", err)
 		}
+		return nil
+	}})
+}
+
+// firstAccount makes it. A first start announces its token; a start in open mode makes none.
+func firstAccount(life fx.Lifecycle, s *Settings, b identity.Bootstrap, t identity.Tokens) {
+	life.Append(fx.Hook{OnStart: func(ctx context.Context) error {
 		secret, err := b.EnsureAdmin(ctx, !s.Open)
 		if err != nil {
 			return fmt.Errorf("make the first account: %w", err)
@@ -121,11 +127,11 @@ func warnLockedOut(ctx context.Context, s *Settings, t identity.Tokens) error {
 	if s.Open {
 		return nil
 	}
-	list, err := t.List(ctx)
+	_, total, err := t.List(ctx, page.Window{Limit: 1})
 	if err != nil {
 		return fmt.Errorf("read the tokens: %w", err)
 	}
-	if len(list) == 0 {
+	if total == 0 {
 		s.Log.WarnContext(ctx, "no token exists: make one with 'writ token new'")
 	}
 	return nil

@@ -44,7 +44,7 @@ func TestContextsAreWhole(t *testing.T) {
 			need(t, r, why, "ports/"+ctx+"/", "adapters/httpapi/"+ctx+"/routes.go")
 		}
 	}
-	known := append([]string{"migrations", "pack", "relay", "hooks", "sso", "ops", "extension", "extension/plugin"}, append(Contexts(), Kernel()...)...)
+	known := append([]string{"migrations", "pack", "visible", "relay", "hooks", "sso", "ops", "extension", "extension/plugin"}, append(Contexts(), Kernel()...)...)
 	for _, parent := range []string{"ports", "modules", "adapters/sqlstore", "adapters/httpapi"} {
 		for _, name := range folders(t, r, parent) {
 			if !slices.Contains(known, name) {
@@ -61,7 +61,7 @@ func TestAdaptersGuard(t *testing.T) {
 	guarded := make(map[string]bool)
 	for _, s := range append(r.in("adapters/sqlstore"), r.in("adapters/tools")...) {
 		parts := strings.Split(s.dir(), "/")
-		if s.test() || len(parts) != 3 || slices.Contains([]string{"migrations", "pack", "proc"}, parts[2]) {
+		if s.test() || len(parts) != 3 || slices.Contains([]string{"migrations", "pack", "visible", "proc"}, parts[2]) {
 			continue
 		}
 		guarded[s.dir()] = guarded[s.dir()] || hasGuard(s.file)

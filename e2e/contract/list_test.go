@@ -78,7 +78,7 @@ func filters(by map[string]harness.Run) map[string]string {
 		q("marmalade"): "good again", q("marma"): "good again", q("armalade"): "", q("MARMALADE"): "good again",
 		q("zebra.yml"): "play", q("held"): "held", q("core"): "good bad again", q("exit 3"): "bad", q("operator"): "waits stopped",
 		q("status:failed"): "bad", q("tool:python"): "snake", q("source:rerun"): "again", q("source:api,rerun tool:python"): "snake",
-		q("actor:operator"): "waits stopped", q("actor:usr_00000000000000000000000002"): "waits stopped", q("actor:nobody"): "",
+		q("actor:operator"): "waits stopped", q("actor:" + by["waits"].Actor.ID): "waits stopped", q("actor:nobody"): "",
 		q("host:web1"): "play", q("host:web"): "", q("label:team=core"): "good bad again", q("label:team=core label:env=prod"): "good again",
 		q("change:CHG-1"): "good snake again", q("template:tpl_x"): "", q("queue:parked"): "waits stopped",
 		q("change:CHG-1 marmalade"): "good again", q(`"exit 3" status:failed`): "bad", q("marmalade exit"): "",

@@ -1,57 +1,146 @@
 package contract
 
 import (
+	"cmp"
+	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/writ-automation/writ/e2e/harness"
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// row is one operation: the least role that may call it, a request of it that its body and query pass, and the status
-// of that for a run that does not exist.
+// right is what an operation asks of the objects of the run that it names or makes, beside the role.
+type right int
+
+const (
+	noRight right = iota
+	readRight
+	useRight
+	teamMember // or an admin
+	orgMember  // or an admin
+)
+
+// row is one operation: the least role that may call it, a request of it that its body and query pass, the status of
+// that for an object that does not exist, and, in the world of the personas, the right that it asks for and the status
+// for who has that.
 type row struct {
-	least  identity.Role // empty: everybody
-	query  string
-	body   any
-	status int
+	least   identity.Role // empty: everybody
+	query   string
+	body    any
+	media   string // of the body; JSON where empty
+	status  int
+	missing string // the reason of a 404; run_not_found where empty
+	right   right
+	world   int // status where it is another one than for what does not exist
+	inWorld any // body where it is another one
+}
+
+func (r row) header() []string {
+	if r.media == "" {
+		return nil
+	}
+	return []string{"Content-Type", r.media}
 }
 
 // rows has every operation by its id. A new operation needs a row.
 func rows() map[string]row {
-	script := bash("true")
-	steps := harness.Body{"steps": []harness.Body{{"name": "a", "tool": "bash", "command": "true"}}}
-	return map[string]row{
+	all := map[string]row{
 		"check-liveness": {status: 200}, "check-readiness": {status: 200}, "read-metrics": {status: 200},
 		"read-openapi-json": {status: 200}, "read-openapi-yaml": {status: 200},
+		"sign-in":     {status: 400, body: harness.Body{"username": "nobody"}},
+		"check-token": {status: 200, body: harness.Body{"token": "x"}},
+		"begin-oidc":  {status: 404}, "complete-oidc": {status: 404},
+		"begin-saml": {status: 404}, "read-saml-metadata": {status: 404},
+		"complete-saml": {status: 404, body: "SAMLResponse=x&RelayState=y", media: "application/x-www-form-urlencoded"},
 
+		"read-me":         {least: identity.Viewer, status: 200},
+		"change-password": {least: identity.Viewer, body: harness.Body{"new": "a long enough secret"}, status: 200},
+		"sign-out":        {least: identity.Viewer, status: 204},
+		"mint-token":      {least: identity.Viewer, body: harness.Body{"name": "ci"}, status: 201},
+		"list-workers":    {least: identity.Viewer, status: 200},
+
+		"read-seal":             {status: 200},
+		"verify-audit-chain":    {least: identity.Viewer, status: 200},
+		"download-audit-bundle": {least: identity.Viewer, status: 200},
+		"list-audit-entries":    {least: identity.Admin, status: 200},
+		"read-change-register":  {least: identity.Admin, status: 403},
+	}
+	maps.Copy(all, runRows())
+	maps.Copy(all, accountRows())
+	return all
+}
+
+func runRows() map[string]row {
+	script := bash("true")
+	steps := func(queue string) harness.Body {
+		return harness.Body{"steps": []harness.Body{{"name": "a", "tool": "bash", "command": "true", "queue": queue}}}
+	}
+	reads := func(query string) row {
+		return row{least: identity.Viewer, query: query, status: 404, right: readRight, world: 200}
+	}
+	controls := func(world int) row {
+		return row{least: identity.Operator, status: 404, right: useRight, world: world}
+	}
+	decides := row{least: identity.Admin, body: harness.Body{"reason": "x"}, status: 404, world: 409}
+	all := map[string]row{
 		"list-runs":          {least: identity.Viewer, status: 200},
-		"get-run":            {least: identity.Viewer, status: 404},
-		"compare-runs":       {least: identity.Viewer, query: "?with=prev", status: 404},
-		"list-events":        {least: identity.Viewer, status: 404},
-		"list-failures":      {least: identity.Viewer, status: 404},
-		"list-run-hosts":     {least: identity.Viewer, status: 404},
-		"read-log":           {least: identity.Viewer, status: 404},
-		"find-in-log":        {least: identity.Viewer, query: "?q=a", status: 404},
-		"get-run-matrix":     {least: identity.Viewer, status: 404},
-		"list-shards":        {least: identity.Viewer, status: 404},
-		"list-steps":         {least: identity.Viewer, status: 404},
-		"list-run-tasks":     {least: identity.Viewer, status: 404},
-		"explain-state":      {least: identity.Viewer, status: 404},
-		"follow-run":         {least: identity.Viewer, status: 404},
-		"mint-stream-ticket": {least: identity.Viewer, status: 404},
+		"get-run":            reads(""),
+		"compare-runs":       reads("?with=prev"),
+		"list-events":        reads(""),
+		"list-failures":      reads(""),
+		"list-run-hosts":     reads(""),
+		"read-log":           reads(""),
+		"find-in-log":        reads("?q=a"),
+		"get-run-matrix":     reads(""),
+		"list-shards":        reads(""),
+		"list-steps":         reads(""),
+		"list-run-tasks":     reads(""),
+		"explain-state":      reads(""),
+		"get-run-receipt":    reads("?sparse"),
+		"get-run-evidence":   reads("?format=json"),
+		"follow-run":         reads(""),
+		"mint-stream-ticket": reads(""),
 
-		"submit-run":      {least: identity.Operator, body: script, status: 201},
-		"submit-pipeline": {least: identity.Operator, body: steps, status: 201},
-		"cancel-run":      {least: identity.Operator, status: 404},
-		"retry-run":       {least: identity.Operator, status: 404},
-		"relaunch-failed": {least: identity.Operator, status: 404},
-		"rerun-run":       {least: identity.Operator, status: 404},
+		"submit-run": {least: identity.Operator, body: script, status: 201, right: useRight,
+			inWorld: harness.Body{"tool": "bash", "command": "true", "queue": vault}},
+		"submit-pipeline": {least: identity.Operator, body: steps("default"), status: 201, right: useRight, inWorld: steps(vault)},
+		"cancel-run":      controls(200), "retry-run": controls(409), "relaunch-failed": controls(409), "rerun-run": controls(201),
+		"approve-run": decides, "reject-run": decides,
+	}
+	prev := all["compare-runs"]
+	prev.world = 404 // the world's run has no earlier one
+	all["compare-runs"] = prev
+	return all
+}
 
-		"approve-run": {least: identity.Admin, body: harness.Body{"reason": "x"}, status: 404},
-		"reject-run":  {least: identity.Admin, body: harness.Body{"reason": "x"}, status: 404},
+// accountRows are the operations on accounts, tokens, teams, organizations and grants. All but the names of teams and
+// organizations are for admins.
+func accountRows() map[string]row {
+	const user, team, org = "user_not_found", "team_not_found", "org_not_found"
+	admin := func(status int, missing string, body any) row {
+		return row{least: identity.Admin, body: body, status: status, missing: missing}
+	}
+	stranger := harness.Body{"user_id": "usr_00000000000000000000000000"}
+	return map[string]row{
+		"list-users": admin(200, "", nil), "create-user": admin(400, "", harness.Body{"username": "", "role": "viewer"}),
+		"get-user": admin(404, user, nil), "update-user": admin(404, user, harness.Body{"role": "viewer"}), "delete-user": admin(404, user, nil),
+		"list-tokens": admin(200, "", nil), "get-token": admin(404, "token_not_found", nil), "revoke-token": admin(404, "token_not_found", nil),
+		"list-grants": admin(200, "", nil), "get-grant": admin(404, "grant_not_found", nil), "delete-grant": admin(404, "grant_not_found", nil),
+		"create-grant": admin(404, user, harness.Body{"subject": "user:usr_00000000000000000000000000", "object": "queue:x", "level": "read"}),
+
+		"list-teams": {least: identity.Viewer, status: 200}, "get-team": {least: identity.Viewer, status: 404, missing: team, world: 200},
+		"list-team-members": {least: identity.Viewer, status: 404, missing: team, right: teamMember, world: 200},
+		"create-team":       admin(400, "", harness.Body{"name": ""}), "delete-team": admin(404, team, nil),
+		"add-team-member":    {least: identity.Admin, body: stranger, status: 404, missing: "*"},
+		"remove-team-member": {least: identity.Admin, status: 404, missing: "*"},
+
+		"list-orgs": {least: identity.Viewer, status: 200}, "get-org": {least: identity.Viewer, status: 404, missing: org, world: 200},
+		"list-org-members": {least: identity.Viewer, status: 404, missing: org, right: orgMember, world: 200},
+		"create-org":       admin(400, "", harness.Body{"name": ""}), "delete-org": admin(404, org, nil),
+		"put-org-member":    {least: identity.Admin, body: harness.Body{"user_id": "usr_00000000000000000000000000", "role": "member"}, status: 404, missing: "*"},
+		"remove-org-member": {least: identity.Admin, status: 404, missing: "*"},
 	}
 }
 
@@ -70,13 +159,13 @@ func TestEveryOperationByRole(t *testing.T) {
 			continue
 		}
 		delete(table, op.ID)
-		path := strings.ReplaceAll(op.Path, "{id}", nobody)
+		path := absent(op.Path)
 		if (op.Access == "public") != (r.least == "") {
 			t.Errorf("%s: the document says %s", op.ID, op.Access)
 		}
 		if r.least == "" {
-			if a := s.As("").Do(op.Method, path, nil); a.Status != r.status {
-				t.Errorf("%s: %d", op.ID, a.Status)
+			if a := s.As("").Do(op.Method, path, r.body, r.header()...); a.Status != r.status {
+				t.Errorf("%s: %d %.200s", op.ID, a.Status, a.Body)
 			}
 			continue
 		}
@@ -94,12 +183,15 @@ func TestEveryOperationByRole(t *testing.T) {
 			if p := refused(t, as+" with an unknown parameter", c.Do(op.Method, bad, r.body), 400); p.at() != "no_such_parameter" {
 				t.Errorf("%s: the field at fault is %q", as, p.at())
 			}
+			if op.ID == "sign-out" { // it would be this token's last use
+				c = s.As(another(t, s, by[role]))
+			}
 			a := c.Do(op.Method, path+r.query, r.body)
 			if a.Status != r.status {
 				t.Errorf("%s: %d, want %d: %s", as, a.Status, r.status, a.Body)
 			}
-			if r.status == 404 {
-				if p := refused(t, as, a, 404); p.Reason != "run_not_found" {
+			if r.status == 404 && r.missing != "*" {
+				if p := refused(t, as, a, 404); p.Reason != cmp.Or(r.missing, "run_not_found") {
 					t.Errorf("%s: reason %q", as, p.Reason)
 				}
 			}

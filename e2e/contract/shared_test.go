@@ -1,9 +1,7 @@
 package contract
 
 import (
-	"context"
 	"encoding/json"
-	"log/slog"
 	"maps"
 	"net/http"
 	"os"
@@ -11,12 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/writ-automation/writ/cmd/compose"
 	"github.com/writ-automation/writ/e2e/harness"
-	"github.com/writ-automation/writ/platform/db"
-	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/ports/identity"
 )
 
@@ -26,34 +20,64 @@ const nobody = "run_00000000000000000000000000"
 // tokens makes an account of each lesser role beside the first admin, and returns a token of every role.
 func tokens(t *testing.T, s *harness.Server) map[identity.Role]string {
 	t.Helper()
-	ids := map[identity.Role]string{identity.Viewer: "usr_00000000000000000000000001", identity.Operator: "usr_00000000000000000000000002"}
-	d := dbtest.Connect(t, db.Config{URL: s.DB})
-	err := d.Do(t.Context(), func(ctx context.Context) error {
-		w, err := d.Write(ctx)
-		for role, id := range ids {
-			if err == nil {
-				_, err = w.ExecContext(ctx, "INSERT INTO users (id, username, role, created_at) VALUES (?, ?, ?, ?)", id, string(role), string(role), db.At(time.Now()))
-			}
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := compose.OpenAccounts(t.Context(), s.DB, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
 	out := map[identity.Role]string{identity.Admin: s.Token}
-	for role, id := range ids {
-		if _, out[role], err = a.Tokens.Mint(t.Context(), "test", id, 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := a.Close(t.Context()); err != nil {
-		t.Fatal(err)
+	for _, role := range []identity.Role{identity.Viewer, identity.Operator} {
+		out[role] = mint(t, s, account(t, s, string(role), string(role)), nil)
 	}
 	return out
+}
+
+// created posts a body and returns the id of what that made.
+func created(t *testing.T, c harness.Client, path string, body harness.Body) string {
+	t.Helper()
+	var out struct {
+		ID string `json:"id"`
+	}
+	a := c.Do(http.MethodPost, path, body)
+	if a.JSON(t, &out); a.Status != http.StatusCreated || out.ID == "" {
+		t.Fatalf("POST %s: %d %s", path, a.Status, a.Body)
+	}
+	return out.ID
+}
+
+// account makes an account and returns its id.
+func account(t *testing.T, s *harness.Server, name, role string) string {
+	t.Helper()
+	return created(t, s.Client, "/v1/users", harness.Body{"username": name, "role": role})
+}
+
+// mint makes a token for an account; more are members of the request.
+func mint(t *testing.T, s *harness.Server, userID string, more harness.Body) string {
+	t.Helper()
+	body := harness.Body{"name": "test", "user_id": userID}
+	maps.Copy(body, more)
+	return secret(t, s.Do(http.MethodPost, "/v1/tokens", body))
+}
+
+// another makes one more token for the account of a token.
+func another(t *testing.T, s *harness.Server, token string) string {
+	t.Helper()
+	return secret(t, s.As(token).Do(http.MethodPost, "/v1/tokens", harness.Body{"name": "another"}))
+}
+
+func secret(t *testing.T, a harness.Answer) string {
+	t.Helper()
+	var out struct {
+		Token string `json:"token"`
+	}
+	if a.JSON(t, &out); a.Status != http.StatusCreated || out.Token == "" {
+		t.Fatalf("mint: %d %s", a.Status, a.Body)
+	}
+	return out.Token
+}
+
+// absent fills the parameters of a path with ids of the right form that nothing has.
+func absent(path string) string {
+	zeros := strings.Repeat("0", 26)
+	for part, prefix := range map[string]string{"runs": "run_", "users": "usr_", "tokens": "tok_", "teams": "team_", "orgs": "org_", "grants": "grt_"} {
+		path = strings.Replace(path, "/"+part+"/{id}", "/"+part+"/"+prefix+zeros, 1)
+	}
+	return strings.Replace(path, "{userID}", "usr_"+zeros, 1)
 }
 
 // operation is what the API document says of one.

@@ -14,6 +14,7 @@ import (
 type Client struct {
 	URL   string
 	Token string
+	Via   *http.Client // nil is http.DefaultClient
 	t     testing.TB
 }
 
@@ -22,6 +23,13 @@ func NewClient(t testing.TB, url, token string) Client { return Client{URL: url,
 
 // As returns the client with another token; an empty one is the anonymous caller.
 func (c Client) As(token string) Client { c.Token = token; return c }
+
+func (c Client) via() *http.Client {
+	if c.Via == nil {
+		return http.DefaultClient
+	}
+	return c.Via
+}
 
 // Answer is a response, read whole.
 type Answer struct {
@@ -67,7 +75,7 @@ func (c Client) Try(method, path string, body any, header ...string) (Answer, er
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := c.via().Do(req)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -110,7 +118,11 @@ type Run struct {
 	Limit        string            `json:"limit"`
 	ExtraVars    map[string]any    `json:"extra_vars"`
 	Outputs      map[string]any    `json:"outputs"`
-	Warnings     []struct {
+	Actor        struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	} `json:"actor"`
+	Warnings []struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`
 	} `json:"warnings"`
@@ -195,7 +207,7 @@ func (c Client) Until(id string, limit time.Duration, ok func(Run) bool) Run {
 // Await polls a run until it has ended.
 func (c Client) Await(id string) Run {
 	c.t.Helper()
-	return c.Until(id, 3*time.Minute, Run.Ended)
+	return c.Until(id, 8*time.Minute, Run.Ended)
 }
 
 // Log returns the whole log of a run.

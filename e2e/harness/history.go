@@ -16,8 +16,9 @@ type History struct {
 	t      testing.TB
 	starts string
 
-	mu    sync.Mutex
-	acked []string
+	mu       sync.Mutex
+	acked    []string
+	receipts []string
 }
 
 // NewHistory returns an empty history.
@@ -45,12 +46,22 @@ func (h *History) Post(c Client, path string, body Body, header ...string) (r Ru
 		return r, a, err
 	}
 	a.JSON(h.t, &r)
+	h.Keep(a)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !slices.Contains(h.acked, r.ID) {
 		h.acked = append(h.acked, r.ID)
 	}
 	return r, a, nil
+}
+
+// Keep remembers the receipt that a change was answered with. A replay made no entry and has none.
+func (h *History) Keep(a Answer) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if receipt := a.Header.Get("Audit-Receipt"); receipt != "" {
+		h.receipts = append(h.receipts, receipt)
+	}
 }
 
 // Insist submits with a key until that is acknowledged, as a careful client does.
@@ -77,7 +88,8 @@ func (h *History) Starts(id string) int { return lines(h.t, h.starts)[id] }
 
 // Check waits until every acknowledged run has ended and holds it against what was seen: it exists, it ended once,
 // its process started at most once and exactly once where it is told to have succeeded, its log has the bytes that
-// its record counts, and no process of it lives. It returns the runs in the order of their acknowledgement.
+// its record counts, and no process of it lives. The audit chain verifies, has every receipt that was handed out, one
+// beginning and one end of each run, and no beginning of a run that is not there. It returns the runs in the order of their acknowledgement.
 func (h *History) Check(c Client) []Run {
 	h.t.Helper()
 	ids := h.Acked()
@@ -87,6 +99,7 @@ func (h *History) Check(c Client) []Run {
 		h.checkRun(c, r)
 		out = append(out, r)
 	}
+	h.checkTrail(c, out)
 	for id, n := range lines(h.t, h.starts) {
 		if n > 1 {
 			h.t.Errorf("run %s started %d times", id, n)
@@ -96,6 +109,27 @@ func (h *History) Check(c Client) []Run {
 		h.t.Errorf("orphans live: %v", left)
 	}
 	return out
+}
+
+func (h *History) checkTrail(c Client, list []Run) {
+	h.t.Helper()
+	c.Intact()
+	trail := c.Trail()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, receipt := range h.receipts {
+		trail.holds(h.t, receipt)
+	}
+	for _, r := range list {
+		if begun, ended := trail.Begun[r.ID], trail.Finals[r.ID]; begun != 1 || ended != 1 {
+			h.t.Errorf("run %s has %d beginnings and %d ends in the trail", r.ID, begun, ended)
+		}
+	}
+	for id := range trail.Begun {
+		if a := c.Do(http.MethodGet, "/v1/runs/"+id, nil); a.Status != http.StatusOK {
+			h.t.Errorf("run %s is in the trail and not there: %d", id, a.Status)
+		}
+	}
 }
 
 func (h *History) checkRun(c Client, r Run) {

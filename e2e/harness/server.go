@@ -2,10 +2,9 @@ package harness
 
 import (
 	"bytes"
-	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -20,13 +19,14 @@ import (
 
 // Options of a server under test. The zero value is SQLite in a fresh directory, everything at its default.
 type Options struct {
-	DB    string   // a postgres:// address; empty is SQLite below Dir
-	Dir   string   // the server's directory, kept over restarts; empty makes one
-	Flags []string // more flags of serve
-	Env   []string // more environment, KEY=value
-	Tags  []string // build tags, or Release
-	Admin string   // the admin token of an earlier start
-	Wrap  []string // a program, with its arguments, that turns itself into the server, such as prlimit
+	DB    string      // a postgres:// address; empty is SQLite below Dir
+	Dir   string      // the server's directory, kept over restarts; empty makes one
+	Flags []string    // more flags of serve
+	Env   []string    // more environment, KEY=value
+	Tags  []string    // build tags, or Release
+	Admin string      // the admin token of an earlier start
+	TLS   *tls.Config // what clients trust; the server was given a certificate by Flags
+	Wrap  []string    // a program, with its arguments, that turns itself into the server, such as prlimit
 }
 
 // Server is one running writ process.
@@ -83,8 +83,8 @@ func Launch(t testing.TB, o Options) (*Server, error) {
 	if o.DB == "" {
 		o.DB = filepath.Join(o.Dir, "writ.db")
 	}
-	addr := freeAddr(t)
-	args := append([]string{"serve", "--addr", addr, "--db", o.DB, "--data-dir", filepath.Join(o.Dir, "data")}, o.Flags...)
+	// Port 0, read back from what the server says of itself: a port that was picked beforehand may be another server's by now.
+	args := append([]string{"serve", "--addr", "127.0.0.1:0", "--db", o.DB, "--data-dir", filepath.Join(o.Dir, "data")}, o.Flags...)
 	line := append(append(slices.Clone(o.Wrap), Binary(t, o.Tags...)), args...)
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = append(os.Environ(), o.Env...)
@@ -101,7 +101,12 @@ func Launch(t testing.TB, o Options) (*Server, error) {
 		close(s.done)
 	}()
 	t.Cleanup(func() { s.cleanup() })
-	s.Client = Client{URL: "http://" + addr, Token: o.Admin, t: t}
+	s.Client = Client{Token: o.Admin, t: t}
+	if o.TLS != nil {
+		transport := &http.Transport{TLSClientConfig: o.TLS, ForceAttemptHTTP2: true}
+		t.Cleanup(transport.CloseIdleConnections)
+		s.Via = &http.Client{Transport: transport}
+	}
 	if err := s.waitReady(60 * time.Second); err != nil {
 		return s, err
 	}
@@ -111,6 +116,8 @@ func Launch(t testing.TB, o Options) (*Server, error) {
 	}
 	return s, nil
 }
+
+var readyForm = regexp.MustCompile(`msg=ready address=(https?://[^\s]+)`)
 
 var tokenForm = regexp.MustCompile(`writ_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}`)
 
@@ -125,7 +132,12 @@ func (s *Server) waitReady(limit time.Duration) error {
 			return fmt.Errorf("writ ended before it was ready: %w\n%s", errors.Join(s.err, errors.New("exit")), s.Output())
 		case <-time.After(10 * time.Millisecond):
 		}
-		resp, err := http.Get(s.URL + "/readyz")
+		said := readyForm.FindStringSubmatch(s.Output())
+		if said == nil {
+			continue
+		}
+		s.URL = said[1]
+		resp, err := s.via().Get(s.URL + "/readyz")
 		if err != nil {
 			continue
 		}
@@ -204,15 +216,4 @@ func tail(s string, n int) string {
 		return "..." + s[len(s)-n:]
 	}
 	return s
-}
-
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	var lc net.ListenConfig
-	l, err := lc.Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("no free port: %v", err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }

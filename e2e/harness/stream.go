@@ -37,7 +37,7 @@ func (c Client) Stream(ctx context.Context, id, query string, each func(Frame) (
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := c.via().Do(req)
 	if err != nil {
 		c.t.Fatalf("stream: %v", err)
 	}

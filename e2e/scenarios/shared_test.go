@@ -2,11 +2,13 @@ package scenarios
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,10 +36,10 @@ type sshFleet struct {
 	inventory, env string
 }
 
-func startSSHFleet(t *testing.T, shared, port string) *sshFleet {
+func startSSHFleet(t *testing.T, shared string) *sshFleet {
 	t.Helper()
 	f := &sshFleet{t: t, script: filepath.Join(shared, "sshd-fleet.sh"), state: t.TempDir()}
-	out := f.run("start", "-n", "10", "-p", port, "-d", f.state)
+	out := f.run("start", "-n", "10", "-p", freePort(t), "-d", f.state)
 	f.inventory = filepath.Join(f.state, "inventory.ini")
 	pass := filepath.Join(f.state, "vault-pass")
 	for name, text := range map[string]string{f.inventory: out, pass: "sample-vault-pass\n"} {
@@ -48,6 +50,17 @@ func startSSHFleet(t *testing.T, shared, port string) *sshFleet {
 	f.env = "sample@" + pass
 	t.Cleanup(func() { f.run("stop", f.state) })
 	return f
+}
+
+// freePort is one that nobody listens on: the hosts of a test that was killed may still have theirs.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
 func (f *sshFleet) run(args ...string) string {
@@ -63,12 +76,13 @@ func (f *sshFleet) run(args ...string) string {
 func TestSampleProject(t *testing.T) {
 	t.Parallel()
 	shared := sharedDir(t)
-	f := startSSHFleet(t, shared, "42122")
+	f := startSSHFleet(t, shared)
 	site := copyTree(t, filepath.Join(shared, "sample-project"))
 	s := harness.Start(t, harness.Options{})
 	body := func(more harness.Body) harness.Body {
 		b := harness.Body{"playbook": filepath.Join(site, "site.yml"), "inventory": f.inventory, "forks": 10,
-			"env": map[string]string{"ANSIBLE_VAULT_IDENTITY_LIST": f.env}}
+			// Pipelining does the same with a third of the connections.
+			"env": map[string]string{"ANSIBLE_VAULT_IDENTITY_LIST": f.env, "ANSIBLE_PIPELINING": "1"}}
 		for k, v := range more {
 			b[k] = v
 		}

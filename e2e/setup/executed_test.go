@@ -36,7 +36,7 @@ func TestPagesAreExecuted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, path := range []string{"README.md", "docs/guides/getting-started.md", "docs/guides/runs.md", "docs/reference/cli.md"} {
+	for _, path := range []string{"README.md", "docs/guides/getting-started.md", "docs/guides/runs.md", "docs/guides/accounts.md", "docs/reference/cli.md"} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			var script strings.Builder

@@ -15,6 +15,12 @@ have_postgres() {
     return 1
 }
 
+have_chromium() {
+    local b
+    for b in chromium chromium-browser google-chrome google-chrome-stable; do have "$b" && return 0; done
+    return 1
+}
+
 have_sshd() { have sshd || [ -x /usr/sbin/sshd ]; }
 
 # The race detector is the one thing that needs a C compiler; the product itself has no C in it.
@@ -30,6 +36,8 @@ if [ "$want" = test ]; then
     have prlimit && have setpriv || missing+=(util-linux)
     have python3 || missing+=(python3)
     have curl || missing+=(curl)
+    have openssl || missing+=(openssl)
+    have_chromium || missing+=(chromium)
     have gcc || missing+=(gcc libc6-dev)
 fi
 

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/writ-automation/writ/modules/execution/internal/engine"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -14,6 +15,7 @@ import (
 // that the executor does for a short run. SpoolDir is better on a disk: what memory does not hold grows there.
 type Config struct {
 	Worker       string        // stable name: what it held before a restart is its own to settle
+	Version      string        // of the binary, told to the fleet
 	Queues       []string      // the queues to claim from; the default queue
 	Executors    int           // runs at once; 0 executes nothing
 	RunTimeout   time.Duration // for runs without a timeout of their own; 0 is no limit
@@ -91,5 +93,14 @@ func set[T comparable](v *T, def T) {
 	var zero T
 	if *v == zero {
 		*v = def
+	}
+}
+
+// options are what the engine is told: everything but the version.
+func (c Config) options() engine.Options {
+	return engine.Options{
+		Worker: c.Worker, Queues: c.Queues, Executors: c.Executors, RunTimeout: c.RunTimeout, KillGrace: c.KillGrace,
+		DrainTimeout: c.DrainTimeout, LossGrace: c.LossGrace, Poll: c.Poll, RunsDir: c.RunsDir, SpoolDir: c.SpoolDir, WorkDir: c.WorkDir,
+		LogCap: c.LogCap, MaxEvents: c.MaxEvents, EventSpool: c.EventSpool, Env: c.Env, Environ: c.Environ, Crash: c.Crash,
 	}
 }

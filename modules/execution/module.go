@@ -1,19 +1,22 @@
 package execution
 
 import (
+	"context"
 	"log/slog"
 
 	"go.uber.org/fx"
 
+	"github.com/writ-automation/writ/modules/execution/internal/presence"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Module runs an executor for the life of the application. It provides nothing. The application's stop timeout must
+// Module runs an executor for the life of the application and provides the fleet. The application's stop timeout must
 // be longer than the drain time, the kill grace and ten seconds together.
-var Module = fx.Module("execution", fx.Invoke(run))
+var Module = fx.Module("execution", fx.Provide(fx.Annotate(NewFleet, fx.As(new(execution.Fleet)))), fx.Invoke(run))
 
 type inputs struct {
 	fx.In
@@ -26,6 +29,9 @@ type inputs struct {
 	Clock   clock.Clock
 	Log     *slog.Logger `optional:"true"`
 	Config  Config
+
+	Workers execution.WorkerStore
+	Unit    tx.Unit
 }
 
 func run(lc fx.Lifecycle, in inputs) error {
@@ -35,6 +41,11 @@ func run(lc fx.Lifecycle, in inputs) error {
 	if err != nil {
 		return err
 	}
+	here := presence.New(in.Workers, in.Unit, x.log, x.self)
 	lc.Append(fx.Hook{OnStart: x.Start, OnStop: x.Stop})
+	lc.Append(fx.Hook{
+		OnStart: func(context.Context) error { here.Start(); return nil },
+		OnStop:  func(context.Context) error { here.Stop(); return nil },
+	})
 	return nil
 }

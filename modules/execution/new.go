@@ -26,7 +26,11 @@ type Params struct {
 }
 
 // Executor claims and executes runs between Start and Stop. It is started once.
-type Executor struct{ engine *engine.Engine }
+type Executor struct {
+	engine *engine.Engine
+	config Config
+	log    *slog.Logger
+}
 
 // New makes an executor that does nothing yet. An Invalid fault names a setting that cannot work.
 func New(p Params) (*Executor, error) {
@@ -46,7 +50,15 @@ func New(p Params) (*Executor, error) {
 	deps := engine.Deps{
 		Plane: p.Plane, Tools: p.Tools, Reaper: p.Reaper, Live: p.Live, Signals: p.Signals, Clock: p.Clock, Log: p.Log,
 	}
-	return &Executor{engine: engine.New(deps, engine.Options(c))}, nil
+	return &Executor{engine: engine.New(deps, c.options()), config: c, log: p.Log}, nil
+}
+
+// self is what the fleet is told of this executor.
+func (x *Executor) self() execution.Worker {
+	return execution.Worker{
+		Name: x.config.Worker, Kind: execution.ServerWorker, Queues: x.config.Queues, Executors: x.config.Executors,
+		Running: x.engine.Running(), Version: x.config.Version,
+	}
 }
 
 // Start begins to work and returns at once. Before the first claim, the runs that an earlier life of this worker

@@ -1,2 +1,3 @@
-// Package identity knows who calls: it resolves bearer tokens, mints and revokes them, and makes a fresh install usable.
+// Package identity knows who calls and what they may do: it resolves bearer tokens, signs in by password or for an
+// outside provider, keeps accounts, tokens, teams, organizations and grants, and makes a fresh install usable.
 package identity

@@ -6,44 +6,87 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Module provides the roles of the context. It needs a Config, the identity stores, a unit of work, a clock, ids and a
-// logger. Stopping writes down the last uses of tokens.
+// Module provides the roles of the context and runs its background work with the application. It needs a Config, the
+// identity stores, a hasher, an authorizer, a recorder, a unit of work, a clock, ids and a logger.
 var Module = fx.Module("identity", fx.Provide(provide))
 
-type moduleParams struct {
+type peopleParams struct {
 	fx.In
-	Config Config
-	Store  identity.Store
-	Uses   identity.UseStore
-	Unit   tx.Unit
-	Clock  clock.Clock
-	IDs    ids.Generator
-	Log    *slog.Logger
+
+	Accounts   identity.AccountStore
+	Callers    identity.CallerStore
+	Tokens     identity.TokenStore
+	Uses       identity.UseStore
+	Handshakes identity.HandshakeStore
 }
 
-type moduleResult struct {
+type rightsParams struct {
+	fx.In
+
+	Teams   identity.TeamStore
+	Orgs    identity.OrgStore
+	Grants  identity.GrantStore
+	Objects identity.ObjectStore
+	Rights  identity.RightsStore
+}
+
+type ownParams struct {
+	fx.In
+
+	Config     Config
+	Unit       tx.Unit
+	Clock      clock.Clock
+	IDs        ids.Generator
+	Log        *slog.Logger
+	Hasher     identity.Hasher
+	Authorizer identity.Authorizer
+	Recorder   audit.Recorder
+}
+
+type results struct {
 	fx.Out
+
 	Authenticator identity.Authenticator
-	Tokens        identity.Tokens
 	Bootstrap     identity.Bootstrap
+	Accounts      identity.Accounts
+	Tokens        identity.Tokens
+	SignIn        identity.SignIn
+	Self          identity.Self
+	Federation    identity.Federation
+	Beginnings    identity.Beginnings
+	Teams         identity.Teams
+	Orgs          identity.Orgs
+	Grants        identity.Grants
+	Objects       identity.Objects
+	Guard         access.Guard
 }
 
-func provide(life fx.Lifecycle, p moduleParams) (moduleResult, error) {
+func provide(life fx.Lifecycle, s peopleParams, r rightsParams, o ownParams) (results, error) {
 	res, err := New(Params{
-		Config: p.Config, Store: p.Store, Uses: p.Uses, Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log,
+		Config: o.Config,
+		People: People{s.Accounts, s.Callers, s.Tokens, s.Uses, s.Handshakes},
+		Rights: Rights{r.Teams, r.Orgs, r.Grants, r.Objects, r.Rights},
+		Kernel: Kernel{o.Unit, o.Clock, o.IDs, o.Log},
+		Hasher: o.Hasher, Authorizer: o.Authorizer, Recorder: o.Recorder,
 	})
 	if err != nil {
-		return moduleResult{}, err
+		return results{}, err
 	}
 	life.Append(fx.Hook{
-		OnStart: func(context.Context) error { res.Uses.Start(); return nil },
-		OnStop:  func(context.Context) error { res.Uses.Stop(); return nil },
+		OnStart: func(context.Context) error { res.Background.Start(); return nil },
+		OnStop:  res.Background.Stop,
 	})
-	return moduleResult{Authenticator: res.Authenticator, Tokens: res.Tokens, Bootstrap: res.Bootstrap}, nil
+	return results{
+		Authenticator: res.Authenticator, Bootstrap: res.Bootstrap, Accounts: res.Accounts, Tokens: res.Tokens,
+		SignIn: res.SignIn, Self: res.Self, Federation: res.Federation, Beginnings: res.Beginnings, Teams: res.Teams, Orgs: res.Orgs,
+		Grants: res.Grants, Objects: res.Objects, Guard: res.Guard,
+	}, nil
 }

@@ -25,7 +25,7 @@ func sealed(random string) string {
 // character only with one that differs in its first: over 100,000 pairs, taken in turn, the medians do not part.
 func TestTimeTellsNothingOfATokensBeginning(t *testing.T) {
 	t.Parallel()
-	f, m := setup(t, module.Config{})
+	f, m := overFake(t, module.Config{})
 	secret, err := m.Bootstrap.EnsureAdmin(t.Context(), true)
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -184,6 +185,9 @@ func TestTwoShardsFinishAtOnce(t *testing.T) {
 			b.status(r.ID, runs.Succeeded)
 			if n := len(b.heard.finished(r.ID)); n != 1 {
 				t.Fatalf("ended %d times", n)
+			}
+			if n := b.trail.count(r.ID, audit.RunFinal); n != 1 {
+				t.Fatalf("%d entries of the end", n)
 			}
 		}
 	})

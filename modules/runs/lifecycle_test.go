@@ -225,11 +225,11 @@ func TestRerunKeepsTheSettingsAndTheSecrets(t *testing.T) {
 
 func TestTickets(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
-		ctx := actor.With(t.Context(), actor.Actor{Type: actor.User, ID: "usr_1"})
+		ctx := actor.With(t.Context(), actor.Actor{Type: actor.User, ID: "usr_1", Token: "tok_1"})
 		r, other := b.submit(script()), b.submit(script())
 		ticket := must[string](t)(b.Tickets.Mint(ctx, r.ID))
-		if who := must[string](t)(b.Tickets.Redeem(ctx, ticket, r.ID)); who != "usr_1" {
-			t.Errorf("minted by %q", who)
+		if who := must[runs.Holder](t)(b.Tickets.Redeem(t.Context(), ticket, r.ID)); who != (runs.Holder{Account: "usr_1", Token: "tok_1"}) {
+			t.Errorf("minted by %+v", who)
 		}
 		leaked := must[string](t)(b.Tickets.Mint(ctx, r.ID))
 		for _, c := range [][2]string{{ticket, r.ID}, {leaked, other.ID}, {leaked, r.ID}, {"", r.ID}, {strings.Repeat("0", 64), r.ID}} {

@@ -6,6 +6,8 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
@@ -46,6 +48,9 @@ type ownParams struct {
 
 	Tools      execution.Catalog
 	References References `optional:"true"`
+	Recorder   audit.Recorder
+	Guard      access.Guard
+	Objects    runs.ObjectStore
 	Config     Config
 }
 
@@ -62,6 +67,7 @@ type results struct {
 	Journal    runs.Journal
 	Live       runs.Live
 	Insight    runs.Insight
+	Digests    runs.Digests
 	Background *Background
 }
 
@@ -69,7 +75,7 @@ func provide(s storeParams, k kernelParams, o ownParams) (results, error) {
 	r, err := New(Params{
 		Stores: Stores{s.Store, s.Queue, s.Logs, s.EventStore, s.Summaries, s.Keys, s.TicketStore, s.Purger},
 		Kernel: Kernel{k.Unit, k.Publisher, k.Signals, k.Clock, k.IDs, k.Log},
-		Tools:  o.Tools, References: o.References, Config: o.Config,
+		Tools:  o.Tools, References: o.References, Recorder: o.Recorder, Guard: o.Guard, Objects: o.Objects, Config: o.Config,
 	})
 	if err != nil {
 		return results{}, err
@@ -77,7 +83,7 @@ func provide(s storeParams, k kernelParams, o ownParams) (results, error) {
 	return results{
 		Submitter: r.Submitter, Controller: r.Controller, Approver: r.Approver, Reader: r.Reader, Streamer: r.Streamer,
 		Tickets: r.Tickets, Worklist: r.Worklist, Journal: r.Journal, Live: r.Live, Insight: r.Insight,
-		Background: r.Background,
+		Digests: r.Digests, Background: r.Background,
 	}, nil
 }
 

@@ -16,6 +16,8 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/platform/ids"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/audit"
 	portsclock "github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
@@ -32,7 +34,7 @@ func TestModuleProvidesEveryPort(t *testing.T) {
 		fx.NopLogger,
 		fx.Provide(
 			fx.Annotate(func() *sqlruns.Store { return sqlruns.New(d) },
-				fx.As(new(runs.Store)), fx.As(new(runs.Queue)), fx.As(new(runs.LogStore)), fx.As(new(runs.EventStore)),
+				fx.As(new(runs.Store)), fx.As(new(runs.ObjectStore)), fx.As(new(runs.Queue)), fx.As(new(runs.LogStore)), fx.As(new(runs.EventStore)),
 				fx.As(new(runs.SummaryStore)), fx.As(new(runs.KeyStore)), fx.As(new(runs.TicketStore)), fx.As(new(runs.Purger))),
 			func() tx.Unit { return d },
 			func() events.Publisher { return &heard{} },
@@ -41,11 +43,13 @@ func TestModuleProvidesEveryPort(t *testing.T) {
 			func(c portsclock.Clock) portsids.Generator { return ids.New(c) },
 			func() execution.Catalog { return execution.Tools{"bash": nil} },
 			func() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) },
+			func() access.Guard { return openGate{} },
+			func() audit.Recorder { return &trail{} },
 			func() module.Config { return module.Config{} },
 		),
 		module.Module,
 		fx.Invoke(func(runs.Controller, runs.Approver, runs.Reader, runs.Streamer, runs.Tickets, runs.Worklist, runs.Journal,
-			runs.Live, runs.Insight) {
+			runs.Live, runs.Insight, runs.Digests) {
 		}),
 		fx.Populate(&submitter),
 	)

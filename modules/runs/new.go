@@ -1,16 +1,21 @@
 package runs
 
 import (
+	"errors"
 	"log/slog"
 
 	"github.com/writ-automation/writ/modules/runs/internal/control"
+	"github.com/writ-automation/writ/modules/runs/internal/guard"
 	"github.com/writ-automation/writ/modules/runs/internal/insight"
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
 	"github.com/writ-automation/writ/modules/runs/internal/query"
+	"github.com/writ-automation/writ/modules/runs/internal/rights"
 	"github.com/writ-automation/writ/modules/runs/internal/stream"
 	"github.com/writ-automation/writ/modules/runs/internal/submit"
 	"github.com/writ-automation/writ/modules/runs/internal/sweep"
 	"github.com/writ-automation/writ/modules/runs/internal/work"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
@@ -51,10 +56,16 @@ type Params struct {
 	Kernel
 	Tools      execution.Catalog
 	References References
-	Config     Config
+	// Recorder records what happens to runs, in the unit in which it happens.
+	Recorder audit.Recorder
+	// Guard decides for the callers of the driving ports, by what Objects tells of a run.
+	Guard   access.Guard
+	Objects runs.ObjectStore
+	Config  Config
 }
 
-// Result is what the context provides. Background has to be started.
+// Result is what the context provides. Background has to be started. What requests reach asks the guard; Worklist, Journal and
+// Live are for executors and do not.
 type Result struct {
 	Submitter  runs.Submitter
 	Controller runs.Controller
@@ -66,6 +77,7 @@ type Result struct {
 	Journal    runs.Journal
 	Live       runs.Live
 	Insight    runs.Insight
+	Digests    runs.Digests
 	Background *Background
 }
 
@@ -74,6 +86,12 @@ func New(p Params) (Result, error) {
 	if err := p.Config.Validate(); err != nil {
 		return Result{}, err
 	}
+	if p.Guard == nil || p.Objects == nil {
+		return Result{}, errors.New("runs: nobody decides who may read what")
+	}
+	if p.Recorder == nil {
+		return Result{}, errors.New("runs: nobody records what is done")
+	}
 	cfg := p.Config.withDefaults()
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
@@ -81,26 +99,29 @@ func New(p Params) (Result, error) {
 	s := &p.Stores
 	hub := stream.NewHub()
 	machine := &lifecycle.Machine{
-		Unit: p.Unit, Store: s.Store, Summaries: s.Summaries, Publisher: p.Publisher,
+		Unit: p.Unit, Store: s.Store, Summaries: s.Summaries, Events: s.EventStore, Recorder: p.Recorder, Publisher: p.Publisher,
 		Signals: p.Signals, Clock: p.Clock, IDs: p.IDs, Waker: hub,
 	}
-	submitter := submit.New(machine, s.Keys, p.Tools, p.References)
+	gate := rights.New(p.Guard, p.Objects)
+	submitter := submit.New(machine, s.Keys, p.Tools, p.References, gate)
 	controller := control.New(machine, submitter)
 	look := insight.New(s.Store, s.EventStore, s.Logs)
 	journal := work.NewJournal(machine, s.Logs, s.EventStore, watchers{hub, look}, cfg.LogCap)
 	sweeper := sweep.New(machine, s.Queue, journal, p.Log)
+	streamer := stream.NewStreamer(hub, s.Store, s.EventStore, s.Logs, stream.Times{Poll: cfg.PollEvery, Beat: cfg.BeatAfter}).WithMatrix(look)
 	retention := sweep.NewRetention(p.Unit, s.Purger, p.Clock, cfg.RetainRuns, cfg.RetainEvents)
 	return Result{
 		Submitter:  submitter,
-		Controller: controller,
-		Approver:   controller,
-		Reader:     query.New(s.Store, s.EventStore, s.Logs, s.Summaries, p.Clock),
-		Streamer:   stream.NewStreamer(hub, s.Store, s.EventStore, s.Logs, stream.Times{Poll: cfg.PollEvery, Beat: cfg.BeatAfter}).WithMatrix(look),
-		Tickets:    stream.NewTickets(p.Unit, s.Store, s.TicketStore),
+		Controller: guard.NewController(controller, gate),
+		Approver:   guard.NewApprover(controller, gate),
+		Reader:     guard.NewReader(query.New(s.Store, s.EventStore, s.Logs, s.Summaries, p.Clock), gate),
+		Streamer:   guard.NewStreamer(streamer, gate),
+		Tickets:    guard.NewTickets(stream.NewTickets(p.Unit, s.Store, s.TicketStore), gate),
 		Worklist:   work.NewWorklist(machine, s.Queue, journal),
 		Journal:    journal,
 		Live:       hub,
-		Insight:    look,
+		Insight:    guard.NewInsight(look, gate),
+		Digests:    guard.NewDigests(query.NewDigests(machine, s.Logs), gate),
 		Background: newBackground(sweeper, retention, hub, p.Signals, p.Log, cfg),
 	}, nil
 }

@@ -5,6 +5,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -31,6 +34,23 @@ func TestCancelRacesFinish(t *testing.T) {
 			})
 		}
 		wg.Wait()
+		// A run can be claimed before its submitter's call has returned, and the trail of these tests hears of it only then.
+		for _, id := range b.trail.ended() {
+			want := map[audit.Action]int{audit.RunSubmit: 1, audit.RunStart: 1, audit.RunFinal: 1}
+			if r, err := b.Reader.Get(t.Context(), id); err != nil || r.CancelRequested {
+				want[audit.RunCancel] = 1
+			}
+			got := map[audit.Action]int{}
+			for _, act := range b.trail.actions(id) {
+				got[act]++
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: %s", id, diff)
+			}
+		}
+		if n := len(b.trail.ended()); n != workers*each {
+			t.Errorf("%d of %d runs ended", n, workers*each)
+		}
 	})
 }
 
@@ -90,8 +110,22 @@ func TestCancelRacesClaim(t *testing.T) {
 				b.finish(got, runs.Ending{Status: runs.Canceled})
 			}
 			b.status(r.ID, runs.Canceled)
+			b.endedOnce(r.ID)
 		}
 	})
+}
+
+// endedOnce checks that the trail has one cancel of a parent, and one end of it and of each of its children.
+func (b *bundle) endedOnce(id string) {
+	b.t.Helper()
+	for _, k := range append(b.children(id), b.get(id)) {
+		if n := b.trail.count(k.ID, audit.RunFinal); n != 1 {
+			b.t.Errorf("%s %s has %d ends", k.Kind, k.Status, n)
+		}
+	}
+	if n := b.trail.count(id, audit.RunCancel); n != 1 {
+		b.t.Errorf("%d cancels", n)
+	}
 }
 
 func TestCancelRacesTheNextStep(t *testing.T) {
@@ -108,6 +142,7 @@ func TestCancelRacesTheNextStep(t *testing.T) {
 				t.Fatalf("cancel: %v, finish: %v", cancel, finish)
 			}
 			b.status(p.ID, runs.Canceled)
+			b.endedOnce(p.ID)
 			b.idle()
 		}
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/platform/ids"
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/runs"
@@ -26,6 +27,7 @@ type bundle struct {
 	d     *db.DB
 	store *sqlruns.Store
 	heard *heard
+	trail *trail
 }
 
 // heard keeps what was published by units that committed.
@@ -61,16 +63,27 @@ func eachEngine(t *testing.T, test func(t *testing.T, b *bundle)) {
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) { test(t, setup(t, d, module.Config{})) })
 }
 
+// openGate lets everybody do everything.
+type openGate struct{}
+
+func (openGate) May(context.Context, access.Level, ...string) (bool, error) { return true, nil }
+func (openGate) Scope(context.Context) (access.Scope, error)                { return access.Everything(), nil }
+
 func setup(t testing.TB, d *db.DB, cfg module.Config) *bundle {
 	t.Helper()
-	b := &bundle{t: t, d: d, store: sqlruns.New(d), heard: &heard{}}
+	return guarded(t, d, cfg, openGate{})
+}
+
+func guarded(t testing.TB, d *db.DB, cfg module.Config, g access.Guard) *bundle {
+	t.Helper()
+	b := &bundle{t: t, d: d, store: sqlruns.New(d), heard: &heard{}, trail: &trail{}}
 	s := b.store
 	var err error
 	b.Result, err = module.New(module.Params{
 		Stores: module.Stores{Store: s, Queue: s, Logs: s, EventStore: s, Summaries: s, Keys: s, TicketStore: s, Purger: s},
 		Kernel: module.Kernel{Unit: d, Publisher: b.heard, Signals: d.Signals(), Clock: clock.New(), IDs: ids.New(clock.New())},
 		Tools:  execution.Tools{"ansible": nil, "bash": nil},
-		Config: cfg,
+		Config: cfg, Guard: g, Objects: s, Recorder: b.trail,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,11 +1,15 @@
 package db
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/schema"
+
+	"github.com/writ-automation/writ/platform/clock"
 )
 
 // Dialect is where the engines differ. Stores ask it instead of asking which engine they are on.
@@ -53,7 +57,40 @@ func (d Dialect) LockSkip(q *bun.SelectQuery) *bun.SelectQuery {
 	return q
 }
 
-// LeaseTime is a point on the lease clock, for use as a query argument: a literal on SQLite, an expression that the
+// Statement is a text with its arguments.
+type Statement struct {
+	Query string
+	Args  []any
+}
+
+// Together runs statements in their order and returns how many rows the last one changed. On Postgres that is one round
+// trip, which counts where others wait for a row that the unit holds. The error is the driver's; statements behind the
+// one that failed did not run.
+func (d Dialect) Together(ctx context.Context, q bun.IDB, statements ...Statement) (rows int64, err error) {
+	if d.engine == Postgres {
+		// Arguments are written into the text, so what is sent has none and goes by the protocol that takes several.
+		var all Statement
+		texts := make([]string, len(statements))
+		for i, s := range statements {
+			texts[i] = s.Query
+			all.Args = append(all.Args, s.Args...)
+		}
+		all.Query = strings.Join(texts, "; ")
+		statements = []Statement{all}
+	}
+	for _, s := range statements {
+		res, err := q.ExecContext(ctx, s.Query, s.Args...)
+		if err != nil {
+			return 0, err
+		}
+		if rows, err = res.RowsAffected(); err != nil {
+			return 0, err
+		}
+	}
+	return rows, nil
+}
+
+// LeaseTime is a point on the lease clock, or on the wall clock where WallNow made it, for use as a query argument: a literal on SQLite, an expression that the
 // database evaluates on Postgres.
 type LeaseTime struct {
 	engine Engine
@@ -69,6 +106,15 @@ func (d Dialect) LeaseNow() LeaseTime {
 		return LeaseTime{engine: Postgres}
 	}
 	return LeaseTime{engine: SQLite, at: d.lease.Now()}
+}
+
+// WallNow is the present on the wall clock that everybody who writes to this database shares, for what is recorded: the
+// database's clock on Postgres, where it is read when the query gets there, and this machine's, read now, on SQLite.
+func (d Dialect) WallNow() LeaseTime {
+	if d.engine == Postgres {
+		return LeaseTime{engine: Postgres}
+	}
+	return LeaseTime{engine: SQLite, at: clock.New().Now()}
 }
 
 // Add returns the point that lies dur later, or earlier where dur is negative.

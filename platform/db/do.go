@@ -40,7 +40,7 @@ func (d *DB) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 	alone, watch := false, clock.Start()
 	for n := 1; ; n++ {
 		attempt, hooks := tx.WithHooks(ctx)
-		out := d.runner.attempt(attempt, fn, alone)
+		out := d.runner.attempt(attempt, whole(fn, hooks), alone)
 		if out.err == nil {
 			hooks.Run()
 			return nil
@@ -53,6 +53,16 @@ func (d *DB) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 		if err := pause(ctx, n); err != nil {
 			return err
 		}
+	}
+}
+
+// whole is the function with what it leaves for the end of its unit.
+func whole(fn func(context.Context) error, hooks *tx.Hooks) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := fn(ctx); err != nil {
+			return err
+		}
+		return hooks.Finish(ctx)
 	}
 }
 

@@ -83,6 +83,7 @@ func (l *listener) loop() {
 		}
 		l.owner.log.Warn("the connection for notifications broke", "error", err, "retry_in", wait)
 		l.owner.stats.reconnects.Add(1)
+		l.owner.renew() // what broke this connection has broken those that wait to be used
 		t := time.NewTimer(wait)
 		select {
 		case <-t.C:
@@ -107,6 +108,7 @@ func (l *listener) listen() (heard bool, err error) {
 	if _, err := conn.Exec(l.ctx, "LISTEN "+channel); err != nil {
 		return false, err
 	}
+	l.owner.renew()
 	// What was signalled while nobody listened is lost: everybody looks for himself.
 	l.owner.signals.hub.wakeAll()
 	for {

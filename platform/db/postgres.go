@@ -21,7 +21,7 @@ var postgresSettings = map[string]string{
 	"application_name":                    "writ",
 	"timezone":                            "UTC",
 	"standard_conforming_strings":         "on",
-	"idle_in_transaction_session_timeout": "60s",
+	"idle_in_transaction_session_timeout": "15s",
 }
 
 func (d *DB) openPostgres(ctx context.Context) error {
@@ -45,6 +45,10 @@ func (d *DB) openPostgres(ctx context.Context) error {
 	pool.SetConnMaxIdleTime(5 * time.Minute)
 	d.reads = newPool(bun.NewDB(pool, pgDialect{pgdialect.New()}), nil)
 	d.closers = append(d.closers, d.reads.Close)
+	d.renew = func() {
+		pool.SetMaxIdleConns(0)
+		pool.SetMaxIdleConns(d.cfg.MaxConns)
+	}
 	if err := pool.PingContext(ctx); err != nil {
 		return fault.Wrap(fault.Unavailable, err, errBadConnection)
 	}

@@ -51,6 +51,7 @@ func (d *DB) sqliteDSN(path string, write bool) string {
 	}}
 	if write {
 		q.Set("_txlock", "immediate")
+		q.Add("_pragma", "secure_delete(1)") // what is erased is overwritten, not only unlinked
 	} else {
 		q.Add("_pragma", "query_only(1)")
 	}

@@ -16,7 +16,7 @@ import (
 // Config says where to listen and what a client may take. Zero limits take the defaults.
 type Config struct {
 	Addr    string
-	TLSCert string // with TLSKey: serve TLS alone
+	TLSCert string // with TLSKey: serve TLS alone; both are read again when they change
 	TLSKey  string
 
 	MaxConns       int           // open connections; more wait in the kernel's queue
@@ -114,11 +114,11 @@ func (s *Server) tls() (*tls.Config, error) {
 	if s.cfg.TLSCert == "" && s.cfg.TLSKey == "" {
 		return nil, nil
 	}
-	cert, err := tls.LoadX509KeyPair(s.cfg.TLSCert, s.cfg.TLSKey)
+	cert, err := newCertificate(s.cfg.TLSCert, s.cfg.TLSKey, lookEvery, s.log)
 	if err != nil {
-		return nil, fmt.Errorf("load the TLS certificate: %w", err)
+		return nil, err
 	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2", "http/1.1"}}, nil
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: cert.get, NextProtos: []string{"h2", "http/1.1"}}, nil
 }
 
 // Addr returns the address that is listened on, nil before Listen.

@@ -21,6 +21,8 @@ type Actor struct {
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"`
 	IP   string `json:"-"`
+	// Token is the id of the token by which a user acts, empty where there is none.
+	Token string `json:"-"`
 }
 
 type key struct{}
@@ -34,4 +36,26 @@ func From(ctx context.Context) Actor {
 		return a
 	}
 	return Actor{Type: System, Name: "system"}
+}
+
+// Request is what of a request says how somebody acted. All of it comes from outside.
+type Request struct {
+	ID     string // the request's id, as the answer and the log name it
+	Method string
+	// Path is the path that was asked for, or the route's pattern where the path itself is a secret.
+	Path  string
+	Agent string // the program that asked
+}
+
+type requestKey struct{}
+
+// WithRequest returns a context in which somebody acts by a request.
+func WithRequest(ctx context.Context, r Request) context.Context {
+	return context.WithValue(ctx, requestKey{}, r)
+}
+
+// RequestOf returns the request of ctx, the zero value where there is none.
+func RequestOf(ctx context.Context) Request {
+	r, _ := ctx.Value(requestKey{}).(Request)
+	return r
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/access"
 )
 
 // Role is a global role; each includes the one before.
@@ -18,9 +18,23 @@ const (
 )
 
 // Valid reports whether r is a role.
-func (r Role) Valid() bool { return r == Viewer || r == Operator || r == Admin }
+func (r Role) Valid() bool { return r.Rank() > 0 }
 
-// User is an account.
+// Rank orders the roles from 1 to 3; anything that is no role ranks 0, below every role.
+func (r Role) Rank() int {
+	switch r {
+	case Viewer:
+		return 1
+	case Operator:
+		return 2
+	case Admin:
+		return 3
+	default:
+		return 0
+	}
+}
+
+// User is what every request knows of an account.
 type User struct {
 	ID        string
 	Username  string
@@ -28,48 +42,43 @@ type User struct {
 	CreatedAt time.Time
 }
 
-// Token is a bearer token without its secret.
-type Token struct {
-	ID         string
-	Name       string
-	UserID     string
-	CreatedAt  time.Time
-	CreatedBy  string
-	ExpiresAt  time.Time // zero: never
-	LastUsedAt time.Time // zero: never
-}
-
 // Principal is an authenticated caller. An install in open mode makes every caller the admin account, with Open set.
 type Principal struct {
 	User    User
 	TokenID string
 	Open    bool
+	// Version counts the changes of rights that the caller's token was read with. A decision for the principal
+	// knows at least all of those.
+	Version int64
 }
 
-// Need is what an operation asks of its caller: to do Act to objects of Kind.
+// Need is what an operation asks of its caller: to do Act to objects of Kind, and to Object where one is named.
 type Need struct {
-	Kind string // "run", "pipeline", "token", "system", ...
-	Act  string // "read", "submit", "control", "approve", "mint", ...
+	Kind string // "run", "pipeline", "token", "queue", ...
+	Act  string // "read", "submit", "control", "approve", "mint", ...; of an object "read", "use" or "manage"
+	// Object is an id or queue:<name>. Empty asks about the kind alone.
+	Object string
+	// Org is the organization that an object which does not exist yet is to belong to.
+	Org string
 }
 
-// Authenticator resolves a bearer token. BadToken for one that is unknown, malformed, expired or revoked, or empty
-// where the install is not open.
+// Authenticator resolves callers with one indexed read. Nothing is kept between requests, so that a revocation holds
+// from the next request on, on every server.
 type Authenticator interface {
+	// Authenticate resolves a bearer token. BadToken for one that is unknown, malformed, expired or revoked, or
+	// empty where the install is not open.
 	Authenticate(ctx context.Context, bearer string) (Principal, error)
+	// Account resolves the account that a ticket names and the token that it was minted with. BadToken where one of
+	// them is gone or not named, or the token has expired. In open mode it is the caller that Authenticate returns.
+	Account(ctx context.Context, userID, tokenID string) (Principal, error)
 }
 
-// Authorizer decides. NotAllowed for a known caller whose role does not suffice.
+// Authorizer decides.
 type Authorizer interface {
+	// Authorize returns NotAllowed for a known caller who may not do what the need says.
 	Authorize(ctx context.Context, p Principal, n Need) error
-}
-
-// Tokens mints and revokes bearer tokens.
-type Tokens interface {
-	// Mint makes a token for a user (empty: the caller of ctx). The secret is returned once and only its hash kept.
-	Mint(ctx context.Context, name, userID string, ttl time.Duration) (Token, string, error)
-	List(ctx context.Context) ([]Token, error)
-	// Revoke ends a token everywhere at once. TokenNotFound.
-	Revoke(ctx context.Context, id string) error
+	// Scope returns what lists for the principal are narrowed to.
+	Scope(ctx context.Context, p Principal) (access.Scope, error)
 }
 
 // Bootstrap makes a fresh install usable.
@@ -78,36 +87,6 @@ type Bootstrap interface {
 	// returns the secret; the secret is empty on every later call.
 	EnsureAdmin(ctx context.Context, mint bool) (secret string, err error)
 }
-
-// Store keeps accounts and tokens.
-type Store interface {
-	InsertUser(ctx context.Context, u User) error
-	UserByID(ctx context.Context, id string) (User, error)
-	UserByName(ctx context.Context, username string) (User, error)
-	CountUsers(ctx context.Context) (int, error)
-	InsertToken(ctx context.Context, t Token, hash [32]byte) error
-	// TokenByHash returns a token with its user. TokenNotFound.
-	TokenByHash(ctx context.Context, hash [32]byte) (Token, User, error)
-	ListTokens(ctx context.Context) ([]Token, error)
-	// DeleteToken removes a token. TokenNotFound.
-	DeleteToken(ctx context.Context, id string) error
-}
-
-// UseStore records when tokens were last used, in batches and never within a request.
-type UseStore interface {
-	TouchTokens(ctx context.Context, lastUsed map[string]time.Time) error
-}
-
-// The faults of this context.
-var (
-	BadToken      = fault.Code{Name: "bad_token", Kind: fault.Unauthenticated}
-	NotAllowed    = fault.Code{Name: "forbidden", Kind: fault.Forbidden}
-	TokenNotFound = fault.Code{Name: "token_not_found", Kind: fault.NotFound}
-	UserNotFound  = fault.Code{Name: "user_not_found", Kind: fault.NotFound}
-)
-
-// Codes lists every fault of this context.
-func Codes() []fault.Code { return []fault.Code{BadToken, NotAllowed, TokenNotFound, UserNotFound} }
 
 type principalKey struct{}
 

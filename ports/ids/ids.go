@@ -26,6 +26,8 @@ const (
 	Worker         Prefix = "wkr_"
 	Audit          Prefix = "aud_"
 	Message        Prefix = "msg_"
+	Install        Prefix = "in_"
+	Anchor         Prefix = "anc_"
 )
 
 // Generator makes ids. Ids of one generator and prefix sort by the time at which they were made, and within one
@@ -35,6 +37,12 @@ type Generator interface {
 }
 
 const ulidLen = 26
+
+// Known reports whether id is of a kind that KindOf knows, in the form of an id.
+func Known(id string) bool {
+	i := strings.IndexByte(id, '_')
+	return KindOf(id) != "" && Valid(Prefix(id[:i+1]), id)
+}
 
 // Valid reports whether id has the form of an id of kind p.
 func Valid(p Prefix, id string) bool {
@@ -49,4 +57,49 @@ func Valid(p Prefix, id string) bool {
 		}
 	}
 	return true
+}
+
+// KindOf returns what sort of record an id is of, by its prefix: the noun by which the API, grants and the trail name it. It is empty
+// for what has no prefix of a record.
+func KindOf(id string) string {
+	prefix, _, ok := strings.Cut(id, "_")
+	if !ok {
+		return ""
+	}
+	switch Prefix(prefix + "_") {
+	case Run:
+		return "run"
+	case Template:
+		return "template"
+	case Project:
+		return "project"
+	case Inventory:
+		return "inventory"
+	case Source:
+		return "inventory_source"
+	case Schedule:
+		return "schedule"
+	case Trigger:
+		return "trigger"
+	case Credential:
+		return "credential"
+	case CredentialType:
+		return "credential_type"
+	case User:
+		return "user"
+	case Token:
+		return "token"
+	case Team:
+		return "team"
+	case Org:
+		return "org"
+	case Grant:
+		return "grant"
+	case Policy:
+		return "policy"
+	case Worker:
+		return "worker"
+	default:
+		return ""
+	}
 }

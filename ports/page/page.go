@@ -50,3 +50,12 @@ func Decode(cursor string, key any) error {
 	}
 	return nil
 }
+
+// MaxRows is how many rows one answer of a configuration list holds at most.
+const MaxRows = 1000
+
+// Window is a stretch of a list: Limit rows from Offset on. A Limit of zero, or over MaxRows, is MaxRows.
+type Window struct{ Offset, Limit int }
+
+// Rows returns the limit within its bounds.
+func (w Window) Rows() int { return Clamp(w.Limit, MaxRows, MaxRows) }

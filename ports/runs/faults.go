@@ -14,6 +14,8 @@ var (
 	LeaseLost          = fault.Code{Name: "lease_lost", Kind: fault.Conflict}
 	SequenceGap        = fault.Code{Name: "sequence_gap", Kind: fault.Conflict}
 	KeyReused          = fault.Code{Name: "idempotency_key_reused", Kind: fault.Conflict}
+	UseRequired        = fault.Code{Name: "use_required", Kind: fault.Forbidden}
+	QueueNotFound      = fault.Code{Name: "queue_not_found", Kind: fault.NotFound}
 	NoBaseline         = fault.Code{Name: "no_baseline", Kind: fault.NotFound}
 	BadTicket          = fault.Code{Name: "bad_ticket", Kind: fault.Unauthenticated}
 	UnknownTool        = fault.Code{Name: "unknown_tool", Kind: fault.Invalid}
@@ -24,5 +26,6 @@ func Codes() []fault.Code {
 	return []fault.Code{
 		RunNotFound, RunNotCancelable, RunNotHeld, RunNotRetryable, RunNotRelaunchable, NoFailedHosts, RunStateChanged,
 		LeaseLost, SequenceGap, KeyReused, NoBaseline, BadTicket, UnknownTool, BadGraph,
+		UseRequired, QueueNotFound,
 	}
 }

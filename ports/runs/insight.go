@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Insight answers what people ask while they look at a run. Every method returns RunNotFound for an unknown run.
+// Insight answers what people ask while they look at a run. Every method returns RunNotFound for an unknown run and
+// for one that the caller may not read.
 type Insight interface {
 	// Matrix returns the hosts of a run against its tasks.
 	Matrix(ctx context.Context, id string, q MatrixQuery) (*Matrix, error)

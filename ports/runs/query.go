@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"time"
+
+	"github.com/writ-automation/writ/ports/access"
 )
 
 // Filter narrows a run list. Children of splits and pipelines are never in it; Shards and Steps list those.
@@ -26,6 +28,8 @@ type Filter struct {
 	Offset    int
 	Cursor    string // keyset; beats Offset
 	SkipTotal bool
+	// Scope is who reads: runs that name an object which it may not read are left out.
+	Scope access.Scope
 }
 
 // Filtered reports whether anything but order and paging narrows the list.
@@ -34,7 +38,7 @@ func (f *Filter) Filtered() bool {
 		!f.After.IsZero() || !f.Before.IsZero() || f.Actor != "" || f.Host != "" || f.Change != "" || f.Template != "" || f.Queue != ""
 }
 
-// TotalCap is how far the total of a filtered list is counted exactly.
+// TotalCap is how far the total of a list is counted exactly that is filtered or hides runs from its reader.
 const TotalCap = 10_000
 
 // List is a page of runs without their variables, outputs, environment and graphs.
@@ -71,9 +75,11 @@ type LogView struct {
 	Copy      func(ctx context.Context, w io.Writer) error
 }
 
-// Reader answers questions about runs. Every method returns RunNotFound for an unknown run.
+// Reader answers questions about runs. Every method returns RunNotFound for an unknown run, which is also what a run is
+// that the caller may not read.
 type Reader interface {
 	Get(ctx context.Context, id string) (*Run, error)
+	// List returns a page of what the caller may read, whatever f.Scope says.
 	List(ctx context.Context, f Filter) (*List, error)
 	// Children lists the shards of a split or the step runs of a pipeline that exist, in order.
 	Children(ctx context.Context, id string) ([]*Run, error)
@@ -82,7 +88,7 @@ type Reader interface {
 	Hosts(ctx context.Context, id string) ([]HostSummary, error)
 	Tasks(ctx context.Context, id string) ([]TaskSummary, error)
 	// Compare holds a run against a baseline: a run's id, or "prev" for the previous run of the same lineage,
-	// NoBaseline where there is none.
+	// NoBaseline where there is none, or none that the caller may read.
 	Compare(ctx context.Context, id, with string) (*Comparison, error)
 }
 
@@ -136,18 +142,22 @@ type Update struct {
 // Streamer follows a run while it happens.
 type Streamer interface {
 	// Follow calls emit with the run's record, then with everything after the given event and log offset, in
-	// order and without a gap, until the run has ended (a last Update with End) or ctx or emit ends it.
+	// order and without a gap, until the run has ended (a last Update with End) or ctx or emit ends it. A caller who may
+	// not read the run any more is told nothing 15 seconds later: RunNotFound.
 	Follow(ctx context.Context, id string, after, logOffset int64, emit func(Update) error) error
 }
 
 // TicketTTL is how long a stream ticket may be used.
 const TicketTTL = 30 * time.Second
 
+// Holder is who minted a ticket: an account, by one of its tokens. The ticket is worth no more than that token.
+type Holder struct{ Account, Token string }
+
 // Tickets are single-use keys to the live stream of one run.
 type Tickets interface {
 	// Mint makes a ticket for the actor of ctx. RunNotFound for an unknown run.
 	Mint(ctx context.Context, runID string) (ticket string, err error)
 	// Redeem consumes a ticket. BadTicket for one that is unknown, used, expired or another run's; of many
-	// concurrent calls exactly one succeeds. It returns the id of the account that minted it.
-	Redeem(ctx context.Context, ticket, runID string) (account string, err error)
+	// concurrent calls exactly one succeeds. It returns who minted it.
+	Redeem(ctx context.Context, ticket, runID string) (Holder, error)
 }

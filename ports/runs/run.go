@@ -1,10 +1,15 @@
 package runs
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/ids"
 )
 
 // Vars is an object of variables. Values stay raw JSON, so that no number loses a digit on its way.
@@ -236,6 +241,11 @@ type Run struct {
 	LogOmitted   int64 // of which this many bytes in the middle were dropped
 	LogSHA256    string
 	Revision     int64 // counts the record's changes; the ETag
+
+	// Objects are what decides who may read the run, as access names them: the template, project and inventory
+	// that it names and its queue, of a pipeline also those of its steps. Children have their parent's. They are
+	// fixed when the run is made and outlive what they name. Lists leave them out.
+	Objects []string
 }
 
 // Duration returns how long the run executed, until now for one that has not ended, zero for one that has not
@@ -248,4 +258,32 @@ func (r *Run) Duration(now time.Time) time.Duration {
 		return now.Sub(r.StartedAt)
 	}
 	return r.EndedAt.Sub(r.StartedAt)
+}
+
+// ObjectsOf returns the objects that a record names itself, sorted: what decides who may read a run that nobody is the
+// parent of.
+func ObjectsOf(r *Run) []string {
+	out := []string{access.Queue(cmp.Or(r.Spec.Queue, DefaultQueue))}
+	add := func(ids ...string) {
+		for _, id := range ids {
+			if id != "" {
+				out = append(out, id)
+			}
+		}
+	}
+	if strings.HasPrefix(r.Origin.SourceID, string(ids.Template)) {
+		add(r.Origin.SourceID)
+	}
+	add(r.Spec.ProjectID, r.Spec.InventoryID)
+	if r.Graph != nil {
+		for i := range r.Graph.Steps {
+			s := &r.Graph.Steps[i]
+			add(s.InventoryID)
+			if s.Queue != "" {
+				add(access.Queue(s.Queue))
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }

@@ -3,19 +3,22 @@ package runs
 import (
 	"context"
 	"time"
+
+	"github.com/writ-automation/writ/ports/access"
 )
 
 // Store keeps run records. Writes keep the counters, the search index and the labels in step.
 type Store interface {
 	// Insert stores a new run and sets its Seq. A step whose (parent, name, attempt) or a shard whose
-	// (parent, index) exists is RunStateChanged.
+	// (parent, index) exists is RunStateChanged. Objects come to be sorted and unique; a run without any gets those of
+	// ObjectsOf.
 	Insert(ctx context.Context, r *Run) error
 	// ByID returns one run whole. RunNotFound.
 	ByID(ctx context.Context, id string) (*Run, error)
 	// Lock returns one run whole and holds its row until the unit ends, so that two endings of its children
 	// roll up one after the other.
 	Lock(ctx context.Context, id string) (*Run, error)
-	// List returns a page without variables, outputs, environments and graphs.
+	// List returns a page without variables, outputs, environments, graphs and objects, of what f.Scope may read.
 	List(ctx context.Context, f Filter) (*List, error)
 	// Children returns a parent's children whole but for their variables, shards by index, steps by creation.
 	Children(ctx context.Context, parentID string) ([]*Run, error)
@@ -70,14 +73,21 @@ type Count struct {
 	Oldest time.Time // queue time of the oldest pending run; zero for other states
 }
 
+// ObjectStore tells what decides who may read a run.
+type ObjectStore interface {
+	// Objects returns a run's objects, for less than its record. RunNotFound.
+	Objects(ctx context.Context, id string) ([]string, error)
+}
+
 // Queue leases pending runs. Lease ages are judged by the store's own clock.
 type Queue interface {
 	// Claim moves the next claimable run of the queues from pending to running under a new epoch and returns it
 	// whole with the next event sequence, or nil. Of many concurrent callers each run goes to exactly one. A
 	// pending parent of the claimed run starts running with it.
 	Claim(ctx context.Context, r ClaimRequest, ttl time.Duration, at time.Time) (*Assignment, error)
-	// Begin marks that a process may exist from now on, LeaseLost otherwise.
-	Begin(ctx context.Context, l Lease, at time.Time) error
+	// Begin marks that a process may exist from now on, LeaseLost otherwise. It returns the run's id, kind, name and parent, or
+	// nil where it was marked before: of all calls for a run one returns a record.
+	Begin(ctx context.Context, l Lease, at time.Time) (*Run, error)
 	// Beat renews the leases that still rule, in one statement.
 	Beat(ctx context.Context, worker string, leases []Lease, ttl time.Duration) ([]Beat, error)
 	// Expired lists runs whose lease has run out, without variables, at most limit.
@@ -98,10 +108,12 @@ type LogStore interface {
 	ReadLog(ctx context.Context, runID string, from, to int64, yield func(LogChunk) error) error
 }
 
-// LogState is how much a run has printed, and how much of it is not kept.
+// LogState is how much a run has printed, and how much of it is not kept. Stored is how many bytes of an appended chunk were
+// stored now, zero for those held already.
 type LogState struct {
 	Next    int64
 	Omitted int64
+	Stored  int64
 }
 
 // EventStore keeps structured events.
@@ -123,9 +135,9 @@ type SummaryStore interface {
 	// HostMeans returns the mean duration of each host over the recent runs of a lineage; hosts without history
 	// are absent.
 	HostMeans(ctx context.Context, lineage string, hosts []string) (map[string]time.Duration, error)
-	// Previous returns the id of the newest ended run of the lineage created before the given run, empty
-	// where there is none.
-	Previous(ctx context.Context, r *Run) (string, error)
+	// Previous returns the id of the newest ended run of the lineage created before the given run that the scope may
+	// read, empty where there is none.
+	Previous(ctx context.Context, r *Run, s access.Scope) (string, error)
 }
 
 // KeyStore remembers idempotency keys.
@@ -143,9 +155,9 @@ type Remembered struct {
 
 // TicketStore keeps stream tickets by the SHA-256 of their secret.
 type TicketStore interface {
-	SaveTicket(ctx context.Context, hash [32]byte, runID, account string, ttl time.Duration) error
+	SaveTicket(ctx context.Context, hash [32]byte, runID string, h Holder, ttl time.Duration) error
 	// TakeTicket deletes and returns a ticket that has not expired. BadTicket otherwise.
-	TakeTicket(ctx context.Context, hash [32]byte) (runID, account string, err error)
+	TakeTicket(ctx context.Context, hash [32]byte) (runID string, h Holder, err error)
 }
 
 // Purger drops what retention no longer wants, in bounded batches.

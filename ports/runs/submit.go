@@ -5,14 +5,17 @@ import "context"
 // Submitter takes requests for runs.
 type Submitter interface {
 	// Submit validates the request and stores the run as pending, or as pending_approval where something holds
-	// it. It returns Invalid faults that name the field. replayed says that an idempotency key was seen before
-	// and the run is the first request's; a key seen with another body is KeyReused.
+	// it. It returns Invalid faults that name the field, and then NotFound and UseRequired faults that name the
+	// member whose object does not exist or may not be read or used. A run made of another one keeps that one's
+	// objects. replayed says that an idempotency key was seen before and the run is the first request's; a key
+	// seen with another body, or whose run is gone or may not be read, is KeyReused.
 	Submit(ctx context.Context, s Submission) (run *Run, replayed bool, err error)
 	// SubmitPipeline does the same for a pipeline; its first steps exist when it returns, unless it is held.
 	SubmitPipeline(ctx context.Context, s PipelineSubmission) (run *Run, replayed bool, err error)
 }
 
-// Controller acts on runs that exist. Every method returns RunNotFound for an unknown run.
+// Controller acts on runs that exist. Every method returns RunNotFound for an unknown run and for one that the caller may
+// not read, and UseRequired where it may not use all that the run names.
 type Controller interface {
 	// Cancel ends a held or pending run at once and asks the holder of a running one to end it; a parent's
 	// children are cancelled with it. It is idempotent while a run is being cancelled; an ended run is
@@ -27,7 +30,7 @@ type Controller interface {
 	Rerun(ctx context.Context, id string) (*Run, error)
 }
 
-// Approver decides held runs. A run that is not held is RunNotHeld.
+// Approver decides held runs. A run that is not held is RunNotHeld, one that the caller may not read RunNotFound.
 type Approver interface {
 	Approve(ctx context.Context, id, reason string) (*Run, error)
 	Reject(ctx context.Context, id, reason string) (*Run, error)

@@ -3,7 +3,11 @@
 // Application services open units, stores never do. Inside a unit there is no network, process or file work.
 package tx
 
-import "context"
+import (
+	"context"
+
+	"github.com/writ-automation/writ/ports/fault"
+)
 
 // Unit runs work atomically. The context that the function receives carries the transaction; stores reach it
 // through that context alone. A nested Do joins the unit that is open.
@@ -17,13 +21,29 @@ type Unit interface {
 
 type hooksKey struct{}
 
-// Hooks collects what is to happen after a commit. An implementation of Unit makes one for each attempt.
-type Hooks struct{ after []func() }
+// Hooks collects what is to happen at the end of a unit and after its commit. An implementation of Unit makes one for
+// each attempt.
+type Hooks struct {
+	gathered map[any]any
+	last     []func(ctx context.Context) error
+	after    []func()
+}
 
 // WithHooks returns a context that collects commit hooks into the returned Hooks.
 func WithHooks(ctx context.Context) (context.Context, *Hooks) {
 	h := &Hooks{}
 	return context.WithValue(ctx, hooksKey{}, h), h
+}
+
+// Finish does what was left for the end of the unit. An implementation of Unit calls it in the unit, once the unit's
+// function has returned without an error; an error of it is one of the unit.
+func (h *Hooks) Finish(ctx context.Context) error {
+	for i := 0; i < len(h.last); i++ {
+		if err := h.last[i](ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Run calls the collected hooks in the order of their registration.
@@ -41,4 +61,29 @@ func OnCommit(ctx context.Context, fn func()) {
 		return
 	}
 	fn()
+}
+
+// Gather keeps an item until the unit that ctx carries is about to commit. Then last is called once, inside of the unit and
+// behind everything else in it, with the items that were gathered under the key, in their order. That is where work goes
+// that takes a lock which others wait for. An error of last undoes the unit. Nothing is gathered outside of a unit, which
+// is an Internal fault. Under one key there is one type of items.
+func Gather[T any](ctx context.Context, key any, item T, last func(ctx context.Context, items []T) error) error {
+	h, ok := ctx.Value(hooksKey{}).(*Hooks)
+	if !ok {
+		return &fault.Error{Kind: fault.Internal, Message: "work for the end of a unit outside of one"}
+	}
+	if items, ok := h.gathered[key].(*[]T); ok {
+		*items = append(*items, item)
+		return nil
+	}
+	items := &[]T{item}
+	if h.gathered == nil {
+		h.gathered = make(map[any]any)
+	}
+	h.gathered[key] = items
+	h.last = append(h.last, func(ctx context.Context) error {
+		delete(h.gathered, key)
+		return last(ctx, *items)
+	})
+	return nil
 }

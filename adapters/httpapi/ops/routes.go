@@ -19,6 +19,7 @@ type handlers struct {
 	Params
 	router *httpapi.Router
 	pages  *pages
+	verify verifyPage
 }
 
 const tag = "system"
@@ -29,8 +30,12 @@ func New(p Params) (httpapi.Routes, error) {
 	if err != nil {
 		return httpapi.Routes{}, err
 	}
+	verify, err := newVerifyPage()
+	if err != nil {
+		return httpapi.Routes{}, err
+	}
 	return httpapi.Routes{Name: "ops", Register: func(r *httpapi.Router) {
-		h := &handlers{Params: p, router: r, pages: pages}
+		h := &handlers{Params: p, router: r, pages: pages, verify: verify}
 		h.health(r)
 		h.documents(r)
 		h.html(r)
@@ -111,6 +116,7 @@ func (h *handlers) html(r *httpapi.Router) {
 	page(r, "/ui", "open-ui", "Leads to the UI", redirect)
 	page(r, "/ui/{$}", "read-ui", "The start page", h.start)
 	page(r, "/ui/style.css", "read-ui-style", "The start page's style", h.pages.style)
+	page(r, "/verify", "read-verify", "The page that verifies bundles and receipts", h.verify.serve)
 }
 
 func redirect(w http.ResponseWriter, r *http.Request) {

@@ -11,6 +11,8 @@ import (
 const (
 	exampleID    = "run_01k0a8bq3vtx5zk9w2m4n6p8rs"
 	exampleOther = "run_01k0a7zz3vtx5zk9w2m4n6p8rs"
+	// exampleReceipt is the receipt of an example's submission.
+	exampleReceipt = "4711:88bfe5fb1c9d4e2a7f60b3d8a1c5e9f2047b6d8e3a9c1f5072e4b6d8f0a237ce"
 )
 
 func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC) }
@@ -25,6 +27,7 @@ func exampleSubmit() SubmitBody {
 func exampleRun() RunBody {
 	b := exampleRow()
 	b.ExtraVars = runs.Vars{"version": json.RawMessage(`"1.4.2"`)}
+	b.AuditReceipt = exampleReceipt
 	return b
 }
 

@@ -4,6 +4,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -20,12 +21,13 @@ type moduleParams struct {
 	Streamer   runs.Streamer
 	Tickets    runs.Tickets
 	Insight    runs.Insight `optional:"true"`
+	Trail      audit.Trail
 	Clock      clock.Clock
 }
 
 func provide(p moduleParams) httpapi.Routes {
 	return New(Params{
 		Submitter: p.Submitter, Controller: p.Controller, Approver: p.Approver, Reader: p.Reader, Streamer: p.Streamer,
-		Tickets: p.Tickets, Insight: p.Insight, Clock: p.Clock,
+		Tickets: p.Tickets, Insight: p.Insight, Trail: p.Trail, Clock: p.Clock,
 	})
 }

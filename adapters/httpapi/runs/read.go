@@ -4,8 +4,8 @@ import (
 	"context"
 	"net/http"
 	"strconv"
-	"strings"
 
+	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -64,22 +64,16 @@ func (h *handlers) get(ctx context.Context, in *GetInput) (*GetOutput, error) {
 	}
 	out := &GetOutput{Status: http.StatusOK, ETag: etag(run)}
 	// The duration of a run that executes grows without a new revision.
-	if still := run.Status.Terminal() || run.StartedAt.IsZero(); still && has(in.NoneMatch, out.ETag) {
+	if still := run.Status.Terminal() || run.StartedAt.IsZero(); still && httpapi.Unchanged(in.NoneMatch, out.ETag) {
 		out.Status = http.StatusNotModified
 		return out, nil
 	}
 	b := body(run, h.Clock.Now(), false)
+	if b.AuditReceipt, err = h.receipt(ctx, run); err != nil {
+		return nil, err
+	}
 	out.Body = &b
 	return out, nil
-}
-
-func has(noneMatch, tag string) bool {
-	for _, t := range strings.Split(noneMatch, ",") {
-		if t = strings.TrimPrefix(strings.TrimSpace(t), "W/"); t == tag || t == "*" {
-			return true
-		}
-	}
-	return false
 }
 
 // ShardList is the shard runs of a split.

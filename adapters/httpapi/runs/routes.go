@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -19,6 +20,7 @@ type Params struct {
 	Streamer   runs.Streamer
 	Tickets    runs.Tickets
 	Insight    runs.Insight // nil leaves its routes out
+	Trail      audit.Trail  // nil leaves audit_receipt out
 	Clock      clock.Clock
 	// Heartbeat is how often a silent stream shows that it lives; 0 means 15 seconds.
 	Heartbeat time.Duration
@@ -56,12 +58,12 @@ func (h *handlers) making(r *httpapi.Router) {
 	}, h.list)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/runs", ID: "submit-run", Tag: tag, Summary: "Submit a run",
-		Access: httpapi.Needs("run", "submit"), Status: http.StatusCreated, Example: exampleRun(), Request: exampleSubmit(),
+		Access: httpapi.Needs("run", "submit"), Action: audit.RunSubmit, Status: http.StatusCreated, Example: exampleRun(), Request: exampleSubmit(),
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
 	}, h.submit)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/pipelines", ID: "submit-pipeline", Tag: tag,
-		Summary: "Submit steps as one pipeline", Access: httpapi.Needs("pipeline", "submit"), Status: http.StatusCreated,
+		Summary: "Submit steps as one pipeline", Access: httpapi.Needs("pipeline", "submit"), Action: audit.RunSubmit, Status: http.StatusCreated,
 		Example: examplePipelineRun(), Request: examplePipeline(),
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
 	}, h.pipeline)
@@ -71,26 +73,37 @@ func (h *handlers) making(r *httpapi.Router) {
 	}, h.get)
 }
 
-// act declares an action on a run.
-func act[I, O any](r *httpapi.Router, verb, id, summary string, access httpapi.Access, status int, request any,
-	f func(context.Context, *I) (*O, error),
-) {
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: "/v1/runs/{id}/" + verb, ID: id, Tag: tag, Summary: summary, Access: access,
-		Status: status, Example: exampleRun(), Request: request,
-		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
-	}, f)
+// act declares an action on a run: verb, id, summary, access, status and what the trail calls it are the route's own.
+func act[I, O any](r *httpapi.Router, verb string, route httpapi.Route, f func(context.Context, *I) (*O, error)) {
+	route.Method, route.Path, route.Tag, route.Example = http.MethodPost, "/v1/runs/{id}/"+verb, tag, exampleRun()
+	route.Errors = []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable}
+	httpapi.Handle(r, route, f)
 }
 
 func (h *handlers) acting(r *httpapi.Router) {
 	approve := httpapi.Needs("run", "approve")
 	reason := ReasonBody{Reason: "checked with the owner"}
-	act(r, "cancel", "cancel-run", "Cancel a held, pending or running run", control(), http.StatusOK, nil, h.cancel)
-	act(r, "approve", "approve-run", "Release a held run", approve, http.StatusOK, reason, h.approve)
-	act(r, "reject", "reject-run", "Deny a held run", approve, http.StatusOK, reason, h.reject)
-	act(r, "retry", "retry-run", "Split the failed shards of a finished split anew", control(), http.StatusCreated, nil, h.retry)
-	act(r, "relaunch-failed", "relaunch-failed", "Run again on the hosts left failed or unreachable", control(), http.StatusCreated, nil, h.relaunch)
-	act(r, "rerun", "rerun-run", "Submit a fresh run with this run's settings", control(), http.StatusCreated, nil, h.rerun)
+	act(r, "cancel", httpapi.Route{
+		ID: "cancel-run", Summary: "Cancel a held, pending or running run", Access: control(), Action: audit.RunCancel, Status: http.StatusOK,
+	}, h.cancel)
+	act(r, "approve", httpapi.Route{
+		ID: "approve-run", Summary: "Release a held run", Access: approve, Action: audit.RunApprove, Status: http.StatusOK, Request: reason,
+	}, h.approve)
+	act(r, "reject", httpapi.Route{
+		ID: "reject-run", Summary: "Deny a held run", Access: approve, Action: audit.RunReject, Status: http.StatusOK, Request: reason,
+	}, h.reject)
+	act(r, "retry", httpapi.Route{
+		ID: "retry-run", Summary: "Split the failed shards of a finished split anew", Access: control(), Action: audit.RunRetry,
+		Status: http.StatusCreated,
+	}, h.retry)
+	act(r, "relaunch-failed", httpapi.Route{
+		ID: "relaunch-failed", Summary: "Run again on the hosts left failed or unreachable", Access: control(), Action: audit.RunRelaunch,
+		Status: http.StatusCreated,
+	}, h.relaunch)
+	act(r, "rerun", httpapi.Route{
+		ID: "rerun-run", Summary: "Submit a fresh run with this run's settings", Access: control(), Action: audit.RunRerun,
+		Status: http.StatusCreated,
+	}, h.rerun)
 }
 
 // part declares a reading of a part of a run.
@@ -120,7 +133,7 @@ func (h *handlers) reading(r *httpapi.Router) {
 func (h *handlers) following(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/runs/{id}/stream-ticket", ID: "mint-stream-ticket", Tag: tag,
-		Summary: "Mint a single-use ticket for a run's live stream", Access: read(), Status: http.StatusOK,
+		Summary: "Mint a single-use ticket for a run's live stream", Access: read(), Harmless: true, Status: http.StatusOK,
 		Example: TicketBody{Ticket: "<STREAM_TICKET>", ExpiresIn: 30}, Errors: []int{http.StatusNotFound},
 	}, h.mint)
 	httpapi.Handle(r, httpapi.Route{
@@ -129,7 +142,7 @@ func (h *handlers) following(r *httpapi.Router) {
 		Description: "Events: run (the record, first and at each status), event (its id is the sequence number), log (offset and " +
 			"text), matrix and end; a comment every 15 seconds. A reader that does not keep up is dropped and resumes with after " +
 			"and log_offset.\n\n" + deltaForm,
-		Access: read().OrTicket(h.Tickets.Redeem), Status: http.StatusOK, Produces: "text/event-stream",
+		Access: read().OrTicket(h.redeem), Status: http.StatusOK, Produces: "text/event-stream",
 		Example: "event: log\ndata: {\"offset\":0,\"text\":\"PLAY [all]\\n\"}\n\n",
 		Errors:  []int{http.StatusNotFound, http.StatusTooManyRequests},
 	}, h.stream)

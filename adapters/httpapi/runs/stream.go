@@ -16,8 +16,13 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// heartbeat is how often a stream says something, and how often it asks anew whether its caller may listen.
-const heartbeat = 15 * time.Second
+const (
+	// heartbeat is how often a stream says something.
+	heartbeat = 15 * time.Second
+	// askAgain is how often a stream asks anew whether its caller may listen. Together with how often the follower looks
+	// at the rights to the run itself this keeps a stream from outliving its right by 15 s.
+	askAgain = 5 * time.Second
+)
 
 // reconnect is what a stream tells browsers to wait before they come back.
 const reconnect = "retry: 2000\n\n"
@@ -37,6 +42,11 @@ func (h *handlers) mint(ctx context.Context, in *IDInput) (*TicketOutput, error)
 		return nil, err
 	}
 	return &TicketOutput{Body: TicketBody{Ticket: ticket, ExpiresIn: int(runs.TicketTTL / time.Second)}}, nil
+}
+
+func (h *handlers) redeem(ctx context.Context, ticket, id string) (account, token string, err error) {
+	who, err := h.Tickets.Redeem(ctx, ticket, id)
+	return who.Account, who.Token, err
 }
 
 // StreamInput says from where to follow a run.
@@ -106,18 +116,30 @@ func (t *teller) beat(ctx context.Context) {
 	if every == 0 {
 		every = heartbeat
 	}
-	tick := time.NewTicker(every)
-	defer tick.Stop()
+	beat, ask := time.NewTicker(every), time.NewTicker(min(every, askAgain))
+	defer beat.Stop()
+	defer ask.Stop()
 	for {
+		var err error
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-beat.C:
+			err = t.comment()
+		case <-ask.C:
+			err = t.ask(ctx)
 		}
-		if err := httpapi.Recheck(ctx); err != nil || t.comment() != nil {
+		if err != nil {
 			return
 		}
 	}
+}
+
+// ask asks whether the caller may still listen. Where nobody answers in time it may not.
+func (*teller) ask(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, askAgain)
+	defer cancel()
+	return httpapi.Recheck(ctx)
 }
 
 // comment says that the connection lives, unless something was said since the last time or nothing was said at all:

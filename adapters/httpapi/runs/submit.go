@@ -135,7 +135,7 @@ func (h *handlers) submit(ctx context.Context, in *SubmitInput) (*CreatedOutput,
 		return nil, err
 	}
 	run, replayed, err := h.Submitter.Submit(ctx, s)
-	return h.created(run, replayed, err)
+	return h.created(ctx, run, replayed, err)
 }
 
 func (h *handlers) pipeline(ctx context.Context, in *PipelineInput) (*CreatedOutput, error) {
@@ -145,14 +145,14 @@ func (h *handlers) pipeline(ctx context.Context, in *PipelineInput) (*CreatedOut
 		return nil, err
 	}
 	run, replayed, err := h.Submitter.SubmitPipeline(ctx, s)
-	return h.created(run, replayed, err)
+	return h.created(ctx, run, replayed, err)
 }
 
-func (h *handlers) created(run *runs.Run, replayed bool, err error) (*CreatedOutput, error) {
+func (h *handlers) created(ctx context.Context, run *runs.Run, replayed bool, err error) (*CreatedOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &CreatedOutput{Location: "/v1/runs/" + run.ID, ETag: etag(run), Body: body(run, h.Clock.Now(), false)}
+	out := &CreatedOutput{Location: "/v1/runs/" + run.ID, ETag: etag(run), Body: h.done(ctx, run)}
 	if replayed {
 		out.Replay = "true"
 	}

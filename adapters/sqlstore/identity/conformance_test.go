@@ -15,7 +15,9 @@ func TestConformance(t *testing.T) {
 	identitytest.Run(t, func(t *testing.T, fn func(*testing.T, identitytest.Stores)) {
 		dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 			s := sqlidentity.New(d)
-			fn(t, identitytest.Stores{Unit: d, Accounts: s, Use: s})
+			fn(t, identitytest.Stores{
+				Unit: d, Accounts: s, Callers: s, Tokens: s, Use: s, Teams: s, Orgs: s, Grants: s, Objects: s, Rights: s, Handshakes: s,
+			})
 		})
 	})
 }

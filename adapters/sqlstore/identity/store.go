@@ -2,12 +2,9 @@ package identity
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"time"
+
+	"github.com/uptrace/bun"
 
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/fault"
@@ -15,135 +12,43 @@ import (
 )
 
 // Store implements the stores of ports/identity. It is safe for concurrent use.
-type Store struct{ d *db.DB }
+type Store struct {
+	d      *db.DB
+	say    db.Dialect
+	totals totals
+}
 
 var (
-	_ identity.Store    = (*Store)(nil)
-	_ identity.UseStore = (*Store)(nil)
+	_ identity.AccountStore   = (*Store)(nil)
+	_ identity.CallerStore    = (*Store)(nil)
+	_ identity.TokenStore     = (*Store)(nil)
+	_ identity.UseStore       = (*Store)(nil)
+	_ identity.TeamStore      = (*Store)(nil)
+	_ identity.OrgStore       = (*Store)(nil)
+	_ identity.GrantStore     = (*Store)(nil)
+	_ identity.ObjectStore    = (*Store)(nil)
+	_ identity.RightsStore    = (*Store)(nil)
+	_ identity.HandshakeStore = (*Store)(nil)
 )
 
-// nameTaken is the fault of a user name that another account has.
-var nameTaken = fault.Code{Name: "name_taken", Kind: fault.Conflict}
-
-const tokenColumns = "t.id, t.name, t.user_id, t.created_at, t.created_by, t.expires_at, t.last_used_at"
-
 // New makes a Store on a migrated database.
-func New(d *db.DB) *Store { return &Store{d: d} }
+func New(d *db.DB) *Store { return &Store{d: d, say: d.Dialect()} }
 
-// InsertUser implements identity.Store. A name or an id that exists is a Conflict.
-func (s *Store) InsertUser(ctx context.Context, u identity.User) error {
-	n, err := s.exec(ctx, "INSERT INTO users (id, username, role, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-		u.ID, u.Username, string(u.Role), db.At(u.CreatedAt))
-	if err == nil && n == 0 {
-		return nameTaken.New("the user name %q is taken", u.Username)
-	}
-	return err
+func text(r db.Row) (s string, err error) { return s, r.Scan(&s) }
+
+func number(r db.Row) (n int, err error) { return n, r.Scan(&n) }
+
+func count(ctx context.Context, q bun.IDB, query string, args ...any) (int, error) {
+	n, _, err := db.One(ctx, q, number, query, args...)
+	return n, err
 }
 
-// UserByID implements identity.Store. UserNotFound.
-func (s *Store) UserByID(ctx context.Context, id string) (identity.User, error) {
-	return s.user(ctx, "id", id)
+func exists(ctx context.Context, q bun.IDB, query string, args ...any) (bool, error) {
+	n, err := count(ctx, q, "SELECT count(*) FROM ("+query+") AS found", args...)
+	return n > 0, err
 }
 
-// UserByName implements identity.Store. UserNotFound.
-func (s *Store) UserByName(ctx context.Context, username string) (identity.User, error) {
-	return s.user(ctx, "username", username)
-}
-
-func (s *Store) user(ctx context.Context, column, value string) (identity.User, error) {
-	var u identity.User
-	var created db.Time
-	err := s.d.Read(ctx).QueryRowContext(ctx, "SELECT id, username, role, created_at FROM users WHERE "+column+" = ?", value).
-		Scan(&u.ID, &u.Username, &u.Role, &created)
-	if errors.Is(err, sql.ErrNoRows) {
-		return u, identity.UserNotFound.New("no user %q", value)
-	}
-	u.CreatedAt = created.Time
-	return u, db.Translate(err)
-}
-
-// CountUsers implements identity.Store.
-func (s *Store) CountUsers(ctx context.Context) (int, error) {
-	var n int
-	err := s.d.Read(ctx).QueryRowContext(ctx, "SELECT count(*) FROM users").Scan(&n)
-	return n, db.Translate(err)
-}
-
-// InsertToken implements identity.Store. UserNotFound where nobody owns it; an id or a hash that exists is a Conflict.
-func (s *Store) InsertToken(ctx context.Context, t identity.Token, hash [32]byte) error {
-	if _, err := s.d.Write(ctx); err != nil {
-		return err
-	}
-	if _, err := s.UserByID(ctx, t.UserID); err != nil {
-		return err
-	}
-	n, err := s.exec(ctx, "INSERT INTO tokens (id, name, user_id, hash, created_at, created_by, expires_at, last_used_at) "+
-		"VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-		t.ID, t.Name, t.UserID, hash[:], db.At(t.CreatedAt), t.CreatedBy, db.At(t.ExpiresAt), db.At(t.LastUsedAt))
-	if err == nil && n == 0 {
-		return &fault.Error{Kind: fault.Conflict, Message: "the token exists"}
-	}
-	return err
-}
-
-// TokenByHash implements identity.Store. An expired token is returned too.
-func (s *Store) TokenByHash(ctx context.Context, hash [32]byte) (identity.Token, identity.User, error) {
-	var r tokenRow
-	var u identity.User
-	var created db.Time
-	err := s.d.Read(ctx).QueryRowContext(ctx, "SELECT "+tokenColumns+", u.id, u.username, u.role, u.created_at FROM tokens AS t "+
-		"JOIN users AS u ON u.id = t.user_id WHERE t.hash = ?", hash[:]).
-		Scan(append(r.targets(), &u.ID, &u.Username, &u.Role, &created)...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return identity.Token{}, u, identity.TokenNotFound.New("no such token")
-	}
-	u.CreatedAt = created.Time
-	return r.token(), u, db.Translate(err)
-}
-
-// ListTokens implements identity.Store. They are in the order of their creation.
-func (s *Store) ListTokens(ctx context.Context) ([]identity.Token, error) {
-	rows, err := s.d.Read(ctx).QueryContext(ctx, "SELECT "+tokenColumns+" FROM tokens AS t ORDER BY t.created_at, t.id")
-	if err != nil {
-		return nil, db.Translate(fmt.Errorf("list tokens: %w", err))
-	}
-	var out []identity.Token
-	for rows.Next() {
-		var r tokenRow
-		if err = rows.Scan(r.targets()...); err != nil {
-			break
-		}
-		out = append(out, r.token())
-	}
-	return out, db.Translate(errors.Join(err, rows.Err(), rows.Close()))
-}
-
-// DeleteToken implements identity.Store.
-func (s *Store) DeleteToken(ctx context.Context, id string) error {
-	n, err := s.exec(ctx, "DELETE FROM tokens WHERE id = ?", id)
-	if err == nil && n == 0 {
-		return identity.TokenNotFound.New("no token %q", id)
-	}
-	return err
-}
-
-// TouchTokens implements identity.UseStore. A time never moves back, and tokens that are gone are passed over. They
-// are written in one order everywhere, so that two servers do not lock each other out.
-func (s *Store) TouchTokens(ctx context.Context, lastUsed map[string]time.Time) error {
-	for _, id := range slices.Sorted(maps.Keys(lastUsed)) {
-		at := db.At(lastUsed[id])
-		if _, err := s.exec(ctx, "UPDATE tokens SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)", at, id, at); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *Store) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return 0, err
-	}
+func exec(ctx context.Context, q bun.IDB, query string, args ...any) (int64, error) {
 	res, err := q.ExecContext(ctx, query, args...)
 	if err != nil {
 		return 0, db.Translate(err)
@@ -152,17 +57,82 @@ func (s *Store) exec(ctx context.Context, query string, args ...any) (int64, err
 	return n, db.Translate(err)
 }
 
-// tokenRow receives the columns of a token.
-type tokenRow struct {
-	t                       identity.Token
-	created, expires, usage db.Time
+// execAll runs statements that each take the same arguments.
+func execAll(ctx context.Context, q bun.IDB, args []any, queries ...string) error {
+	for _, query := range queries {
+		if _, err := exec(ctx, q, query, args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func (r *tokenRow) targets() []any {
-	return []any{&r.t.ID, &r.t.Name, &r.t.UserID, &r.created, &r.t.CreatedBy, &r.expires, &r.usage}
+// naming makes a fault name the member of the request that it is about.
+func naming(location string, f *fault.Error) error {
+	f.Fields = []fault.Field{{Location: location, Message: f.Message}}
+	return f
 }
 
-func (r *tokenRow) token() identity.Token {
-	r.t.CreatedAt, r.t.ExpiresAt, r.t.LastUsedAt = r.created.Time, r.expires.Time, r.usage.Time
-	return r.t
+// writing returns the transaction of the open unit with the row of access_state locked: until the unit ends, nobody else
+// changes rights or who is an admin.
+func (s *Store) writing(ctx context.Context) (bun.IDB, error) {
+	q, err := s.d.Write(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return q, s.lock(ctx, q)
+}
+
+func (s *Store) lock(ctx context.Context, q bun.IDB) error {
+	if _, err := count(ctx, q, "SELECT version FROM access_state WHERE id = 1"+s.say.ForUpdate()); err != nil {
+		return fmt.Errorf("lock the rights: %w", err)
+	}
+	return nil
+}
+
+// The kinds of names in access_changes.
+const (
+	changedObject = "object"
+	changedUser   = "user"
+)
+
+// change is what one version touched: one name, or the names that a query finds.
+type change struct {
+	kind  string
+	name  string
+	query string // where name is empty
+	args  []any
+}
+
+func object(name string) change { return change{kind: changedObject, name: name} }
+
+func account(id string) change { return change{kind: changedUser, name: id} }
+
+// objects are the names that a query returns in one column, each once.
+func objects(query string, args ...any) change {
+	return change{kind: changedObject, query: query, args: args}
+}
+
+// accounts are the ids that a query returns in one column, each once.
+func accounts(query string, args ...any) change {
+	return change{kind: changedUser, query: query, args: args}
+}
+
+// changed counts up the version of rights and remembers what it touches. Call it before rows go that a query needs.
+func changed(ctx context.Context, q bun.IDB, touched ...change) error {
+	version, err := count(ctx, q, "UPDATE access_state SET version = version + 1 WHERE id = 1 RETURNING version")
+	if err != nil {
+		return fmt.Errorf("count up the version of rights: %w", err)
+	}
+	for _, c := range touched {
+		query, args := "INSERT INTO access_changes (version, kind, name) VALUES (?, ?, ?)", []any{version, c.kind, c.name}
+		if c.query != "" {
+			query = "INSERT INTO access_changes (version, kind, name) SELECT ?, ?, found.name FROM (" + c.query + ") AS found"
+			args = append([]any{version, c.kind}, c.args...)
+		}
+		if _, err := exec(ctx, q, query, args...); err != nil {
+			return fmt.Errorf("remember a change of rights: %w", err)
+		}
+	}
+	return nil
 }

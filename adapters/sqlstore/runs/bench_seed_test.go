@@ -35,8 +35,8 @@ func size(b *testing.B) int {
 	return n
 }
 
-// open returns a store with the given number of runs, of which the newest are pending.
-func open(b *testing.B, name string, n, pending int) *Store {
+// open returns a store with the given number of runs, of which the newest are pending, each as the edits leave it.
+func open(b *testing.B, name string, n, pending int, edit ...func(i int, r *runs.Run)) *Store {
 	b.Helper()
 	engine := db.SQLite
 	if e := os.Getenv(benchEngine); e != "" {
@@ -56,30 +56,32 @@ func open(b *testing.B, name string, n, pending int) *Store {
 	}
 	s := New(d)
 	if !seeded {
-		seed(b, s, n, pending)
+		seed(b, s, n, pending, edit)
 	}
 	return s
 }
 
-func seed(b *testing.B, s *Store, n, pending int) {
+func seed(b *testing.B, s *Store, n, pending int, edit []func(int, *runs.Run)) {
 	b.Helper()
 	const batch = 5000
 	for from := 1; from <= n; from += batch {
 		err := s.d.Do(b.Context(), func(ctx context.Context) error {
-			return seedBatch(ctx, s, from, min(from+batch-1, n), n-pending)
+			return seedBatch(ctx, s, from, min(from+batch-1, n), n-pending, edit)
 		})
 		if err != nil {
 			b.Fatalf("seed: %v", err)
 		}
 	}
 	if s.say.Engine() == db.Postgres {
-		if _, err := s.d.Read(b.Context()).ExecContext(b.Context(), "ANALYZE"); err != nil {
-			b.Fatal(err)
+		for _, query := range []string{"SELECT setval(pg_get_serial_sequence('runs', 'seq'), max(seq)) FROM runs", "ANALYZE"} {
+			if _, err := s.d.Read(b.Context()).ExecContext(b.Context(), query); err != nil {
+				b.Fatal(err)
+			}
 		}
 	}
 }
 
-func seedBatch(ctx context.Context, s *Store, from, to, done int) error {
+func seedBatch(ctx context.Context, s *Store, from, to, done int, edit []func(int, *runs.Run)) error {
 	q, err := s.d.Write(ctx)
 	if err != nil {
 		return err
@@ -88,7 +90,14 @@ func seedBatch(ctx context.Context, s *Store, from, to, done int) error {
 	var counts []countDelta
 	for i := from; i <= to; i++ {
 		r := seedRun(i, i > done)
-		values, err := insertValues(r)
+		for _, fn := range edit {
+			fn(i, r)
+		}
+		scope, err := s.scopeOf(ctx, q, r)
+		if err != nil {
+			return err
+		}
+		values, err := insertValues(r, scope)
 		if err != nil {
 			return err
 		}
@@ -123,10 +132,12 @@ func seedRun(i int, pending bool) *runs.Run {
 	sites := []string{"berlin", "osaka", "quito", "lagos", "perth", "lima", "turin"}
 	r := &runs.Run{
 		ID: fmt.Sprintf("run_%026d", i), Kind: runs.Single, Status: runs.Succeeded,
-		Name:   fmt.Sprintf("%s %d", names[i%len(names)], i),
-		Spec:   runs.Spec{Tool: tools[i%len(tools)], Playbook: fmt.Sprintf("playbooks/site%d.yml", i%300), InventoryID: "inv_01jabc", ProjectID: "prj_01jabc", Queue: "default"},
-		Labels: map[string]string{"env": []string{"prod", "stage"}[i%2], "site": sites[i%len(sites)]},
-		Origin: runs.Origin{Source: runs.FromSchedule, SourceID: fmt.Sprintf("sch_%03d", i%300)}, Lineage: fmt.Sprintf("sch_%03d", i%300),
+		Name: fmt.Sprintf("%s %d", names[i%len(names)], i),
+		Spec: runs.Spec{Tool: tools[i%len(tools)], Playbook: fmt.Sprintf("playbooks/site%d.yml", i%300), InventoryID: "inv_01jabc", ProjectID: "prj_01jabc", Queue: "default"},
+		// Most runs name nothing that carries grants, whatever their settings say here.
+		Objects: []string{defaultObject},
+		Labels:  map[string]string{"env": []string{"prod", "stage"}[i%2], "site": sites[i%len(sites)]},
+		Origin:  runs.Origin{Source: runs.FromSchedule, SourceID: fmt.Sprintf("sch_%03d", i%300)}, Lineage: fmt.Sprintf("sch_%03d", i%300),
 		CreatedAt: created, QueuedAt: created, Revision: 4,
 	}
 	r.Actor.Type, r.Actor.ID, r.Actor.Name = "user", fmt.Sprintf("usr_%02d", i%40), fmt.Sprintf("user%02d", i%40)

@@ -3,11 +3,13 @@ package runs
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -101,11 +103,14 @@ func BenchmarkList(b *testing.B) {
 			}
 		})
 	})
-	b.Run("all 16 clients", func(b *testing.B) { clients(b, s, runs.Filter{Limit: 200}, 16) })
+	b.Run("all 16 clients", func(b *testing.B) { clients(b, s, runs.Filter{Limit: 200, Scope: access.Everything()}, 16) })
 }
 
 func list(b *testing.B, s *Store, f runs.Filter) *runs.List {
 	b.Helper()
+	if reflect.ValueOf(f.Scope).IsZero() {
+		f.Scope = access.Everything()
+	}
 	l, err := s.List(b.Context(), f)
 	if err != nil {
 		b.Fatal(err)

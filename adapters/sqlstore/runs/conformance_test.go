@@ -10,12 +10,15 @@ import (
 	"github.com/writ-automation/writ/ports/runs/runstest"
 )
 
+// totalCap keeps the suite from making ten thousand runs; that the real one is handed down is a matter of New.
+const totalCap = 400
+
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	runstest.Run(t, func(t *testing.T, fn func(*testing.T, runstest.Stores)) {
 		dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
-			s := sqlruns.New(d)
-			fn(t, runstest.Stores{Unit: d, Runs: s, Queue: s, Logs: s, Events: s, Summaries: s, Keys: s, Tickets: s, Purger: s})
+			s := sqlruns.New(d).CountUpTo(totalCap)
+			fn(t, runstest.Stores{Unit: d, Runs: s, Objects: s, Queue: s, Logs: s, Events: s, Summaries: s, Keys: s, Tickets: s, Purger: s, Restrict: restrictor(d), Copy: copier(d), TotalCap: totalCap})
 		})
 	})
 }

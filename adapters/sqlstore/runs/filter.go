@@ -33,6 +33,7 @@ type term struct {
 	branches []branch
 	residual func(b *branch) sqlText
 	onRow    bool
+	apart    bool // no run is in two of the branches
 }
 
 // column makes the term of a column of runs with one of some values.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -42,17 +43,29 @@ func (s *Store) HostMeans(ctx context.Context, lineage string, hosts []string) (
 
 // Previous implements runs.SummaryStore. The previous of a top-level run is one too; that of a child is a child of
 // another parent, of the same shard or step.
-func (s *Store) Previous(ctx context.Context, r *runs.Run) (string, error) {
-	query := "SELECT id FROM runs WHERE lineage = ? AND lineage IS NOT NULL AND (created_at, seq) < (?, ?) AND ended_at IS NOT NULL"
+func (s *Store) Previous(ctx context.Context, r *runs.Run, reader access.Scope) (string, error) {
+	query := "SELECT r.id FROM runs AS r WHERE r.lineage = ? AND r.lineage IS NOT NULL AND (r.created_at, r.seq) < (?, ?) AND r.ended_at IS NOT NULL"
 	args := []any{r.Lineage, db.At(r.CreatedAt), r.Seq}
 	if r.ParentID == "" {
-		query += " AND parent_id IS NULL"
+		query += " AND r.parent_id IS NULL"
 	} else {
-		query += " AND parent_id <> ? AND kind = ? AND coalesce(shard_index, 0) = ? AND coalesce(step_name, '') = ?"
+		query += " AND r.parent_id <> ? AND r.kind = ? AND coalesce(r.shard_index, 0) = ? AND coalesce(r.step_name, '') = ?"
 		args = append(args, r.ParentID, string(r.Kind), r.ShardIndex, r.StepName)
 	}
+	if !reader.All {
+		v, err := s.view(ctx, reader)
+		if err != nil {
+			return "", fmt.Errorf("find the run before %s: %w", r.ID, err)
+		}
+		if v.nothing() {
+			return "", nil
+		}
+		may := v.term().residual(nil)
+		query += " AND " + may.text
+		args = append(args, may.args...)
+	}
 	var id string
-	err := s.d.Read(ctx).QueryRowContext(ctx, query+" ORDER BY created_at DESC, seq DESC LIMIT 1", args...).Scan(&id)
+	err := s.d.Read(ctx).QueryRowContext(ctx, query+" ORDER BY r.created_at DESC, r.seq DESC LIMIT 1", args...).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}

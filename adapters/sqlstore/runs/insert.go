@@ -18,7 +18,7 @@ const insertColumns = "id, kind, status, name, tool, playbook, command, spec, la
 	"retry_of, rerun_of, actor_type, actor_id, actor_name, change_label, commit_id, lineage, parent_id, shard_index, " +
 	"shard_count, step_name, attempt, created_at, queued_at, started_at, ended_at, exit_code, error, warnings, held_by, " +
 	"decision, worker, epoch, begun, lease_expires_at, cancel_requested, host_counts, hosts_touched, event_count, " +
-	"log_bytes, log_omitted, log_sha256, revision, claimable"
+	"log_bytes, log_omitted, log_sha256, revision, claimable, scope_id"
 
 var insertRun = "INSERT INTO runs (" + insertColumns + ") VALUES (" + marks(strings.Count(insertColumns, ",")+1) +
 	") ON CONFLICT DO NOTHING RETURNING seq"
@@ -29,7 +29,11 @@ func (s *Store) Insert(ctx context.Context, r *runs.Run) error {
 	if err != nil {
 		return err
 	}
-	values, err := insertValues(r)
+	scope, err := s.scopeOf(ctx, q, r)
+	if err != nil {
+		return err
+	}
+	values, err := insertValues(r, scope)
 	if err != nil {
 		return err
 	}
@@ -54,7 +58,7 @@ func (s *Store) Insert(ctx context.Context, r *runs.Run) error {
 	return addCounts(ctx, q, countOf(r, r.Status, 1))
 }
 
-func insertValues(r *runs.Run) ([]any, error) {
+func insertValues(r *runs.Run, scope any) ([]any, error) {
 	spec, err := document(rest(r.Spec))
 	docs := make([]any, 5)
 	for i, doc := range []struct {
@@ -88,7 +92,7 @@ func insertValues(r *runs.Run) ([]any, error) {
 		db.At(r.CreatedAt), db.At(r.QueuedAt), db.At(r.StartedAt), db.At(r.EndedAt), exit, orNull(r.Error), docs[1],
 		docs[2], docs[3], orNull(r.Worker), r.Epoch, r.Begun, db.At(r.LeaseExpiresAt), r.CancelRequested, docs[4],
 		numberOrNull(r.HostsTouched), r.EventCount, r.LogBytes, r.LogOmitted, orNull(r.LogSHA256), r.Revision,
-		claimable(r),
+		claimable(r), scope,
 	}, nil
 }
 

@@ -154,15 +154,16 @@ func (s *Store) Events(ctx context.Context, runID string, after int64, limit int
 	return out, nil
 }
 
-// rowsPerRead is how many batches of events are read at once.
-const rowsPerRead = 32
+// rowsPerRead is how many batches of events are read at once. It stands in the text: SQLite plans a statement anew each time that a
+// limit is bound.
+const rowsPerRead = "32"
 
 // eventBatch returns the events after a sequence number of the next few rows. The first row is the one that begins
 // last at or before the next event, so that a deep page costs what the first one does.
 func (s *Store) eventBatch(ctx context.Context, q bun.IDB, seq, after int64) ([]runs.Event, error) {
 	rows, err := q.QueryContext(ctx, "SELECT codec, data FROM run_events WHERE run_seq = ? AND first_seq >= "+
 		"coalesce((SELECT max(first_seq) FROM run_events WHERE run_seq = ? AND first_seq <= ?), 0) AND last_seq > ? "+
-		"ORDER BY first_seq LIMIT ?", seq, seq, after+1, after, rowsPerRead)
+		"ORDER BY first_seq LIMIT "+rowsPerRead, seq, seq, after+1, after)
 	if err != nil {
 		return nil, db.Translate(err)
 	}

@@ -38,26 +38,26 @@ func (s *Store) Remember(ctx context.Context, actorID string, k runs.Idempotency
 }
 
 // SaveTicket implements runs.TicketStore. Its time runs on the clock of the leases.
-func (s *Store) SaveTicket(ctx context.Context, hash [32]byte, runID, account string, ttl time.Duration) error {
+func (s *Store) SaveTicket(ctx context.Context, hash [32]byte, runID string, h runs.Holder, ttl time.Duration) error {
 	q, err := s.d.Write(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = exec(ctx, q, "INSERT INTO stream_tickets (hash, run_id, account, expires_at) VALUES (?, ?, ?, ?)",
-		hash[:], runID, account, s.say.LeaseNow().Add(ttl))
+	_, err = exec(ctx, q, "INSERT INTO stream_tickets (hash, run_id, account, token_id, expires_at) VALUES (?, ?, ?, ?, ?)",
+		hash[:], runID, h.Account, h.Token, s.say.LeaseNow().Add(ttl))
 	return err
 }
 
 // TakeTicket implements runs.TicketStore.
-func (s *Store) TakeTicket(ctx context.Context, hash [32]byte) (runID, account string, err error) {
+func (s *Store) TakeTicket(ctx context.Context, hash [32]byte) (runID string, h runs.Holder, err error) {
 	q, err := s.d.Write(ctx)
 	if err != nil {
-		return "", "", err
+		return "", runs.Holder{}, err
 	}
-	err = q.QueryRowContext(ctx, "DELETE FROM stream_tickets WHERE hash = ? AND expires_at > ? RETURNING run_id, account",
-		hash[:], s.say.LeaseNow()).Scan(&runID, &account)
+	err = q.QueryRowContext(ctx, "DELETE FROM stream_tickets WHERE hash = ? AND expires_at > ? RETURNING run_id, account, coalesce(token_id, '')",
+		hash[:], s.say.LeaseNow()).Scan(&runID, &h.Account, &h.Token)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", "", runs.BadTicket.New("the ticket is unknown, used or expired")
+		return "", runs.Holder{}, runs.BadTicket.New("the ticket is unknown, used or expired")
 	}
-	return runID, account, db.Translate(err)
+	return runID, h, db.Translate(err)
 }

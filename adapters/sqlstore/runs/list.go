@@ -93,7 +93,7 @@ func (s *Store) page(ctx context.Context, places sqlText) ([]*runs.Run, error) {
 		return nil, db.Translate(err)
 	}
 	for part := range slices.Chunk(missing, rowsPerInsert) {
-		found, err := s.query(ctx, q, !withDocuments, selectRun+" WHERE r.seq IN ("+marks(len(part))+")", part...)
+		found, _, err := s.scan(ctx, q, !withDocuments, selectRun+" WHERE r.seq IN ("+marks(len(part))+")", part...)
 		if err != nil {
 			return nil, err
 		}
@@ -118,12 +118,30 @@ type plan struct {
 	branches []branch
 	bySeq    bool // words give no other order than that of storing
 	empty    bool // no run can match
+	apart    bool // no run is in two of the branches
+	narrowed bool // some runs are hidden from the reader
 }
 
 // plan chooses what drives the list: words always, else the term with the fewest runs.
 func (s *Store) plan(ctx context.Context, f *runs.Filter) (*plan, error) {
 	narrow := terms(f)
 	p := &plan{branches: []branch{onRuns()}}
+	var hidden []term // what narrows the list and cannot drive it
+	if !f.Scope.All {
+		v, err := s.view(ctx, f.Scope)
+		if err != nil {
+			return nil, fmt.Errorf("plan a list: %w", err)
+		}
+		p.narrowed = v.hides
+		switch t := v.term(); {
+		case v.nothing():
+			return &plan{empty: true}, nil
+		case len(t.branches) > 0:
+			narrow = append(narrow, t)
+		default:
+			hidden = []term{t}
+		}
+	}
 	switch {
 	case len(f.Words) > 0:
 		prefixes := wordsOf(f.Words...)
@@ -142,9 +160,10 @@ func (s *Store) plan(ctx context.Context, f *runs.Filter) (*plan, error) {
 				return nil, fmt.Errorf("plan a list: %w", err)
 			}
 		}
-		p.branches = narrow[driver].branches
+		p.branches, p.apart = narrow[driver].branches, narrow[driver].apart
 		narrow = append(narrow[:driver:driver], narrow[driver+1:]...)
 	}
+	narrow = append(narrow, hidden...)
 	for i := range p.branches {
 		p.branches[i].narrow(narrow, f)
 	}
@@ -170,13 +189,11 @@ func (b *branch) narrow(rest []term, f *runs.Filter) {
 	}
 }
 
-// rareEnough is how far the runs of a term are counted to find the rarest.
-const rareEnough = runs.TotalCap + 1
-
+// rarest finds the term with the fewest runs. They are counted as far as totals are.
 func (s *Store) rarest(ctx context.Context, narrow []term) (int, error) {
 	counts := make([]sqlText, len(narrow))
 	for i, t := range narrow {
-		c := countUpTo(t.branches, rareEnough)
+		c := countUpTo(t.branches, t.apart, s.cap+1)
 		counts[i] = sqlText{"SELECT " + fmt.Sprint(i) + " AS term, (" + c.text + ") AS n", c.args}
 	}
 	all := join(counts, " UNION ALL ")
@@ -185,25 +202,26 @@ func (s *Store) rarest(ctx context.Context, narrow []term) (int, error) {
 	return term, db.Translate(err)
 }
 
-// total counts the list: exactly from the counters where nothing else narrows it, else up to runs.TotalCap.
+// total counts the list: exactly from the counters where nothing else narrows it and nothing is hidden from its reader, else
+// up to the cap.
 func (s *Store) total(ctx context.Context, f *runs.Filter, p *plan) (int, bool, error) {
 	if p.empty {
 		return 0, false, nil
 	}
-	if !f.Filtered() {
+	if !f.Filtered() && !p.narrowed {
 		n, err := s.topCount(ctx, nil, "")
 		return int(n), false, err
 	}
 	var n int64
 	var err error
 	plain := runs.Filter{Statuses: f.Statuses, Queue: f.Queue}
-	if rest := *f; withoutCounted(&rest) {
+	if rest := *f; !p.narrowed && withoutCounted(&rest) {
 		n, err = s.topCount(ctx, plain.Statuses, plain.Queue)
 	} else {
-		c := countUpTo(p.branches, runs.TotalCap+1)
+		c := countUpTo(p.branches, p.apart, s.cap+1)
 		err = db.Translate(s.d.Read(ctx).QueryRowContext(ctx, c.text, c.args...).Scan(&n))
 	}
-	return int(min(n, runs.TotalCap)), n > runs.TotalCap, err
+	return int(min(n, int64(s.cap))), n > int64(s.cap), err
 }
 
 // withoutCounted reports whether only what the counters know narrows the list.
@@ -213,13 +231,20 @@ func withoutCounted(f *runs.Filter) bool {
 }
 
 // countUpTo counts the runs of the branches, no further than the cap.
-func countUpTo(branches []branch, limit int) sqlText {
+func countUpTo(branches []branch, apart bool, limit int) sqlText {
 	parts := make([]sqlText, len(branches))
 	for i := range branches {
 		parts[i] = branches[i].rows("", limit)
 	}
-	all := join(parts, " UNION ")
+	all := join(parts, union(apart))
 	return sqlText{"SELECT count(*) FROM (SELECT 1 FROM (" + all.text + ") AS b LIMIT ?) AS c", append(all.args, limit)}
+}
+
+func union(apart bool) string {
+	if apart {
+		return " UNION ALL "
+	}
+	return " UNION "
 }
 
 // rows selects the branch's runs. Without an order any limit of them.
@@ -261,7 +286,7 @@ func (p *plan) keys(f *runs.Filter, limit int) (sqlText, error) {
 		}
 		parts[i] = b.rows(" ORDER BY "+p.order(b.at, b.seq, f.Oldest), limit+offset, more...)
 	}
-	all := join(parts, " UNION ")
+	all := join(parts, union(p.apart))
 	all.text = "SELECT at, seq FROM (" + all.text + ") AS b ORDER BY " + p.order("at", "seq", f.Oldest) + " LIMIT ? OFFSET ?"
 	all.args = append(all.args, limit, offset)
 	return all, nil

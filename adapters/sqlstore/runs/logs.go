@@ -28,7 +28,7 @@ func (s *Store) AppendLog(ctx context.Context, l runs.Lease, c runs.LogChunk) (r
 			return runs.LogState{}, err
 		}
 		if p.seq != 0 {
-			return runs.LogState{Next: end, Omitted: p.logOmitted}, s.storeLog(ctx, q, p.seq, c)
+			return runs.LogState{Next: end, Omitted: p.logOmitted, Stored: int64(len(c.Data))}, s.storeLog(ctx, q, p.seq, c)
 		}
 	}
 	return s.appendLogLate(ctx, q, l, c)
@@ -49,7 +49,7 @@ func (s *Store) appendLogLate(ctx context.Context, q bun.IDB, l runs.Lease, c ru
 		c.Data, c.Offset = c.Data[held:], p.logBytes
 	}
 	state.Omitted += c.Offset - p.logBytes
-	state.Next = end
+	state.Next, state.Stored = end, int64(len(c.Data))
 	if _, err := exec(ctx, q, "UPDATE runs SET log_bytes = ?, log_omitted = ? WHERE seq = ?", state.Next, state.Omitted, p.seq); err != nil {
 		return runs.LogState{}, fmt.Errorf("append to the log of run %s: %w", l.RunID, err)
 	}

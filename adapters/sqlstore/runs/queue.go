@@ -129,17 +129,31 @@ func (s *Store) startParent(ctx context.Context, q bun.IDB, id string, at time.T
 }
 
 // Begin implements runs.Queue. The time of the first call stays.
-func (s *Store) Begin(ctx context.Context, l runs.Lease, at time.Time) error {
+func (s *Store) Begin(ctx context.Context, l runs.Lease, at time.Time) (*runs.Run, error) {
 	q, err := s.d.Write(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	args := append([]any{db.At(at)}, leaseArgs(l)...)
-	n, err := exec(ctx, q, "UPDATE runs SET begun = TRUE, started_at = coalesce(started_at, ?), revision = revision + 1 WHERE "+underLease, args...)
-	if err == nil && n == 0 {
-		return s.lost(ctx, q, l)
+	rows, err := q.QueryContext(ctx, "UPDATE runs SET begun = TRUE, started_at = coalesce(started_at, ?), revision = revision + 1 WHERE "+
+		underLease+" AND NOT begun RETURNING id, kind, name, parent_id", args...)
+	if err != nil {
+		return nil, db.Translate(fmt.Errorf("begin run %s: %w", l.RunID, err))
 	}
-	return err
+	var r runs.Run
+	var name, parent text
+	if rows.Next() {
+		err = rows.Scan(&r.ID, &r.Kind, &name, &parent)
+	}
+	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
+		return nil, db.Translate(fmt.Errorf("begin run %s: %w", l.RunID, err))
+	}
+	if r.ID == "" {
+		_, err := s.progressOf(ctx, q, l) // which is LeaseLost where the lease is over
+		return nil, err
+	}
+	r.Name, r.ParentID = string(name), string(parent)
+	return &r, nil
 }
 
 // lost tells a run that is not there from a lease that is over.

@@ -10,6 +10,7 @@ import (
 	sqlruns "github.com/writ-automation/writ/adapters/sqlstore/runs"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -30,7 +31,7 @@ func TestAnEndThatIsRolledBackIsNotListed(t *testing.T) {
 			if err := end(ctx, runs.Succeeded); err != nil {
 				return err
 			}
-			if l, err := s.List(ctx, runs.Filter{}); err != nil || l.Runs[0].Status != runs.Succeeded {
+			if l, err := s.List(ctx, runs.Filter{Scope: access.Everything()}); err != nil || l.Runs[0].Status != runs.Succeeded {
 				t.Errorf("within the unit: %v", err)
 			}
 			return undo
@@ -41,7 +42,7 @@ func TestAnEndThatIsRolledBackIsNotListed(t *testing.T) {
 		if err := d.Do(t.Context(), func(ctx context.Context) error { return end(ctx, runs.Canceled) }); err != nil {
 			t.Fatal(err)
 		}
-		if l, err := s.List(t.Context(), runs.Filter{}); err != nil || l.Runs[0].Status != runs.Canceled {
+		if l, err := s.List(t.Context(), runs.Filter{Scope: access.Everything()}); err != nil || l.Runs[0].Status != runs.Canceled {
 			t.Errorf("listed as %+v, %v", l.Runs[0].Status, err)
 		}
 	})

@@ -14,7 +14,7 @@ const runColumns = "seq, id, kind, status, name, tool, playbook, command, spec, 
 	"retry_of, rerun_of, actor_type, actor_id, actor_name, change_label, commit_id, lineage, parent_id, shard_index, " +
 	"shard_count, step_name, attempt, created_at, queued_at, started_at, ended_at, exit_code, error, warnings, held_by, " +
 	"decision, worker, epoch, begun, lease_expires_at, cancel_requested, host_counts, hosts_touched, event_count, " +
-	"log_bytes, log_omitted, log_sha256, revision"
+	"log_bytes, log_omitted, log_sha256, revision, scope_id"
 
 // withDocuments says that the columns of run_documents follow those of the run.
 const withDocuments = true
@@ -41,7 +41,7 @@ type row struct {
 	parentID, stepName, failure, worker, logSHA256                  text
 	spec, labels, warnings, heldBy, decision, hostCounts            text
 	vars, env, outputs, graph, shardHosts, limitHosts               text
-	shardIndex, shardCount, attempt, hostsTouched, exitCode         number
+	shardIndex, shardCount, attempt, hostsTouched, exitCode, scope  number
 	createdAt, queuedAt, startedAt, endedAt, leaseExpiresAt         db.Time
 	begun, cancelRequested                                          bool
 }
@@ -53,7 +53,7 @@ func (w *row) targets(documents bool) []any {
 		&w.commit, &w.lineage, &w.parentID, &w.shardIndex, &w.shardCount, &w.stepName, &w.attempt, &w.createdAt,
 		&w.queuedAt, &w.startedAt, &w.endedAt, &w.exitCode, &w.failure, &w.warnings, &w.heldBy, &w.decision, &w.worker,
 		&w.epoch, &w.begun, &w.leaseExpiresAt, &w.cancelRequested, &w.hostCounts, &w.hostsTouched, &w.events,
-		&w.logBytes, &w.logOmitted, &w.logSHA256, &w.revision,
+		&w.logBytes, &w.logOmitted, &w.logSHA256, &w.revision, &w.scope,
 	}
 	if documents {
 		t = append(t, &w.vars, &w.env, &w.outputs, &w.graph, &w.shardHosts, &w.limitHosts)
@@ -61,21 +61,23 @@ func (w *row) targets(documents bool) []any {
 	return t
 }
 
-func scanRuns(rows *sql.Rows, documents bool) ([]*runs.Run, error) {
+// scanRuns returns the records, and the scope of each.
+func scanRuns(rows *sql.Rows, documents bool) ([]*runs.Run, []number, error) {
 	var w row
 	targets := w.targets(documents)
 	var out []*runs.Run
+	var of []number
 	for rows.Next() {
 		if err := rows.Scan(targets...); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		r, err := w.run()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		out = append(out, r)
+		out, of = append(out, r), append(of, w.scope)
 	}
-	return out, rows.Err()
+	return out, of, rows.Err()
 }
 
 // run makes the record. The documents of columns that were not selected stay empty.

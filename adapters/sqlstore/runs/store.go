@@ -15,14 +15,17 @@ import (
 
 // Store implements the stores of ports/runs. It is safe for concurrent use.
 type Store struct {
-	d     *db.DB
-	say   db.Dialect
-	codec *pack.Codec
-	ended *endedRuns
+	d      *db.DB
+	say    db.Dialect
+	codec  *pack.Codec
+	ended  *endedRuns
+	scopes *scopes
+	cap    int // how far totals are counted
 }
 
 var (
 	_ runs.Store        = (*Store)(nil)
+	_ runs.ObjectStore  = (*Store)(nil)
 	_ runs.Queue        = (*Store)(nil)
 	_ runs.LogStore     = (*Store)(nil)
 	_ runs.EventStore   = (*Store)(nil)
@@ -34,7 +37,14 @@ var (
 
 // New makes a Store on a migrated database.
 func New(d *db.DB) *Store {
-	return &Store{d: d, say: d.Dialect(), codec: pack.New(), ended: newEnded()}
+	return &Store{d: d, say: d.Dialect(), codec: pack.New(), ended: newEnded(), scopes: newScopes(), cap: runs.TotalCap}
+}
+
+// CountUpTo returns the store with another cap than runs.TotalCap, so that a test reaches it with few runs.
+func (s *Store) CountUpTo(n int) *Store {
+	c := *s
+	c.cap = n
+	return &c
 }
 
 func notFound(id string) error { return runs.RunNotFound.New("no run %q", id) }
@@ -90,14 +100,28 @@ func (s *Store) seqOf(ctx context.Context, q bun.IDB, id, lock string) (int64, e
 	return seq, nil
 }
 
-// query runs a query whose rows begin with the columns of a run.
+// query runs a query whose rows begin with the columns of a run, and completes the records with their objects.
 func (s *Store) query(ctx context.Context, q bun.IDB, documents bool, query string, args ...any) ([]*runs.Run, error) {
+	found, of, err := s.scan(ctx, q, documents, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range found {
+		if r.Objects, err = s.objectsOf(ctx, q, of[i]); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// scan is query without the objects: it returns each run's scope instead.
+func (s *Store) scan(ctx context.Context, q bun.IDB, documents bool, query string, args ...any) ([]*runs.Run, []number, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, db.Translate(err)
+		return nil, nil, db.Translate(err)
 	}
-	found, err := scanRuns(rows, documents)
-	return found, db.Translate(errors.Join(err, rows.Close()))
+	found, of, err := scanRuns(rows, documents)
+	return found, of, db.Translate(errors.Join(err, rows.Close()))
 }
 
 // exec runs a statement and returns how many rows it changed.

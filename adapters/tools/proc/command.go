@@ -63,11 +63,20 @@ func (r *Runner) Run(ctx context.Context, c Command) (int, error) {
 	}
 	t, err := r.launch(c, files)
 	if err != nil {
-		return 0, fmt.Errorf("start %s: %w", c.Path, err)
+		return 0, fmt.Errorf("start %s: %w", c.Path, startError(err))
 	}
 	out.flow()
 	code, err := t.supervise(ctx)
 	return code, errors.Join(err, out.finish(r.drain))
+}
+
+// startError names the cause where the child met the limit of descriptors: it sets its files up under numbers beyond the
+// limit, and is told then that there is no such descriptor.
+func startError(err error) error {
+	if errors.Is(err, syscall.EBADF) {
+		return fmt.Errorf("%w: %w", syscall.EMFILE, err)
+	}
+	return err
 }
 
 // launch starts the leader, in a control group where there are any. A group that refuses is told from an executable

@@ -2,8 +2,11 @@ package dbtest
 
 import (
 	"io/fs"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/writ-automation/writ/platform/db"
 )
@@ -22,10 +25,13 @@ func EachEngine(t *testing.T, migrations fs.FS, fn func(t *testing.T, d *db.DB))
 	}
 }
 
-// Open opens a fresh migrated database. It is closed when the test ends.
+// unitTimeout keeps a loaded machine under the race detector from failing tests that are not about time.
+const unitTimeout = 2 * time.Minute
+
+// Open opens a fresh migrated database, with all the time that its units want. It is closed when the test ends.
 func Open(t testing.TB, engine db.Engine, migrations fs.FS) *db.DB {
 	t.Helper()
-	return Connect(t, db.Config{URL: Fresh(t, engine, migrations)})
+	return Connect(t, db.Config{URL: Fresh(t, engine, migrations), UnitTimeout: unitTimeout})
 }
 
 // Connect opens a database as cfg says. It is closed when the test ends; to close it earlier is allowed.
@@ -52,9 +58,42 @@ func Fresh(t testing.TB, engine db.Engine, migrations fs.FS) string {
 	}
 	path := filepath.Join(t.TempDir(), "writ.db")
 	if migrations != nil {
-		migrate(t, path, migrations)
+		if err := os.WriteFile(path, files.template(t, migrations), 0o600); err != nil {
+			t.Fatalf("copy the migrated database: %v", err)
+		}
 	}
 	return path
+}
+
+// files are the migrated SQLite databases of this process, by the digest of their migrations: to migrate one takes
+// longer than most tests do.
+var files templates
+
+type templates struct {
+	mu   sync.Mutex
+	made map[string][]byte
+}
+
+// template returns the bytes of a database that is migrated and closed.
+func (f *templates) template(t testing.TB, migrations fs.FS) []byte {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key := digest(t, migrations)
+	if raw, ok := f.made[key]; ok {
+		return raw
+	}
+	path := filepath.Join(t.TempDir(), "template.db")
+	migrate(t, path, migrations)
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("read the migrated database: %v", err)
+	}
+	if f.made == nil {
+		f.made = make(map[string][]byte)
+	}
+	f.made[key] = raw
+	return raw
 }
 
 func migrate(t testing.TB, url string, migrations fs.FS) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
@@ -20,6 +21,13 @@ import (
 type env struct {
 	Stores
 	n atomic.Int64
+}
+
+func (e *env) totalCap() int {
+	if e.TotalCap > 0 {
+		return e.TotalCap
+	}
+	return runs.TotalCap
 }
 
 // epoch is when the first run of a case is created.
@@ -43,6 +51,7 @@ func (e *env) bare(edit ...func(*runs.Run)) *runs.Run {
 		Origin:    runs.Origin{Source: runs.FromAPI},
 		Actor:     actor.Actor{Type: actor.User, ID: "usr_1", Name: "ada"},
 		CreatedAt: at(time.Duration(n) * time.Second), QueuedAt: at(time.Duration(n) * time.Second),
+		Objects: []string{access.Queue(runs.DefaultQueue)},
 	}
 	for _, fn := range edit {
 		fn(r)

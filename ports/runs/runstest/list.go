@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
@@ -30,8 +31,15 @@ func listCases() map[string]func(*testing.T, *env) {
 	}
 }
 
+// list lists for a reader from whom nothing is hidden.
 func (e *env) list(t *testing.T, f runs.Filter) *runs.List {
 	t.Helper()
+	return e.listAs(t, access.Everything(), f)
+}
+
+func (e *env) listAs(t *testing.T, reader access.Scope, f runs.Filter) *runs.List {
+	t.Helper()
+	f.Scope = reader
 	l, err := e.Runs.List(t.Context(), f)
 	if err != nil {
 		t.Fatalf("list %+v: %v", f, err)
@@ -171,9 +179,14 @@ func merge(a, b runs.Filter) runs.Filter {
 // pages walks a filter to its end, by cursor.
 func (e *env) pages(t *testing.T, f runs.Filter) []string {
 	t.Helper()
+	return e.pagesAs(t, access.Everything(), f)
+}
+
+func (e *env) pagesAs(t *testing.T, reader access.Scope, f runs.Filter) []string {
+	t.Helper()
 	var all []string
 	for range 100 {
-		l := e.list(t, f)
+		l := e.listAs(t, reader, f)
 		all = append(all, ids(l.Runs)...)
 		if l.HasMore != (l.NextCursor != "") {
 			t.Fatalf("has more %t, cursor %q", l.HasMore, l.NextCursor)
@@ -297,9 +310,9 @@ func listTotals(t *testing.T, e *env) {
 }
 
 func listCapped(t *testing.T, e *env) {
-	for n := 0; n < runs.TotalCap+1; n += 500 {
+	for n := 0; n < e.totalCap()+1; n += 100 {
 		e.must(t, func(ctx context.Context) error {
-			for range min(500, runs.TotalCap+1-n) {
+			for range min(100, e.totalCap()+1-n) {
 				if err := e.Runs.Insert(ctx, e.bare(func(r *runs.Run) { r.Name = "many" })); err != nil {
 					return err
 				}
@@ -309,18 +322,18 @@ func listCapped(t *testing.T, e *env) {
 	}
 	for _, f := range []runs.Filter{{Tool: "bash"}, {Words: []string{"man"}}, {Statuses: []runs.Status{runs.Pending}}, {Queue: "default", Actor: "ada"}} {
 		f.Limit = 1
-		if l := e.list(t, f); l.Total != runs.TotalCap || !l.TotalCapped {
+		if l := e.list(t, f); l.Total != e.totalCap() || !l.TotalCapped {
 			t.Errorf("%+v has %d, capped %t", f, l.Total, l.TotalCapped)
 		}
 	}
-	if l := e.list(t, runs.Filter{Limit: 1}); l.Total != runs.TotalCap+1 || l.TotalCapped {
+	if l := e.list(t, runs.Filter{Limit: 1}); l.Total != e.totalCap()+1 || l.TotalCapped {
 		t.Errorf("all are %d, capped %t", l.Total, l.TotalCapped)
 	}
 	last := e.list(t, runs.Filter{Limit: 1, Oldest: true}).Runs[0]
 	if _, err := e.move(t, runs.Move{ID: last.ID, From: runs.Pending, To: runs.Canceled, At: epoch}); err != nil {
 		t.Fatal(err)
 	}
-	if l := e.list(t, runs.Filter{Limit: 1, Statuses: []runs.Status{runs.Pending}}); l.Total != runs.TotalCap || l.TotalCapped {
+	if l := e.list(t, runs.Filter{Limit: 1, Statuses: []runs.Status{runs.Pending}}); l.Total != e.totalCap() || l.TotalCapped {
 		t.Errorf("exactly the cap has %d, capped %t", l.Total, l.TotalCapped)
 	}
 }

@@ -61,10 +61,10 @@ func (e *env) read(t *testing.T, id string, from, to int64) string {
 
 func logKept(t *testing.T, e *env) {
 	a := e.running(t)
-	if s := e.log(t, a.Lease, 0, "hello "); s != (runs.LogState{Next: 6}) {
+	if s := e.log(t, a.Lease, 0, "hello "); s != (runs.LogState{Next: 6, Stored: 6}) {
 		t.Errorf("state %+v", s)
 	}
-	if s := e.log(t, a.Lease, 6, "world"); s != (runs.LogState{Next: 11}) {
+	if s := e.log(t, a.Lease, 6, "world"); s != (runs.LogState{Next: 11, Stored: 5}) {
 		t.Errorf("state %+v", s)
 	}
 	if got := e.read(t, a.Run.ID, 0, 11); got != "hello world" {
@@ -82,8 +82,9 @@ func logAgain(t *testing.T, e *env) {
 		offset int64
 		data   string
 		next   int64
-	}{{0, "hello ", 6}, {2, "ll", 6}, {6, "", 6}, {0, "", 6}, {3, "lo world", 11}, {0, "hello world", 11}, {10, "d!", 12}} {
-		if s := e.log(t, a.Lease, c.offset, c.data); s.Next != c.next || s.Omitted != 0 {
+		stored int64
+	}{{0, "hello ", 6, 0}, {2, "ll", 6, 0}, {6, "", 6, 0}, {0, "", 6, 0}, {3, "lo world", 11, 5}, {0, "hello world", 11, 0}, {10, "d!", 12, 1}} {
+		if s := e.log(t, a.Lease, c.offset, c.data); s != (runs.LogState{Next: c.next, Stored: c.stored}) {
 			t.Errorf("%q at %d: %+v", c.data, c.offset, s)
 		}
 	}
@@ -95,7 +96,7 @@ func logAgain(t *testing.T, e *env) {
 func logHole(t *testing.T, e *env) {
 	a := e.running(t)
 	e.log(t, a.Lease, 0, "begin")
-	if s := e.log(t, a.Lease, 100, "end"); s != (runs.LogState{Next: 103, Omitted: 95}) {
+	if s := e.log(t, a.Lease, 100, "end"); s != (runs.LogState{Next: 103, Omitted: 95, Stored: 3}) {
 		t.Errorf("state %+v", s)
 	}
 	if got := e.read(t, a.Run.ID, 0, 103); got != "begin~end" {
@@ -132,7 +133,7 @@ func logTrim(t *testing.T, e *env) {
 	if s := trim(15, 55); s.Omitted != 30 {
 		t.Errorf("trimming again: %+v", s)
 	}
-	if s := e.log(t, a.Lease, 100, "more"); s != (runs.LogState{Next: 104, Omitted: 30}) {
+	if s := e.log(t, a.Lease, 100, "more"); s != (runs.LogState{Next: 104, Omitted: 30, Stored: 4}) {
 		t.Errorf("state after more output: %+v", s)
 	}
 	want := "chunk 0..\nchunk 1..\n~chunk 5..\nchunk 6..\nchunk 7..\nchunk 8..\nchunk 9..\nmore"

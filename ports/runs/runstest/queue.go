@@ -149,6 +149,11 @@ func claimDivided(t *testing.T, e *env) {
 	}
 }
 
+func (e *env) begin(ctx context.Context, l runs.Lease, at time.Time) error {
+	_, err := e.Queue.Begin(ctx, l, at)
+	return err
+}
+
 func begin(t *testing.T, e *env) {
 	a := e.running(t)
 	if got := e.get(t, a.Run.ID); got.Begun || !got.StartedAt.IsZero() {
@@ -156,13 +161,24 @@ func begin(t *testing.T, e *env) {
 	}
 	stale := a.Lease
 	stale.Epoch--
-	wantFault(t, e.do(t, func(ctx context.Context) error { return e.Queue.Begin(ctx, stale, epoch) }), runs.LeaseLost)
-	e.must(t, func(ctx context.Context) error { return e.Queue.Begin(ctx, a.Lease, at(2*time.Hour)) })
+	wantFault(t, e.do(t, func(ctx context.Context) error { return e.begin(ctx, stale, epoch) }), runs.LeaseLost)
+	var first, again *runs.Run
+	e.must(t, func(ctx context.Context) (err error) {
+		first, err = e.Queue.Begin(ctx, a.Lease, at(2*time.Hour))
+		return err
+	})
+	e.must(t, func(ctx context.Context) (err error) {
+		again, err = e.Queue.Begin(ctx, a.Lease, at(3*time.Hour))
+		return err
+	})
+	if first == nil || first.ID != a.Run.ID || first.Kind != a.Run.Kind || again != nil {
+		t.Errorf("the first beginning gave %+v, the second %+v", first, again)
+	}
 	if got := e.get(t, a.Run.ID); !got.Begun || !got.StartedAt.Equal(at(2*time.Hour)) {
 		t.Errorf("after the beginning: %+v", got)
 	}
 	e.finish(t, a, runs.Succeeded, at(3*time.Hour))
-	wantFault(t, e.do(t, func(ctx context.Context) error { return e.Queue.Begin(ctx, a.Lease, epoch) }), runs.LeaseLost)
+	wantFault(t, e.do(t, func(ctx context.Context) error { return e.begin(ctx, a.Lease, epoch) }), runs.LeaseLost)
 }
 
 func (e *env) beat(t *testing.T, worker string, d time.Duration, leases ...runs.Lease) []runs.Beat {
@@ -259,7 +275,7 @@ func zombie(t *testing.T, e *env) {
 	b := e.claim(t, "w1", ttl) // the same worker under a new epoch
 	before := e.get(t, a.Run.ID)
 	writes := map[string]func(ctx context.Context) error{
-		"begin": func(ctx context.Context) error { return e.Queue.Begin(ctx, a.Lease, epoch) },
+		"begin": func(ctx context.Context) error { return e.begin(ctx, a.Lease, epoch) },
 		"log": func(ctx context.Context) error {
 			_, err := e.Logs.AppendLog(ctx, a.Lease, runs.LogChunk{Data: []byte("x")})
 			return err

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -55,6 +56,7 @@ func fullRun(r *runs.Run) {
 	r.Worker, r.Epoch, r.Begun, r.LeaseExpiresAt, r.CancelRequested = "w", 4, true, at(time.Hour), true
 	r.Hosts, r.HostsTouched = runs.HostCounts{runs.HostFailed: 2, runs.HostOK: 1}, 3
 	r.EventCount, r.LogBytes, r.LogOmitted, r.LogSHA256, r.Revision = 11, 12, 5, "feed", 6
+	r.Objects = []string{"inv_1", "prj_1", "queue:gpu", "tpl_1"}
 }
 
 func everyField(t *testing.T, e *env) {
@@ -132,11 +134,11 @@ func ids(list []*runs.Run) []string {
 
 func leanLists(t *testing.T, e *env) {
 	want := e.add(t, fullRun)
-	list, err := e.Runs.List(t.Context(), runs.Filter{Limit: 10})
+	list, err := e.Runs.List(t.Context(), runs.Filter{Limit: 10, Scope: access.Everything()})
 	if err != nil || len(list.Runs) != 1 {
 		t.Fatalf("list: %v, %v", list, err)
 	}
-	want.Vars, want.Outputs, want.Graph, want.Spec.Env = nil, nil, nil, nil
+	want.Vars, want.Outputs, want.Graph, want.Spec.Env, want.Objects = nil, nil, nil, nil, nil
 	got := list.Runs[0]
 	want.ShardHosts, want.Spec.LimitHosts = got.ShardHosts, got.Spec.LimitHosts // lists may leave them out
 	if d := diff(want, got); d != "" {
@@ -193,7 +195,7 @@ func amendmentUnderLease(t *testing.T, e *env) {
 	if got.Status != runs.Running || got.Worker != "" || !got.LeaseExpiresAt.IsZero() || got.ShardCount != 2 {
 		t.Errorf("after the lease was dropped: %+v", got)
 	}
-	wantFault(t, e.do(t, func(ctx context.Context) error { return e.Queue.Begin(ctx, a.Lease, epoch) }), runs.LeaseLost)
+	wantFault(t, e.do(t, func(ctx context.Context) error { return e.begin(ctx, a.Lease, epoch) }), runs.LeaseLost)
 }
 
 func countersFollow(t *testing.T, e *env) {

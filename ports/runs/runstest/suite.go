@@ -12,6 +12,7 @@ import (
 type Stores struct {
 	Unit      tx.Unit
 	Runs      runs.Store
+	Objects   runs.ObjectStore
 	Queue     runs.Queue
 	Logs      runs.LogStore
 	Events    runs.EventStore
@@ -19,6 +20,21 @@ type Stores struct {
 	Keys      runs.KeyStore
 	Tickets   runs.TicketStore
 	Purger    runs.Purger
+	// Restrict changes who may read an object.
+	Restrict func(ctx context.Context, r Restriction) error
+	// Copy makes n more top-level runs like the given one, quicker than one by one; what finds them by words, labels
+	// or hosts is left out.
+	Copy func(ctx context.Context, id string, n int) error
+	// TotalCap is how far these stores count totals, where that is another cap than runs.TotalCap; it is even.
+	TotalCap int
+}
+
+// Restriction lets nobody read an object but the subjects named, and the administrators of the organization that it belongs to
+// where one is named.
+type Restriction struct {
+	Object  string
+	Org     string
+	Readers []string
 }
 
 // Each opens fresh stores, once for each way in which the implementation can be set up, and calls fn in a sub-test.
@@ -42,6 +58,8 @@ func Run(t *testing.T, each Each) {
 		{"summaries", summaryCases()},
 		{"keys", keyCases()},
 		{"purge", purgeCases()},
+		{"objects", objectCases()},
+		{"scopes", scopeCases()},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			t.Parallel()

@@ -2,9 +2,11 @@ package runstest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -15,6 +17,7 @@ func summaryCases() map[string]func(*testing.T, *env) {
 		"facts":             saveFacts,
 		"means":             hostMeans,
 		"the run before":    previous,
+		"that may be read":  previousReadable,
 		"of an unknown run": summaryUnknown,
 	}
 }
@@ -128,10 +131,70 @@ func previous(t *testing.T, e *env) {
 		r    *runs.Run
 		want string
 	}{{now, p.ID}, {p, newest.ID}, {newest, old.ID}, {old, ""}, {of("", runs.Failed), ""}} {
-		if got, err := e.Summaries.Previous(t.Context(), c.r); err != nil || got != c.want {
+		if got, err := e.Summaries.Previous(t.Context(), c.r, access.Everything()); err != nil || got != c.want {
 			t.Errorf("before %s is %q, %v, want %q", c.r.ID, got, err, c.want)
 		}
 	}
+}
+
+// previousReadable looks for the newest run before that its reader may read, whatever lies between.
+func previousReadable(t *testing.T, e *env) {
+	of := func(lineage string, objects ...string) *runs.Run {
+		return e.add(t, naming(objects...), func(r *runs.Run) { r.Lineage, r.Status, r.EndedAt = lineage, runs.Succeeded, r.CreatedAt })
+	}
+	open, granted := of("l", "queue:default"), of("l", "prj_1", "queue:gpu")
+	child := func() *runs.Run {
+		p := of("p", "queue:secret")
+		return e.add(t, childOf(p, runs.Shard, 0), naming("queue:secret"), func(r *runs.Run) {
+			r.Lineage, r.Status, r.EndedAt = "c", runs.Failed, r.CreatedAt
+		})
+	}
+	oldChild := child()
+	for range 3 {
+		of("l", "queue:gpu", "queue:secret")
+	}
+	newest := of("l", "queue:secret")
+	now, newChild := of("l", "queue:default"), child()
+	before := func(what string, reader access.Scope, r *runs.Run, want string) {
+		t.Helper()
+		if got, err := e.Summaries.Previous(t.Context(), r, reader); err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", what, got, err, want)
+		}
+	}
+	before("nothing is restricted", stranger, now, newest.ID)
+	before("strict", access.Scope{Strict: true, Subjects: stranger.Subjects}, now, "")
+	e.restrict(t, "queue:secret", "user:usr_9")
+	e.restrict(t, "queue:gpu", "team:team_1")
+	before("granted by a team", ada, now, granted.ID)
+	before("a stranger", stranger, now, open.ID)
+	before("a stranger, one further", stranger, open, "")
+	before("a child", ada, newChild, "")
+	before("a child of what may be read", access.Scope{Subjects: []string{"user:usr_9"}}, newChild, oldChild.ID)
+	before("everything", access.Everything(), now, newest.ID)
+	e.restrict(t, "queue:default", "user:usr_9")
+	before("the default queue is restricted", stranger, now, "")
+	before("the default queue is restricted, another one granted", ada, now, granted.ID)
+	for i := range 30 { // more than can be named one by one
+		of("l", fmt.Sprint("queue:q", i))
+	}
+	e.restrict(t, "queue:q29")
+	last := of("l", "queue:default")
+	before("among many", ada, last, e.previousOf(t, last, 2))
+}
+
+// previousOf returns the id of the run n before another one, whoever may read it.
+func (e *env) previousOf(t *testing.T, r *runs.Run, n int) (id string) {
+	t.Helper()
+	for range n {
+		var err error
+		if id, err = e.Summaries.Previous(t.Context(), r, access.Everything()); err != nil {
+			t.Fatal(err)
+		}
+		if r, err = e.Runs.ByID(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return id
 }
 
 func summaryUnknown(t *testing.T, e *env) {

@@ -104,6 +104,13 @@ func (e *Engine) Start() error {
 	return nil
 }
 
+// Running returns how many runs the engine holds now.
+func (e *Engine) Running() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.jobs)
+}
+
 func (e *Engine) root() rundir.Root {
 	return rundir.Root{Runs: e.opt.RunsDir, Spool: e.opt.SpoolDir}
 }

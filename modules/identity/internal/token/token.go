@@ -5,6 +5,9 @@ import (
 	"crypto/sha256"
 	"hash/crc32"
 	"strings"
+	"time"
+
+	"github.com/writ-automation/writ/ports/identity"
 )
 
 const (
@@ -69,3 +72,8 @@ func base62(c byte) bool {
 
 // Hash is what the store keeps in place of a token and looks it up by.
 func Hash(s string) [sha256.Size]byte { return sha256.Sum256([]byte(s)) }
+
+// Over reports whether a token has expired.
+func Over(t identity.Token, now time.Time) bool {
+	return !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt)
+}

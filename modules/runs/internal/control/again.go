@@ -87,7 +87,7 @@ func (c *Controller) Rerun(ctx context.Context, id string) (*runs.Run, error) {
 	}
 	o := runs.Origin{Source: runs.FromRerun, RerunOf: id}
 	if r.Kind == runs.Pipeline {
-		made, _, err := c.submitter.TakePipeline(ctx, pipelineOf(r, o), r.Lineage)
+		made, _, err := c.submitter.TakePipeline(ctx, pipelineOf(r, o), r)
 		return made, err
 	}
 	q := c.copy(r, o)
@@ -97,7 +97,7 @@ func (c *Controller) Rerun(ctx context.Context, id string) (*runs.Run, error) {
 }
 
 func (c *Controller) copy(r *runs.Run, o runs.Origin) submit.Request {
-	return submit.Request{Lineage: r.Lineage, Submission: runs.Submission{
+	return submit.Request{Of: r, Submission: runs.Submission{
 		Spec: r.Spec, Name: r.Name, Labels: r.Labels, Change: r.Change, ExtraVars: r.Vars, Origin: o,
 	}}
 }

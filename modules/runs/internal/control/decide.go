@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -23,9 +24,17 @@ func (c *Controller) Reject(ctx context.Context, id, reason string) (*runs.Run, 
 	return c.decide(ctx, id, runs.Rejected, runs.RejectedByRule, reason)
 }
 
-func (c *Controller) decide(ctx context.Context, id string, to runs.Status, verdict, reason string) (*runs.Run, error) {
+// Judge returns what is wrong with the reason of a decision.
+func Judge(reason string) error {
 	if !utf8.ValidString(reason) || utf8.RuneCountInString(reason) > maxReason || strings.IndexByte(reason, 0) >= 0 {
-		return nil, fault.BadField("reason", "must be text of at most %d characters without NUL", maxReason)
+		return fault.BadField("reason", "must be text of at most %d characters without NUL", maxReason)
+	}
+	return nil
+}
+
+func (c *Controller) decide(ctx context.Context, id string, to runs.Status, verdict, reason string) (*runs.Run, error) {
+	if err := Judge(reason); err != nil {
+		return nil, err
 	}
 	err := c.machine.Do(ctx, func(ctx context.Context) error {
 		r, err := c.store.Lock(ctx, id)
@@ -34,6 +43,9 @@ func (c *Controller) decide(ctx context.Context, id string, to runs.Status, verd
 		}
 		if r.Status != runs.PendingApproval {
 			return runs.RunNotHeld.New("the run is %s, not held", r.Status)
+		}
+		if err := c.machine.Note(ctx, action(to), r, map[string]any{"status": string(r.Status)}, reason); err != nil {
+			return err
 		}
 		now := c.machine.Now()
 		_, err = c.machine.Move(ctx, runs.Move{ID: id, From: runs.PendingApproval, To: to, At: now,
@@ -48,4 +60,11 @@ func (c *Controller) decide(ctx context.Context, id string, to runs.Status, verd
 		return nil, err
 	}
 	return c.show(ctx, id)
+}
+
+func action(to runs.Status) audit.Action {
+	if to == runs.Pending {
+		return audit.RunApprove
+	}
+	return audit.RunReject
 }

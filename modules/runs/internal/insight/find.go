@@ -44,6 +44,12 @@ func (x *Insight) Find(ctx context.Context, id string, q runs.LogQuery) (*runs.L
 	return s.hits, nil
 }
 
+// Judge returns what is wrong with a search, as Find does.
+func Judge(q runs.LogQuery) error {
+	_, err := matcher(q)
+	return err
+}
+
 func matcher(q runs.LogQuery) (func([]byte) bool, error) {
 	if q.Text == "" || len(q.Text) > maxPattern {
 		return nil, fault.BadField("q", "must have from 1 to %d bytes", maxPattern)

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 
+	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -15,7 +16,7 @@ func (m *Machine) Cancel(ctx context.Context, id string) error {
 		return err
 	}
 	if !r.Kind.Parent() {
-		if err := m.cancelOne(ctx, id); err != nil {
+		if err := m.cancelOne(ctx, id, requested); err != nil {
 			return err
 		}
 		if r.ParentID != "" {
@@ -23,23 +24,35 @@ func (m *Machine) Cancel(ctx context.Context, id string) error {
 		}
 		return nil
 	}
-	return m.cancelTree(ctx, id)
+	return m.cancelTree(ctx, r)
 }
 
-func (m *Machine) cancelOne(ctx context.Context, id string) error {
+// requested says that a cancel is what somebody asked for, not what follows from that.
+const requested = true
+
+func (m *Machine) cancelOne(ctx context.Context, id string, asked bool) error {
 	r, err := m.Store.Lock(ctx, id)
 	if err != nil {
 		return err
 	}
-	switch {
-	case r.Status.Terminal():
+	if r.Status.Terminal() {
 		return runs.RunNotCancelable.New("the run is %s already", r.Status)
-	case r.Status == runs.Running:
-		return m.ask(ctx, r)
-	default:
-		_, err := m.MoveAlone(ctx, runs.Move{ID: r.ID, From: r.Status, To: runs.Canceled})
-		return err
 	}
+	if asked {
+		if err := m.noteCancel(ctx, r); err != nil {
+			return err
+		}
+	}
+	if r.Status == runs.Running {
+		return m.ask(ctx, r)
+	}
+	_, err = m.MoveAlone(ctx, runs.Move{ID: r.ID, From: r.Status, To: runs.Canceled})
+	return err
+}
+
+// noteCancel records that somebody wants a run cancelled, also where somebody wanted it before.
+func (m *Machine) noteCancel(ctx context.Context, r *runs.Run) error {
+	return m.Note(ctx, audit.RunCancel, r, map[string]any{"status": string(r.Status)}, "")
 }
 
 // ask leaves the wish to cancel on a run for its holder to find.
@@ -58,7 +71,13 @@ func (m *Machine) ask(ctx context.Context, r *runs.Run) error {
 	return m.Touch(ctx, r.ID)
 }
 
-func (m *Machine) cancelTree(ctx context.Context, id string) error {
+// cancelTree cancels a parent as it was read without its lock. The request's entry comes before those of the children that end with
+// it; a parent whose state was another one by then is cancelled anew.
+func (m *Machine) cancelTree(ctx context.Context, was *runs.Run) error {
+	id := was.ID
+	if err := m.noteCancel(ctx, was); err != nil {
+		return err
+	}
 	kids, err := m.Store.Children(ctx, id)
 	if err != nil {
 		return err
@@ -70,7 +89,7 @@ func (m *Machine) cancelTree(ctx context.Context, id string) error {
 			continue
 		}
 		// A child that ended since it was listed is settled already.
-		if err := m.cancelOne(ctx, k.ID); err != nil && !runs.RunNotCancelable.Is(err) {
+		if err := m.cancelOne(ctx, k.ID, !requested); err != nil && !runs.RunNotCancelable.Is(err) {
 			return err
 		}
 	}
@@ -80,6 +99,9 @@ func (m *Machine) cancelTree(ctx context.Context, id string) error {
 	}
 	if p.Status.Terminal() {
 		return runs.RunNotCancelable.New("the run is %s already", p.Status)
+	}
+	if p.Status != was.Status {
+		return ErrAgain
 	}
 	if kids, err = m.Store.Children(ctx, id); err != nil {
 		return err

@@ -1,5 +1,5 @@
 // Package lifecycle makes the transitions of runs together with everything that has to happen in the same unit of
-// work: events for other contexts, wake-ups, and the roll-up into parents.
+// work: entries in the trail, events for other contexts, wake-ups, and the roll-up into parents.
 //
 // Rows are locked in one order, children before their parent. Whoever ends a child holds the child's row and then asks
 // for the parent's; a claim does the same. What acts on a whole tree therefore touches the children first, in the order

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/ids"
@@ -21,11 +23,14 @@ const attempts = 20
 // Waker tells those who follow a run in this process that it changed.
 type Waker interface{ Wake(runID string) }
 
-// Machine makes transitions. Its methods but Do, Now and NewID are called inside a unit of work.
+// Machine makes transitions and records them. Its methods but Do, Now, NewID, Fold and HostsDigest are called inside a unit of
+// work.
 type Machine struct {
 	Unit      tx.Unit
 	Store     runs.Store
 	Summaries runs.SummaryStore
+	Events    runs.EventStore
+	Recorder  audit.Recorder
 	Publisher events.Publisher
 	Signals   events.Signals
 	Clock     clock.Clock
@@ -88,18 +93,24 @@ func (m *Machine) AddShards(ctx context.Context, p *runs.Run, hosts [][]string) 
 	return nil
 }
 
-// child returns a new pending run below p. Labels and the change stay on the parent, which alone is listed.
+// child returns a new pending run below p. Labels and the change stay on the parent, which alone is listed; it is
+// read by whoever may read the parent.
 func (m *Machine) child(p *runs.Run, k runs.Kind) *runs.Run {
 	now := m.Now()
 	return &runs.Run{
 		ID: m.NewID(), Kind: k, Status: runs.Pending, ParentID: p.ID, Origin: p.Origin, Actor: p.Actor,
-		CreatedAt: now, QueuedAt: now, Lineage: p.Lineage,
+		CreatedAt: now, QueuedAt: now, Lineage: p.Lineage, Objects: p.Objects,
 	}
 }
 
 // Move makes a transition and settles the parent of a child that ended with it.
 func (m *Machine) Move(ctx context.Context, mv runs.Move) (*runs.Run, error) {
-	r, err := m.MoveAlone(ctx, mv)
+	return m.MoveAhead(ctx, mv, nil)
+}
+
+// MoveAhead is Move for a run whose journal was folded before the unit. It is ErrBehind where that is not all of it.
+func (m *Machine) MoveAhead(ctx context.Context, mv runs.Move, a *Ahead) (*runs.Run, error) {
+	r, err := m.move(ctx, mv, nil, a)
 	if err != nil || r.ParentID == "" || !r.Status.Terminal() {
 		return r, err
 	}
@@ -108,6 +119,24 @@ func (m *Machine) Move(ctx context.Context, mv runs.Move) (*runs.Run, error) {
 
 // MoveAlone makes a transition and leaves the parent to the caller.
 func (m *Machine) MoveAlone(ctx context.Context, mv runs.Move) (*runs.Run, error) {
+	return m.move(ctx, mv, nil, nil)
+}
+
+// rollUp makes the end of a parent, which is nobody's doing.
+func (m *Machine) rollUp(ctx context.Context, mv runs.Move, p *runs.Run, kids []*runs.Run) error {
+	counted := *p
+	counted.HostsTouched, counted.Hosts = mv.Touched, mv.Counts
+	hosts, err := m.HostsDigest(ctx, &counted, kids)
+	if err != nil {
+		return err
+	}
+	_, err = m.move(ctx, mv, system(), &Ahead{Hosts: hosts})
+	return err
+}
+
+// move makes a transition. An end is recorded as done by the holder whose lease it is made under, else by the given actor, else
+// by that of the context.
+func (m *Machine) move(ctx context.Context, mv runs.Move, by *actor.Actor, a *Ahead) (*runs.Run, error) {
 	if mv.At.IsZero() {
 		mv.At = m.Now()
 	}
@@ -120,6 +149,12 @@ func (m *Machine) MoveAlone(ctx context.Context, mv runs.Move) (*runs.Run, error
 	}
 	if !r.Status.Terminal() {
 		return r, nil
+	}
+	if mv.Lease != nil {
+		by = holder(*mv.Lease)
+	}
+	if err := m.final(ctx, r, by, a); err != nil {
+		return nil, err
 	}
 	return r, m.Publisher.Publish(ctx, runs.Finished{
 		RunID: r.ID, Kind: r.Kind, Tool: r.Spec.Tool, Status: r.Status, TopLevel: !r.Kind.Child(), At: mv.At,

@@ -44,8 +44,7 @@ func (m *Machine) settleSplit(ctx context.Context, p *runs.Run, kids []*runs.Run
 	mv := split.Merge(kids)
 	mv.ID, mv.From = p.ID, p.Status
 	mv.Warnings = unknown(p.Warnings, mv.Warnings)
-	_, err := m.MoveAlone(ctx, mv)
-	return err
+	return m.rollUp(ctx, mv, p, kids)
 }
 
 func unknown(known, more []runs.Warning) []runs.Warning {
@@ -100,8 +99,7 @@ func (m *Machine) endPipeline(ctx context.Context, p *runs.Run, kids []*runs.Run
 	for _, h := range hosts {
 		mv.Counts[h.Worst]++
 	}
-	_, err = m.MoveAlone(ctx, mv)
-	return err
+	return m.rollUp(ctx, mv, p, kids)
 }
 
 // step returns the run of one attempt at a step. What the step leaves open it has from the pipeline.

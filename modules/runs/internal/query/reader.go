@@ -6,6 +6,7 @@ import (
 	"github.com/writ-automation/writ/modules/runs/internal/compare"
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
 	"github.com/writ-automation/writ/modules/runs/internal/view"
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
@@ -21,6 +22,12 @@ const (
 
 // previous names the baseline that is the run before.
 const previous = "prev"
+
+// Previous reports whether a baseline is not named but the run before.
+func Previous(with string) bool { return with == "" || with == previous }
+
+// NoPrevious is the fault of a comparison without a run before.
+func NoPrevious() error { return runs.NoBaseline.New("no earlier run of the same source has ended") }
 
 // Reader answers from the stores.
 type Reader struct {
@@ -114,19 +121,31 @@ func (q *Reader) Tasks(ctx context.Context, id string) ([]runs.TaskSummary, erro
 	return q.tasks(ctx, r, kids)
 }
 
-// Compare implements runs.Reader.
+// Before returns the id of the run that a run is compared with where none is named: the newest one before it that the scope
+// may read. It returns a NoBaseline fault where there is none.
+func (q *Reader) Before(ctx context.Context, id string, s access.Scope) (string, error) {
+	r, err := q.store.ByID(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	before, err := q.summaries.Previous(ctx, r, s)
+	if err == nil && before == "" {
+		err = NoPrevious()
+	}
+	return before, err
+}
+
+// Compare implements runs.Reader. The run before is the newest one of all; Before knows readers who may not read it.
 func (q *Reader) Compare(ctx context.Context, id, with string) (*runs.Comparison, error) {
+	if Previous(with) {
+		var err error
+		if with, err = q.Before(ctx, id, access.Everything()); err != nil {
+			return nil, err
+		}
+	}
 	after, err := q.side(ctx, id)
 	if err != nil {
 		return nil, err
-	}
-	if with == "" || with == previous {
-		if with, err = q.summaries.Previous(ctx, after.Run); err != nil {
-			return nil, err
-		}
-		if with == "" {
-			return nil, runs.NoBaseline.New("no earlier run of the same source has ended")
-		}
 	}
 	before, err := q.side(ctx, with)
 	if err != nil {

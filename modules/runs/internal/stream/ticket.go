@@ -39,9 +39,9 @@ func (t *Tickets) Mint(ctx context.Context, runID string) (string, error) {
 		return "", fmt.Errorf("make a ticket: %w", err)
 	}
 	ticket := hex.EncodeToString(b[:])
-	account := actor.From(ctx).ID
+	by := actor.From(ctx)
 	err := t.unit.Do(ctx, func(ctx context.Context) error {
-		return t.tickets.SaveTicket(ctx, sha256.Sum256([]byte(ticket)), runID, account, runs.TicketTTL)
+		return t.tickets.SaveTicket(ctx, sha256.Sum256([]byte(ticket)), runID, runs.Holder{Account: by.ID, Token: by.Token}, runs.TicketTTL)
 	})
 	if err != nil {
 		return "", err
@@ -50,21 +50,22 @@ func (t *Tickets) Mint(ctx context.Context, runID string) (string, error) {
 }
 
 // Redeem implements runs.Tickets. A ticket that is shown for another run is used up too: it has leaked.
-func (t *Tickets) Redeem(ctx context.Context, ticket, runID string) (string, error) {
+func (t *Tickets) Redeem(ctx context.Context, ticket, runID string) (runs.Holder, error) {
 	if len(ticket) != hex.EncodedLen(secretBytes) {
-		return "", runs.BadTicket.New("the stream ticket is not valid")
+		return runs.Holder{}, runs.BadTicket.New("the stream ticket is not valid")
 	}
-	var forRun, account string
+	var forRun string
+	var holder runs.Holder
 	err := t.unit.Do(ctx, func(ctx context.Context) error {
 		var err error
-		forRun, account, err = t.tickets.TakeTicket(ctx, sha256.Sum256([]byte(ticket)))
+		forRun, holder, err = t.tickets.TakeTicket(ctx, sha256.Sum256([]byte(ticket)))
 		return err
 	})
 	if err != nil {
-		return "", err
+		return runs.Holder{}, err
 	}
 	if forRun != runID {
-		return "", runs.BadTicket.New("the stream ticket is not valid")
+		return runs.Holder{}, runs.BadTicket.New("the stream ticket is not valid")
 	}
-	return account, nil
+	return holder, nil
 }

@@ -4,9 +4,23 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 
 	"github.com/writ-automation/writ/ports/runs"
 )
+
+// descend gives a new run its lineage and its objects. One that is made of another run keeps that one's lineage, and is
+// read by nobody who may not read that one.
+func descend(r, of *runs.Run, steps []runs.StepSpec) {
+	r.Objects = runs.ObjectsOf(r)
+	if of != nil {
+		r.Lineage = of.Lineage
+		r.Objects = slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.Objects, of.Objects))))
+	}
+	if r.Lineage == "" {
+		r.Lineage = lineage(r.Origin, &r.Spec, steps)
+	}
+}
 
 // lineage groups the runs of one definition. A run that something saved made belongs to that; any other to what it
 // executes and where.

@@ -17,11 +17,11 @@ const (
 
 // SubmitPipeline implements runs.Submitter.
 func (s *Submitter) SubmitPipeline(ctx context.Context, q runs.PipelineSubmission) (*runs.Run, bool, error) {
-	return s.TakePipeline(ctx, q, "")
+	return s.TakePipeline(ctx, q, nil)
 }
 
-// TakePipeline is SubmitPipeline for a request made of another pipeline, whose lineage it keeps.
-func (s *Submitter) TakePipeline(ctx context.Context, q runs.PipelineSubmission, of string) (*runs.Run, bool, error) {
+// TakePipeline is SubmitPipeline for a request made of another pipeline, whose lineage it keeps. Nil is none.
+func (s *Submitter) TakePipeline(ctx context.Context, q runs.PipelineSubmission, of *runs.Run) (*runs.Run, bool, error) {
 	r := s.record(ctx, q.Origin)
 	r.Kind, r.Name, r.Labels, r.Change, r.Vars = runs.Pipeline, q.Name, q.Labels, q.Change, q.ExtraVars
 	r.Spec = runs.Spec{
@@ -36,9 +36,7 @@ func (s *Submitter) TakePipeline(ctx context.Context, q runs.PipelineSubmission,
 		return nil, false, err
 	}
 	r.Graph = graph
-	if r.Lineage = of; r.Lineage == "" {
-		r.Lineage = lineage(r.Origin, &r.Spec, q.Steps)
-	}
+	descend(r, of, q.Steps)
 	return s.store(ctx, r, q.Idempotency)
 }
 
@@ -50,7 +48,7 @@ func (s *Submitter) judgePipeline(ctx context.Context, r *runs.Run, steps []runs
 	c.paths(&r.Spec)
 	c.common(&r.Spec)
 	c.key(key)
-	refs := references("", r.Spec.InventoryID, r.Spec.ProjectID, r.Spec.CredentialIDs)
+	refs := references("", r.Spec.InventoryID, r.Spec.ProjectID, r.Spec.Queue, r.Spec.CredentialIDs)
 	switch {
 	case len(steps) == 0:
 		c.bad("steps", "must not be empty")
@@ -66,7 +64,7 @@ func (s *Submitter) judgePipeline(ctx context.Context, r *runs.Run, steps []runs
 			return nil, err
 		}
 		s.step(c.under(at), x, &spec)
-		refs = append(refs, references(at+".", x.InventoryID, "", x.CredentialIDs)...)
+		refs = append(refs, references(at+".", x.InventoryID, "", x.Queue, x.CredentialIDs)...)
 	}
 	if err := c.fault(); err != nil {
 		return nil, err

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
+	"github.com/writ-automation/writ/modules/runs/internal/rights"
 	"github.com/writ-automation/writ/modules/runs/internal/view"
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
@@ -24,20 +26,21 @@ type Submitter struct {
 	keys    runs.KeyStore
 	tools   execution.Catalog
 	refs    References
+	gate    *rights.Gate
 }
 
 var _ runs.Submitter = (*Submitter)(nil)
 
 // New returns a submitter. refs may be nil: then no object of another context exists.
-func New(m *lifecycle.Machine, keys runs.KeyStore, tools execution.Catalog, refs References) *Submitter {
-	return &Submitter{machine: m, keys: keys, tools: tools, refs: refs}
+func New(m *lifecycle.Machine, keys runs.KeyStore, tools execution.Catalog, refs References, g *rights.Gate) *Submitter {
+	return &Submitter{machine: m, keys: keys, tools: tools, refs: refs, gate: g}
 }
 
 // Request is a submission with what only the application itself may ask for.
 type Request struct {
 	runs.Submission
-	// Lineage keeps the run with those of another one; empty derives it.
-	Lineage string
+	// Of is the run that the new one is made of, nil for none.
+	Of *runs.Run
 	// ShardHosts makes a split whose shards are known.
 	ShardHosts [][]string
 }
@@ -60,9 +63,7 @@ func (s *Submitter) Take(ctx context.Context, q Request) (*runs.Run, bool, error
 		r.Kind = runs.Split
 		r.ShardCount = len(q.ShardHosts)
 	}
-	if r.Lineage = q.Lineage; r.Lineage == "" {
-		r.Lineage = lineage(r.Origin, &r.Spec, nil)
-	}
+	descend(r, q.Of, nil)
 	return s.store(ctx, r, q.Idempotency)
 }
 
@@ -79,7 +80,7 @@ func (s *Submitter) judge(ctx context.Context, q *Request) error {
 	if err := c.fault(); err != nil {
 		return err
 	}
-	return s.resolve(ctx, references("", q.InventoryID, q.ProjectID, q.CredentialIDs))
+	return s.resolve(ctx, references("", q.InventoryID, q.ProjectID, q.Queue, q.CredentialIDs))
 }
 
 func (c checks) key(k *runs.Idempotency) {
@@ -110,8 +111,12 @@ func (s *Submitter) store(ctx context.Context, r *runs.Run, key *runs.Idempotenc
 	} else {
 		r.QueuedAt = r.CreatedAt
 	}
+	asked, err := detail(r)
+	if err != nil {
+		return nil, false, err
+	}
 	var first *runs.Remembered
-	err := s.machine.Do(ctx, func(ctx context.Context) error {
+	err = s.machine.Do(ctx, func(ctx context.Context) error {
 		first = nil
 		if key != nil {
 			var err error
@@ -119,6 +124,9 @@ func (s *Submitter) store(ctx context.Context, r *runs.Run, key *runs.Idempotenc
 			if err != nil || first != nil {
 				return err
 			}
+		}
+		if err := s.note(ctx, r, asked); err != nil {
+			return err
 		}
 		entered := *r
 		if err := s.machine.Enter(ctx, &entered); err != nil {
@@ -136,14 +144,24 @@ func (s *Submitter) store(ctx context.Context, r *runs.Run, key *runs.Idempotenc
 	if first.Digest != key.Digest {
 		return nil, false, runs.KeyReused.New("the idempotency key was used with another request")
 	}
-	was, err := s.machine.Store.ByID(ctx, first.RunID)
-	if fault.Is(err, fault.NotFound) {
-		return nil, false, runs.KeyReused.New("the run of this idempotency key is gone")
+	was, err := s.replay(ctx, first.RunID)
+	return was, err == nil, err
+}
+
+// replay returns the run that a key made before. One that the caller may not read any more is as good as gone.
+func (s *Submitter) replay(ctx context.Context, id string) (*runs.Run, error) {
+	was, err := s.machine.Store.ByID(ctx, id)
+	readable := err == nil
+	if readable {
+		readable, err = s.gate.May(ctx, access.Read, was.Objects...)
 	}
-	if err != nil {
-		return nil, false, err
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return nil, err
 	}
-	return view.Show(was), true, nil
+	if !readable {
+		return nil, runs.KeyReused.New("the run of this idempotency key is gone")
+	}
+	return view.Show(was), nil
 }
 
 // owner says whose idempotency keys these are.

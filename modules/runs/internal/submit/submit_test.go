@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
+	"github.com/writ-automation/writ/modules/runs/internal/rights"
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
@@ -22,11 +24,17 @@ func (k knows) Exists(_ context.Context, kind ids.Prefix, id string) (bool, erro
 	return k[id] && strings.HasPrefix(id, string(kind)), nil
 }
 
+// open lets everybody do everything.
+type open struct{}
+
+func (open) May(context.Context, access.Level, ...string) (bool, error) { return true, nil }
+func (open) Scope(context.Context) (access.Scope, error)                { return access.Everything(), nil }
+
 const inventory = "inv_00000000000000000000000000"
 
 func subject() *Submitter {
 	tools := execution.Tools{"ansible": nil, "bash": nil, "python": nil, "go": nil, "powershell": nil, "terraform": nil}
-	return New(&lifecycle.Machine{}, nil, tools, knows{inventory: true})
+	return New(&lifecycle.Machine{}, nil, tools, knows{inventory: true}, rights.New(open{}, nil))
 }
 
 func playbook(change func(*runs.Submission)) Request {

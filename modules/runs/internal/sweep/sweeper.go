@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -59,10 +60,13 @@ func (s *Sweeper) Leases(ctx context.Context) (int, error) {
 }
 
 func (s *Sweeper) reap(ctx context.Context, r *runs.Run) error {
-	sha := ""
+	sha, ahead := "", &lifecycle.Ahead{Most: lifecycle.FewEvents}
 	if r.Begun {
 		var err error
 		if sha, err = s.digest.Digest(ctx, r.ID, r.LogBytes); err != nil {
+			return err
+		}
+		if err = s.machine.Fold(ctx, r.ID, &ahead.Events, -1); err != nil {
 			return err
 		}
 	}
@@ -83,7 +87,7 @@ func (s *Sweeper) reap(ctx context.Context, r *runs.Run) error {
 		default:
 			mv.To, mv.DropLease = runs.Pending, true
 		}
-		if _, err := s.machine.Move(ctx, mv); err != nil || mv.To != runs.Pending {
+		if _, err := s.machine.MoveAhead(ctx, mv, ahead); err != nil || mv.To != runs.Pending {
 			return err
 		}
 		return s.machine.Signals.Signal(ctx, events.TopicQueue, r.Spec.Queue)
@@ -103,6 +107,7 @@ func unchanged(was, cur *runs.Run) bool {
 func (s *Sweeper) Parents(ctx context.Context) (int, error) {
 	list, err := s.machine.Store.List(ctx, runs.Filter{
 		Statuses: []runs.Status{runs.Running}, Oldest: true, Limit: parents, SkipTotal: true,
+		Scope: access.Everything(),
 	})
 	if err != nil {
 		return 0, err

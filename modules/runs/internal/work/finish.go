@@ -5,32 +5,34 @@ import (
 	"errors"
 	"time"
 
+	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// errOmitted says that part of the output was not kept, so that the holder's digest is not that of what is.
-var errOmitted = errors.New("part of the output was not kept")
+// refolds bounds how often a journal that goes on meanwhile is folded for one ending. Its holder alone writes it, and ends the run
+// when it has written all.
+const refolds = 5
 
-// seal is what the output of a run with gaps comes to.
-type seal struct {
-	sha      string
-	total    int64
-	omitted  int64
-	warnings []runs.Warning
-}
-
-// Finish implements runs.Worklist. A run whose output has a gap takes two units, since its digest is made of
-// what is stored, and reading that has no place in one.
+// Finish implements runs.Worklist. What the run left is digested from what is stored: a short run's in the one unit that ends
+// it, a long one's before, since long reading has no place in one. Output with a gap is stored whole first, in a unit of its own.
 func (w *Worklist) Finish(ctx context.Context, l runs.Lease, e runs.Ending) error {
 	switch e.Status {
 	case runs.Succeeded, runs.Failed, runs.Canceled, runs.Interrupted:
 	default:
 		return fault.BadField("status", "%q is not how an execution ends", e.Status)
 	}
-	err := w.finish(ctx, l, &e, nil)
-	if errors.Is(err, errOmitted) {
-		err = w.finishSealed(ctx, l, e)
+	f, err := w.look(ctx, l, &e)
+	if err == nil {
+		err = w.finish(ctx, l, &e, f)
+	}
+	for n := 0; errors.Is(err, lifecycle.ErrBehind) && n < refolds; n++ {
+		if f, err = w.foldAll(ctx, l, &e); err == nil {
+			err = w.finish(ctx, l, &e, f)
+		}
+	}
+	if errors.Is(err, lifecycle.ErrBehind) {
+		return fault.Wrap(fault.Unavailable, err, "the run's journal does not come to rest")
 	}
 	if (runs.LeaseLost.Is(err) || runs.RunStateChanged.Is(err)) && w.ended(ctx, l, e.Status) {
 		return nil
@@ -48,13 +50,13 @@ func (w *Worklist) ended(ctx context.Context, l runs.Lease, as runs.Status) bool
 	return err == nil && r.Status == as && r.Epoch == l.Epoch && (r.Worker == l.Worker || r.Worker == "")
 }
 
-// finish ends the run in one unit. The transition comes last, so that its status event follows every other.
-func (w *Worklist) finish(ctx context.Context, l runs.Lease, e *runs.Ending, s *seal) error {
+// finish ends the run in one unit. The transition comes last, so that its status event follows every other. It is ErrBehind where
+// the journal holds what was not folded.
+func (w *Worklist) finish(ctx context.Context, l runs.Lease, e *runs.Ending, f *folded) error {
 	return w.machine.Do(ctx, func(ctx context.Context) error {
-		if s == nil {
-			if err := w.lastLog(ctx, l, e); err != nil {
-				return err
-			}
+		s, err := w.lastLog(ctx, l, e, f)
+		if err != nil {
+			return err
 		}
 		if len(e.Events) > 0 {
 			if _, err := w.journal.events.AppendEvents(ctx, l, e.Events); err != nil {
@@ -64,29 +66,14 @@ func (w *Worklist) finish(ctx context.Context, l runs.Lease, e *runs.Ending, s *
 		if err := w.summaries(ctx, l, e); err != nil {
 			return err
 		}
-		_, err := w.machine.Move(ctx, w.move(l, e, s))
+		a := f.ahead
+		a.Most = int64(lifecycle.FewEvents + len(e.Events))
+		r, err := w.machine.MoveAhead(ctx, w.move(l, e, s), &a)
+		if err == nil && r.LogBytes != s.total {
+			return lifecycle.ErrBehind // the holder stored output that its ending does not tell of
+		}
 		return err
 	})
-}
-
-// lastLog stores the rest of the output. It is errOmitted where that leaves, or left, a gap.
-func (w *Worklist) lastLog(ctx context.Context, l runs.Lease, e *runs.Ending) error {
-	if e.LogBytes == 0 && len(e.Log.Data) == 0 {
-		return nil
-	}
-	c := e.Log
-	if len(c.Data) == 0 {
-		c = runs.LogChunk{} // stores nothing and tells how far the log has come
-	}
-	state, err := w.journal.logs.AppendLog(ctx, l, c)
-	if err != nil {
-		return err
-	}
-	if state.Omitted > 0 || state.Next > w.journal.cap || e.LogBytes > state.Next {
-		return errOmitted
-	}
-	e.LogBytes = state.Next
-	return nil
 }
 
 func (w *Worklist) summaries(ctx context.Context, l runs.Lease, e *runs.Ending) error {
@@ -103,16 +90,12 @@ func (w *Worklist) summaries(ctx context.Context, l runs.Lease, e *runs.Ending) 
 
 func (w *Worklist) move(l runs.Lease, e *runs.Ending, s *seal) runs.Move {
 	started, ended := times(e, w.machine.Now())
-	mv := runs.Move{
+	return runs.Move{
 		ID: l.RunID, From: runs.Running, To: e.Status, At: ended, StartedAt: started, Lease: &l,
-		ExitCode: e.ExitCode, Error: e.Error, Warnings: e.Warnings, Outputs: e.Outputs, Commit: e.Commit,
-		Counts: e.Counts, Touched: e.Touched, LogBytes: e.LogBytes, LogSHA256: e.LogSHA256,
+		ExitCode: e.ExitCode, Error: e.Error, Warnings: append(e.Warnings[:len(e.Warnings):len(e.Warnings)], s.warnings...),
+		Outputs: e.Outputs, Commit: e.Commit, Counts: e.Counts, Touched: e.Touched,
+		LogBytes: s.total, Omitted: s.omitted, LogSHA256: s.sha,
 	}
-	if s != nil {
-		mv.LogBytes, mv.Omitted, mv.LogSHA256 = s.total, s.omitted, s.sha
-		mv.Warnings = append(mv.Warnings[:len(mv.Warnings):len(mv.Warnings)], s.warnings...)
-	}
-	return mv
 }
 
 // times takes the holder's clock for how long the run took, unless it is ahead of ours.
@@ -135,27 +118,4 @@ func utc(t time.Time) time.Time {
 		return t
 	}
 	return t.UTC().Truncate(time.Microsecond)
-}
-
-// finishSealed stores the rest of the output first, then ends the run with the digest of what is kept.
-func (w *Worklist) finishSealed(ctx context.Context, l runs.Lease, e runs.Ending) error {
-	if len(e.Log.Data) > 0 {
-		if _, err := w.journal.AppendLog(ctx, l, e.Log); err != nil {
-			return err
-		}
-	}
-	r, err := w.machine.Store.ByID(ctx, l.RunID)
-	if err != nil {
-		return err
-	}
-	sha, err := w.journal.Digest(ctx, l.RunID, r.LogBytes)
-	if err != nil {
-		return err
-	}
-	s := seal{sha: sha, total: max(e.LogBytes, r.LogBytes)}
-	s.omitted = r.LogOmitted + s.total - r.LogBytes
-	if s.omitted > 0 && !hasWarning(r.Warnings, runs.WarnLogTruncated) && !hasWarning(e.Warnings, runs.WarnLogTruncated) {
-		s.warnings = []runs.Warning{truncated(s.omitted)}
-	}
-	return w.finish(ctx, l, &e, &s)
 }

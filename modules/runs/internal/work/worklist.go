@@ -52,11 +52,15 @@ func (w *Worklist) Claim(ctx context.Context, q runs.ClaimRequest) (*runs.Assign
 	return got, nil
 }
 
-// Begin implements runs.Worklist.
+// Begin implements runs.Worklist. A call that is repeated changes nothing.
 func (w *Worklist) Begin(ctx context.Context, l runs.Lease) error {
 	return w.machine.Do(ctx, func(ctx context.Context) error {
 		now := w.machine.Now()
-		if err := w.queue.Begin(ctx, l, now); err != nil {
+		r, err := w.queue.Begin(ctx, l, now)
+		if err != nil || r == nil { // the answer to an earlier call was lost
+			return err
+		}
+		if err := w.machine.Started(ctx, r, l); err != nil {
 			return err
 		}
 		return w.machine.Publisher.Publish(ctx, runs.Started{RunID: l.RunID, Worker: l.Worker, At: now})

@@ -1,0 +1,87 @@
+package anchor
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/http"
+
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+const queryType = "application/timestamp-query"
+
+type timeStamper struct {
+	peer *peer
+	name string
+}
+
+var _ audit.TimeStamper = (*timeStamper)(nil)
+
+// NewTimeStamper returns a client of the RFC 3161 authority at an address of http or https; any other is an Invalid fault
+// that names tsa. It asks for a token over the SHA-256 of the bytes, with a random nonce and with the authority's certificate.
+//
+// A response is returned where the authority granted it and its token is over these bytes and this question; everything
+// else is audit.AnchorFailed. Whether the signature is that of somebody who is trusted is for whoever verifies the token.
+func NewTimeStamper(address string, o Options) (audit.TimeStamper, error) {
+	p, u, err := newPeer(address, "tsa", o)
+	if err != nil {
+		return nil, err
+	}
+	return &timeStamper{peer: p, name: u.Scheme + "://" + u.Host}, nil
+}
+
+// Name implements audit.TimeStamper: scheme and host of the address. The rest of it may be a secret.
+func (t *timeStamper) Name() string { return t.name }
+
+// Stamp implements audit.TimeStamper.
+func (t *timeStamper) Stamp(ctx context.Context, data []byte) ([]byte, error) {
+	who := "the time-stamping authority " + t.name
+	sum := sha256.Sum256(data)
+	nonce, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 63))
+	if err != nil {
+		return nil, fault.Wrap(fault.Internal, err, "no random numbers")
+	}
+	query, err := asn1.Marshal(timeStampReq{
+		Version: 1, Imprint: messageImprint{Algorithm: pkix.AlgorithmIdentifier{Algorithm: oidSHA256(), Parameters: asn1.NullRawValue}, Hashed: sum[:]},
+		Nonce: nonce, CertReq: true,
+	})
+	if err != nil {
+		return nil, fault.Wrap(fault.Internal, err, "encode a time-stamp query")
+	}
+	a, err := t.peer.post(ctx, queryType, query)
+	if err != nil {
+		return nil, failed(who, err)
+	}
+	if a.status != http.StatusOK {
+		return nil, audit.AnchorFailed.New("%s answered with status %d", who, a.status)
+	}
+	if err := checkResponse(a.body, sum, nonce); err != nil {
+		var refused *refusal
+		if errors.As(err, &refused) {
+			return nil, audit.AnchorFailed.New("%s refused to stamp: status %d", who, refused.status).Because(err)
+		}
+		return nil, audit.AnchorFailed.New("%s answered with no token that fits the question", who).Because(err)
+	}
+	return a.body, nil
+}
+
+// badAddress names the member of a request that holds an address, without the address.
+func badAddress(field string, err error) error {
+	return fault.BadField(field, "not an address of http or https").Because(bare(err))
+}
+
+// refusal is an answer without a token.
+type refusal struct {
+	status int
+	reason string
+}
+
+// Error returns the status and what the authority said, quoted, since it is text from outside.
+func (r *refusal) Error() string { return fmt.Sprintf("status %d: %q", r.status, r.reason) }

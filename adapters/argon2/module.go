@@ -1,0 +1,10 @@
+package argon2
+
+import (
+	"go.uber.org/fx"
+
+	"github.com/writ-automation/writ/ports/identity"
+)
+
+// Module provides identity.Hasher. It needs nothing.
+var Module = fx.Module("argon2", fx.Provide(func() identity.Hasher { return New() }))

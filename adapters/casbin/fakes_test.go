@@ -1,0 +1,160 @@
+package casbin
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/identity"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is a RightsStore that remembers every change of its own and tells how often it was asked.
+type world struct {
+	mu      sync.Mutex
+	version int64
+	objects map[string]identity.ObjectRights
+	users   map[string]identity.UserRights
+	changes []change
+	oldest  int64 // the version after which changes are remembered
+	fail    error
+
+	loads, catches atomic.Int64
+	// during is called while a question is answered, after the answer was read.
+	during func(ctx context.Context)
+}
+
+type change struct {
+	version    int64
+	object, id string
+}
+
+var _ identity.RightsStore = (*world)(nil)
+
+func newWorld() *world {
+	return &world{objects: map[string]identity.ObjectRights{}, users: map[string]identity.UserRights{}}
+}
+
+// put stores what is known of an object and returns the version of that.
+func (w *world) put(o identity.ObjectRights) int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.version++
+	w.objects[o.Object] = o
+	w.changes = append(w.changes, change{version: w.version, object: o.Object})
+	return w.version
+}
+
+// member stores what is known of an account and returns the version of that.
+func (w *world) member(u identity.UserRights) int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.version++
+	w.users[u.UserID] = u
+	w.changes = append(w.changes, change{version: w.version, id: u.UserID})
+	return w.version
+}
+
+func (w *world) breaks(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fail = err
+}
+
+func (w *world) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.changes, w.oldest = nil, w.version
+}
+
+func (w *world) LoadRights(ctx context.Context) (identity.Rights, error) {
+	w.loads.Add(1)
+	w.mu.Lock()
+	r, err := identity.Rights{
+		Version: w.version, Objects: slices.Collect(maps.Values(w.objects)), Users: slices.Collect(maps.Values(w.users)),
+	}, w.fail
+	w.mu.Unlock()
+	w.answer(ctx)
+	return r, err
+}
+
+func (w *world) RightsSince(ctx context.Context, version int64) (identity.Rights, bool, error) {
+	w.catches.Add(1)
+	w.mu.Lock()
+	r, ok, err := identity.Rights{Version: w.version}, version >= w.oldest && version <= w.version, w.fail
+	objects, users := map[string]bool{}, map[string]bool{}
+	for _, c := range w.changes {
+		if c.version <= version {
+			continue
+		}
+		if c.object != "" && !objects[c.object] {
+			objects[c.object] = true
+			r.Objects = append(r.Objects, w.objects[c.object])
+		}
+		if c.id != "" && !users[c.id] {
+			users[c.id] = true
+			r.Users = append(r.Users, w.users[c.id])
+		}
+	}
+	w.mu.Unlock()
+	w.answer(ctx)
+	return r, ok, err
+}
+
+func (w *world) answer(ctx context.Context) {
+	if w.during != nil {
+		w.during(ctx)
+	}
+}
+
+func (w *world) ForgetChanges(context.Context, int) error { return nil }
+
+func setup(t testing.TB, cfg Config, w *world) *Authorizer {
+	t.Helper()
+	a, err := New(cfg, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// granted is an object that is restricted by grants, given in pairs of a subject and a level.
+func granted(name, org string, pairs ...string) identity.ObjectRights {
+	o := identity.ObjectRights{Object: name, Org: org, Restricted: true}
+	for pair := range slices.Chunk(pairs, 2) {
+		o.Grants = append(o.Grants, identity.SubjectLevel{Subject: pair[0], Level: access.Level(pair[1])})
+	}
+	return o
+}
+
+func as(id string, role identity.Role, version int64) identity.Principal {
+	return identity.Principal{User: identity.User{ID: id, Username: "x", Role: role}, Version: version}
+}
+
+func acts() []access.Level { return []access.Level{access.Read, access.Use, access.Manage} }
+
+// best asks how far somebody may go with an object. It also shows that the levels nest.
+func best(t testing.TB, a *Authorizer, p identity.Principal, name string) access.Level {
+	t.Helper()
+	top, ended := access.None, false
+	for _, l := range acts() {
+		switch err := a.Authorize(t.Context(), p, identity.Need{Kind: identity.KindOf(name), Act: string(l), Object: name}); {
+		case err == nil && ended:
+			t.Errorf("%s with role %s may %s %s without what lies below", p.User.ID, p.User.Role, l, name)
+		case err == nil:
+			top = l
+		case identity.NotAllowed.Is(err):
+			ended = true
+		default:
+			t.Errorf("%s %s %s: %v", p.User.ID, l, name, err)
+		}
+	}
+	return top
+}

@@ -1,0 +1,191 @@
+package casbin
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/identity"
+)
+
+const none = identity.Role("")
+
+func roles() []identity.Role {
+	return []identity.Role{none, "root", "Admin", "*", identity.Viewer, identity.Operator, identity.Admin}
+}
+
+// TestMatrixByRole asks every question about kinds for every role. What is not named here takes an admin.
+func TestMatrixByRole(t *testing.T) {
+	t.Parallel()
+	a := setup(t, Config{}, newWorld())
+	least := map[string]identity.Role{
+		"run read": identity.Viewer, "account self": identity.Viewer, "token mint": identity.Viewer, "team read": identity.Viewer,
+		"org read": identity.Viewer, "system read": identity.Viewer, "run submit": identity.Operator, "run control": identity.Operator,
+		"pipeline submit": identity.Operator, "worker read": identity.Viewer,
+	}
+	kinds := []string{"run", "pipeline", "account", "token", "team", "org", "grant", "system", "user", "policy", "audit", "project",
+		"template", "inventory", "credential", "queue", "source", "schedule", "trigger", "worker", "license", "", "*", "unheard of"}
+	actions := []string{"read", "list", "use", "manage", "create", "submit", "control", "approve", "mint", "self", "revoke", "delete",
+		"diagnose", "", "*", "unheard of"}
+	met := 0
+	for _, kind := range kinds {
+		for _, act := range actions {
+			role, known := least[kind+" "+act]
+			if known {
+				met++
+			} else {
+				role = identity.Admin
+			}
+			for _, r := range roles() {
+				err := a.Authorize(t.Context(), as("usr_1", r, 0), identity.Need{Kind: kind, Act: act})
+				if want := r.Rank() >= role.Rank(); want != (err == nil) {
+					t.Errorf("%q asks to %q %q: %v", r, act, kind, err)
+				}
+				if err != nil && !identity.NotAllowed.Is(err) {
+					t.Errorf("%q asks to %q %q: the refusal is %v", r, act, kind, err)
+				}
+			}
+		}
+	}
+	if met != len(least) {
+		t.Errorf("%d of %d questions were asked", met, len(least))
+	}
+}
+
+// TestEveryRuleWorks takes away every way but one, and holds each row of the matrix to exactly that way.
+func TestEveryRuleWorks(t *testing.T) {
+	t.Parallel()
+	const me, org = "usr_1", "org_1"
+	objects := map[string]string{identity.KindProject: "prj_1", identity.KindTemplate: "tpl_1", identity.KindInventory: "inv_1",
+		identity.KindCredential: "crd_1", identity.KindQueue: "queue:q"}
+	for _, r := range identity.Matrix() {
+		if r.Via == identity.ViaRole {
+			continue // TestMatrixByRole
+		}
+		w := newWorld()
+		o, n := granted(objects[r.Kind], ""), identity.Need{Kind: r.Kind, Act: r.Act, Object: objects[r.Kind]}
+		switch r.Via {
+		case identity.ViaOpen:
+			o.Restricted = false
+		case identity.ViaGrantRead, identity.ViaGrantUse, identity.ViaGrantManage:
+			o = granted(o.Object, "", identity.UserSubject(me), strings.TrimPrefix(string(r.Via), "grant "))
+		case identity.ViaOrg:
+			o.Org = org
+			w.member(identity.UserRights{UserID: me, Admin: []string{org}})
+		default:
+			t.Fatalf("nobody tests %q", r.Via)
+		}
+		if r.Act == create {
+			n.Object, n.Org = "", org
+		}
+		v := w.put(o)
+		a := setup(t, Config{}, w)
+		for _, role := range roles() {
+			err := a.Authorize(t.Context(), as(me, role, v), n)
+			if want := role.Rank() >= r.Role.Rank(); want != (err == nil) || err != nil && !identity.NotAllowed.Is(err) {
+				t.Errorf("%+v as %q: %v", r, role, err)
+			}
+			if err := a.Authorize(t.Context(), as("usr_2", role, v), n); r.Via != identity.ViaOpen && role != identity.Admin && err == nil {
+				t.Errorf("%+v: somebody else may as %q", r, role)
+			}
+		}
+	}
+}
+
+// TestEveryLevel computes the level of every role for every kind, grant, organization role and mode by itself.
+func TestEveryLevel(t *testing.T) {
+	t.Parallel()
+	const me, org = "usr_1", "org_1"
+	for _, strict := range []bool{false, true} {
+		for _, name := range []string{"prj_1", "tpl_1", "inv_1", "crd_1", "queue:q"} {
+			for _, level := range append(acts(), access.None) {
+				for _, restricted := range []bool{false, true} {
+					for _, orgAdmin := range []bool{false, true} {
+						if level != access.None && !restricted {
+							continue
+						}
+						w := newWorld()
+						o := identity.ObjectRights{Object: name, Org: org, Restricted: restricted}
+						if level != access.None {
+							o = granted(name, org, identity.UserSubject(me), string(level))
+						}
+						v := w.put(o)
+						if orgAdmin {
+							v = w.member(identity.UserRights{UserID: me, Admin: []string{"org_0", org}})
+						}
+						a := setup(t, Config{Strict: strict}, w)
+						for _, r := range roles() {
+							administers := orgAdmin && !strings.HasPrefix(name, "queue:")
+							want := expected(r, restricted || strict, level, administers)
+							if got := best(t, a, as(me, r, v), name); got != want {
+								t.Errorf("%q on %s, strict %v, restricted %v, grant %q, organization %v: %q, not %q",
+									r, name, strict, restricted, level, orgAdmin, got, want)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func expected(r identity.Role, closed bool, grant access.Level, administers bool) access.Level {
+	rank := map[access.Level]int{access.None: 0, access.Read: 1, access.Use: 2, access.Manage: 3}
+	n := rank[grant]
+	if !closed {
+		n = max(n, r.Rank())
+	}
+	if administers {
+		n = 3
+	}
+	switch r {
+	case identity.Admin:
+		n = 3
+	case identity.Operator:
+	case identity.Viewer:
+		n = min(n, 2)
+	default:
+		n = 0
+	}
+	return append([]access.Level{access.None}, acts()...)[n]
+}
+
+func TestOpenModeMayEverything(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.put(granted("prj_1", ""))
+	w.breaks(errors.New("nobody asks"))
+	a := setup(t, Config{Strict: true}, w)
+	p := identity.Principal{Open: true, Version: 5}
+	for _, n := range []identity.Need{
+		{Kind: "project", Act: "manage", Object: "prj_1"}, {Kind: "user", Act: "delete"}, {Kind: "run", Act: "read", Object: "run_1"},
+	} {
+		if err := a.Authorize(t.Context(), p, n); err != nil {
+			t.Errorf("%+v: %v", n, err)
+		}
+	}
+	if s, err := a.Scope(t.Context(), p); err != nil || !s.All {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if w.loads.Load() != 0 {
+		t.Error("the rights were read for somebody who may everything")
+	}
+}
+
+// TestRefusalsNameNoObject holds the text to the role, the act and the kind.
+func TestRefusalsNameNoObject(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	v := w.put(granted("inv_secret", "org_secret"))
+	a := setup(t, Config{}, w)
+	n := identity.Need{Kind: "inventory", Act: "use", Object: "inv_secret"}
+	err := a.Authorize(t.Context(), as("usr_1", identity.Operator, v), n)
+	if !identity.NotAllowed.Is(err) || err.Error() != `the role "operator" may not use an inventory` {
+		t.Error(err)
+	}
+	err = a.Authorize(t.Context(), as("usr_1", identity.Viewer, v), identity.Need{Kind: "template", Act: "create", Org: "org_secret"})
+	if !identity.NotAllowed.Is(err) || err.Error() != `the role "viewer" may not create a template` {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,148 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// whole answers with bytes under the given headers, which come in pairs.
+func whole(body []byte, header ...string) *StreamOutput {
+	return &StreamOutput{Body: func(hctx huma.Context) {
+		_, w := humago.Unwrap(hctx)
+		for i := 0; i+1 < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.WriteHeader(http.StatusOK)
+		_, _ = w.Write(body)
+	}}
+}
+
+// page answers with a document for people.
+func page(body []byte, name string) *StreamOutput {
+	return whole(body, "Content-Type", "text/html; charset=utf-8", "Content-Security-Policy", policy(body),
+		"Content-Disposition", `inline; filename="`+name+`"`)
+}
+
+// policy forbids a document everything but the style that stands in its head, which is told by its hash. It is shown in a
+// sandbox, so that nothing in it acts for its reader even where markup slipped into it.
+func policy(doc []byte) string {
+	style := "'none'"
+	head, _, _ := bytes.Cut(doc, []byte("</head>"))
+	if _, rest, ok := bytes.Cut(head, []byte("<style>")); ok {
+		if css, _, ok := bytes.Cut(rest, []byte("</style>")); ok {
+			sum := sha256.Sum256(css)
+			style = "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+		}
+	}
+	return "default-src 'none'; style-src " + style + "; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox"
+}
+
+// ReceiptInput names a run and says which receipt of it is asked for.
+type ReceiptInput struct {
+	ID     string        `path:"id" example:"run_01k0a8bq3vtx5zk9w2m4n6p8rs"`
+	Sparse string        `query:"sparse" doc:"Given without a value, or 1 or true: only the run's own entries, each proved to belong to the whole chain."`
+	From   httpapi.Count `query:"from" doc:"Adds a proof that the chain only grew since it had this many entries."`
+}
+
+// Resolve implements huma.Resolver.
+func (in *ReceiptInput) Resolve(ctx huma.Context) []error {
+	u := ctx.URL()
+	if q := u.Query(); q.Has("sparse") && in.Sparse == "" {
+		in.Sparse = "true"
+	}
+	return blank(ctx, "from")
+}
+
+func (h *handlers) receipt(ctx context.Context, in *ReceiptInput) (*StreamOutput, error) {
+	sparse, err := flag("sparse", in.Sparse)
+	if err != nil {
+		return nil, err
+	}
+	q := audit.ReceiptQuery{Sparse: sparse}
+	if in.From.Set {
+		q.From = &in.From.N
+	}
+	if q.Private, err = h.router.May(ctx, "audit", "read"); err != nil {
+		return nil, err
+	}
+	id := in.ID
+	switch run, err := h.Runs.Get(ctx, id); {
+	case err == nil:
+		id = run.ID
+	case !q.Private || !fault.Is(err, fault.NotFound):
+		return nil, err
+	}
+	// Who may read the trail gets the receipt also of a run whose record is not kept any more.
+	got, err := h.Prover.Receipt(ctx, id, q)
+	if err != nil {
+		return nil, err
+	}
+	return whole(got.Body, "Content-Type", audit.MediaReceipt, "Service-Key-Id", got.KeyID,
+		"Content-Disposition", attachment(id+".receipt.json")), nil
+}
+
+// EvidenceInput names a run and the form of its dossier.
+type EvidenceInput struct {
+	ID     string `path:"id" example:"run_01k0a8bq3vtx5zk9w2m4n6p8rs"`
+	Format string `query:"format" doc:"html, the default, or json."`
+}
+
+func (h *handlers) evidence(ctx context.Context, in *EvidenceInput) (*StreamOutput, error) {
+	json, err := format(in.Format, "html", "json")
+	if err != nil {
+		return nil, err
+	}
+	run, err := h.Runs.Get(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	e, err := h.Reporter.Evidence(ctx, run.ID)
+	switch {
+	case err != nil:
+		return nil, err
+	case json:
+		return whole(e.JSON, "Content-Type", "application/json"), nil
+	}
+	return page(e.HTML, run.ID+"-evidence.html"), nil
+}
+
+// RegisterInput names a period.
+type RegisterInput struct {
+	From string `query:"from" doc:"A date or an RFC 3339 instant; 90 days before to unless given."`
+	To   string `query:"to" doc:"A date, whose whole day counts, or an RFC 3339 instant; now unless given."`
+}
+
+// period reads the bounds; what is absent stays zero, which the register knows to fill.
+func (in *RegisterInput) period() (p audit.Period, err error) {
+	if in.To != "" {
+		if p.To, err = instant("to", in.To, true); err != nil {
+			return p, err
+		}
+	}
+	if in.From != "" {
+		p.From, err = instant("from", in.From, false)
+	}
+	return p, err
+}
+
+func (h *handlers) register(ctx context.Context, in *RegisterInput) (*StreamOutput, error) {
+	p, err := in.period()
+	if err != nil {
+		return nil, err
+	}
+	html, err := h.Reporter.Register(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return page(html, "change-register.html"), nil
+}

@@ -1,0 +1,200 @@
+package audit
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// VerifyBody is what a verification of the chain found.
+type VerifyBody struct {
+	OK             bool                  `json:"ok"`
+	Count          int64                 `json:"count" doc:"How many entries were read."`
+	Head           string                `json:"head" doc:"The newest leaf hash in hex; zeros where there is none."`
+	BrokeAt        int64                 `json:"broke_at" doc:"One-based place of the first bad entry, 0 where none can be told."`
+	BrokeSeq       int64                 `json:"broke_seq" doc:"The sequence number that it claims, 0 where none can be read."`
+	Reason         string                `json:"reason" doc:"Empty for a chain that holds, else chain_break, anchor_unsatisfied or chain_unbundlable."`
+	Anchored       int64                 `json:"anchored" doc:"Entries that the newest satisfied anchor covers."`
+	AnchorProblems []audit.AnchorProblem `json:"anchor_problems" doc:"Heads seen before that the chain does not satisfy."`
+	Checks         []audit.Check         `json:"checks" doc:"What was checked."`
+	NotChecked     []string              `json:"not_checked" doc:"What no such check can show."`
+}
+
+// VerifyOutput answers with it.
+type VerifyOutput struct{ Body VerifyBody }
+
+func verifyBody(v audit.ChainVerdict) VerifyBody {
+	return VerifyBody{
+		OK: v.OK, Count: v.Count, Head: hex.EncodeToString(v.Head[:]), BrokeAt: v.BrokeAt, BrokeSeq: v.BrokeSeq, Reason: string(v.Reason),
+		Anchored: v.Anchored, AnchorProblems: append([]audit.AnchorProblem{}, v.AnchorProblems...),
+		Checks: append([]audit.Check{}, v.Checks...), NotChecked: append([]string{}, v.NotChecked...),
+	}
+}
+
+func (h *handlers) verify(ctx context.Context, _ *struct{}) (*VerifyOutput, error) {
+	leave, err := h.verdict.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	v, err := h.Prover.Verify(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &VerifyOutput{Body: verifyBody(v)}, nil
+}
+
+// BundleInput says what of the chain goes into the bundle.
+type BundleInput struct {
+	From   httpapi.Count `query:"from" doc:"The first sequence number."`
+	To     httpapi.Count `query:"to" doc:"The last sequence number."`
+	Limit  httpapi.Count `query:"limit" doc:"Keeps the newest of the window."`
+	Format string        `query:"format" doc:"json, the default, or tiles: the zip in the layout of tlog-tiles."`
+}
+
+// Resolve implements huma.Resolver.
+func (in *BundleInput) Resolve(ctx huma.Context) []error { return blank(ctx, "from", "to", "limit") }
+
+// How long a bundle may take, and after how many bytes of it the caller's rights are asked anew.
+const (
+	bundleTime = time.Hour
+	askAgain   = 16 << 20
+)
+
+func (h *handlers) bundle(ctx context.Context, in *BundleInput) (*StreamOutput, error) {
+	tiles, err := format(in.Format, "json", "tiles")
+	if err != nil {
+		return nil, err
+	}
+	private, err := h.router.May(ctx, "audit", "read")
+	if err != nil {
+		return nil, err
+	}
+	q := audit.BundleQuery{From: in.From.N, To: in.To.N, Limit: in.Limit.N, Tiles: tiles, Private: private}
+	return &StreamOutput{Body: func(hctx huma.Context) {
+		var doc audit.Document
+		sink := h.router.NewSink(hctx, http.StatusOK, func(hd http.Header) {
+			hd.Set("Content-Type", doc.MediaType())
+			hd.Set("Content-Disposition", attachment(doc.Name()))
+		})
+		defer sink.Done()
+		err := h.router.Stream(hctx.Context(), func(ctx context.Context) error {
+			leave, err := h.bundles.enter(ctx)
+			if err != nil {
+				return err
+			}
+			defer leave()
+			if doc, err = h.Prover.Bundle(ctx, q); err != nil {
+				return placed(err)
+			}
+			return send(ctx, sink, doc)
+		})
+		if errors.Is(err, context.Canceled) && hctx.Context().Err() == nil {
+			err = fault.Wrap(fault.Unavailable, err, "the server is stopping")
+		}
+		if err != nil {
+			sink.Fail(hctx.Context(), err, true)
+		}
+	}}, nil
+}
+
+// send streams a document. A bundle that breaks off is cut: a line behind it would be no part of it.
+func send(ctx context.Context, sink *httpapi.Sink, doc audit.Document) error {
+	if sink.Head() {
+		sink.Start()
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, bundleTime)
+	defer cancel()
+	w := bufio.NewWriterSize(&lasting{ctx: ctx, to: sink}, 64<<10)
+	if err := doc.WriteTo(ctx, w); err != nil {
+		return fmt.Errorf("write bundle: %w", err)
+	}
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("write the end of a bundle: %w", err)
+	}
+	sink.Start()
+	return nil
+}
+
+// lasting writes as long as the context lives and the caller has its rights.
+type lasting struct {
+	ctx  context.Context
+	to   io.Writer
+	sent int
+}
+
+// Write implements io.Writer.
+func (l *lasting) Write(p []byte) (int, error) {
+	if err := l.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if l.sent >= askAgain {
+		l.sent = 0
+		if err := httpapi.Recheck(l.ctx); err != nil {
+			return 0, err
+		}
+	}
+	l.sent += len(p)
+	return l.to.Write(p)
+}
+
+// placed completes the refusal of a chain: its coordinates are there also where they are zero.
+func placed(err error) error {
+	var f *fault.Error
+	if !errors.As(err, &f) || !audit.Broken.Is(f) && !audit.Unsatisfied.Is(f) && !audit.Unbundlable.Is(f) {
+		return err
+	}
+	for name, zero := range map[string]any{"broke_at": 0, "broke_seq": 0, "count": 0, "anchor_problems": []audit.AnchorProblem{}} {
+		if _, ok := f.Detail[name]; !ok {
+			f = f.With(name, zero)
+		}
+	}
+	return f
+}
+
+// attachment names the file of a download.
+func attachment(name string) string {
+	if v := mime.FormatMediaType("attachment", map[string]string{"filename": name}); v != "" {
+		return v
+	}
+	return "attachment"
+}
+
+// seal answers everybody, pages of other origins too. It is the same to all, and asked for anew each time: a key that is
+// revoked must not live on in a cache.
+func (h *handlers) seal(w http.ResponseWriter, r *http.Request) {
+	hd := w.Header()
+	hd.Set("Access-Control-Allow-Origin", "*")
+	hd.Set("Access-Control-Expose-Headers", "ETag")
+	hd.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	body, err := h.Prover.Seal(r.Context())
+	if err != nil {
+		httpapi.WriteError(w, r, err)
+		return
+	}
+	sum := sha256.Sum256(body)
+	etag := `"` + hex.EncodeToString(sum[:]) + `"`
+	hd.Set("ETag", etag)
+	hd.Set("Cache-Control", "no-cache")
+	if httpapi.Unchanged(strings.Join(r.Header.Values("If-None-Match"), ","), etag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	hd.Set("Content-Type", "application/json")
+	_, _ = w.Write(body)
+}

@@ -1,0 +1,59 @@
+package audit
+
+import (
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// blank refuses counts that are named and have no value, which would else look like counts that are absent.
+func blank(ctx huma.Context, names ...string) []error {
+	u := ctx.URL()
+	q := u.Query()
+	var out []error
+	for _, name := range names {
+		if q.Has(name) && q.Get(name) == "" {
+			out = append(out, fault.BadField(name, "is no count"))
+		}
+	}
+	return out
+}
+
+// flag reads a switch of the query.
+func flag(where, v string) (bool, error) {
+	switch v {
+	case "", "0", "false":
+		return false, nil
+	case "1", "true":
+		return true, nil
+	}
+	return false, fault.BadField(where, "is neither 0 nor 1")
+}
+
+// format reads the form of a document; the first one is that of who names none.
+func format(v string, first, second string) (other bool, err error) {
+	switch v {
+	case "", first:
+		return false, nil
+	case second:
+		return true, nil
+	}
+	return false, fault.BadField("format", "is neither %s nor %s", first, second)
+}
+
+// instant reads a date or an RFC 3339 instant. A date that ends a period stands for its whole day.
+func instant(where, v string, end bool) (time.Time, error) {
+	if day, err := time.Parse(time.DateOnly, v); err == nil {
+		if end {
+			day = day.AddDate(0, 0, 1)
+		}
+		return day, nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, v)
+	if err != nil {
+		return time.Time{}, fault.BadField(where, "is neither a date nor an RFC 3339 instant")
+	}
+	return t.UTC(), nil
+}

@@ -1,0 +1,109 @@
+package audit
+
+import (
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Params are the driving ports behind the routes.
+type Params struct {
+	Trail    audit.Trail
+	Prover   audit.Prover
+	Reporter audit.Reporter
+	// Runs tells which runs the caller may read: a document about another one does not exist.
+	Runs  runs.Reader
+	Clock clock.Clock
+}
+
+type handlers struct {
+	Params
+	router  *httpapi.Router
+	verdict *gate // verifications under way
+	bundles *gate // bundles under way
+}
+
+// Busy is the fault of a verification or a bundle while the server makes as many as it does at once.
+var Busy = fault.Code{Name: "audit_busy", Kind: fault.RateLimited}
+
+// Codes lists the faults that these routes make themselves.
+func Codes() []fault.Code { return []fault.Code{Busy} }
+
+// New returns the routes of the audit context.
+func New(p Params) httpapi.Routes {
+	return httpapi.Routes{Name: "audit", Register: func(r *httpapi.Router) {
+		h := &handlers{Params: p, router: r, verdict: newGate(), bundles: newGate()}
+		h.trail(r)
+		h.proofs(r)
+		h.ofRuns(r)
+	}}
+}
+
+const tag = "audit"
+
+// StreamOutput answers piece by piece, or with bytes that are ready.
+type StreamOutput struct{ Body func(huma.Context) }
+
+func (h *handlers) trail(r *httpapi.Router) {
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: "/v1/audit", ID: "list-audit-entries", Tag: tag, Summary: "Read the audit trail, newest first",
+		Description: "A name, an address and a path are absent once they are erased. hash and prev_hash are leaf hashes in hex.",
+		Access:      httpapi.Needs("audit", "read"), Status: http.StatusOK, Example: exampleList(), Errors: []int{http.StatusServiceUnavailable},
+	}, h.list)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: "/v1/audit/register", ID: "read-change-register", Tag: tag,
+		Summary:     "Read the change register of a period",
+		Description: "One HTML file that loads nothing. Without from and to it covers the last 90 days.",
+		Access:      httpapi.Needs("audit", "register"), Status: http.StatusOK, Produces: "text/html", Example: "<!doctype html>\n",
+		Errors: []int{http.StatusServiceUnavailable},
+	}, h.register)
+}
+
+func (h *handlers) proofs(r *httpapi.Router) {
+	verify := httpapi.Needs("audit", "verify")
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: "/v1/audit/verify", ID: "verify-audit-chain", Tag: tag, Summary: "Recompute the chain and ask every anchor",
+		Description: "Answers 200 whether the chain holds or not. A server makes four verifications at once, three for one account; " +
+			"more answer 429.",
+		Access: verify, Status: http.StatusOK, Example: exampleVerdict(), Errors: []int{http.StatusTooManyRequests},
+	}, h.verify)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: "/v1/audit/bundle", ID: "download-audit-bundle", Tag: tag,
+		Summary: "Download the chain as a signed bundle",
+		Description: "The whole chain is verified first, whatever the window. One that does not verify answers 409 with error, reason, " +
+			"broke_at, broke_seq, count and anchor_problems, the coordinates of verify. Disclosures of names, addresses and paths are in it " +
+			"for who may read the trail. format=tiles answers application/zip. A server makes four bundles at once, three for one account; " +
+			"more answer 429. An answer that breaks off ends its connection.",
+		Access: verify, Status: http.StatusOK, Produces: audit.MediaBundle, Example: exampleBundle,
+		Errors: []int{http.StatusConflict, http.StatusTooManyRequests},
+	}, h.bundle)
+	r.Raw(httpapi.Route{
+		Method: http.MethodGet, Path: "/.well-known/seal.json", ID: "read-seal", Tag: tag,
+		Summary: "Read the install's signing keys and identifiers",
+		Description: "For whoever pins the keys apart from any file. Pages of other origins may read it; it has a strong ETag, and " +
+			"If-None-Match answers 304.",
+		Access: httpapi.Public(), Status: http.StatusOK, Example: exampleSeal(), Errors: []int{http.StatusServiceUnavailable},
+	}, http.HandlerFunc(h.seal))
+}
+
+func (h *handlers) ofRuns(r *httpapi.Router) {
+	read := httpapi.Needs("run", "read")
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: "/v1/runs/{id}/receipt", ID: "get-run-receipt", Tag: tag, Summary: "Read the signed receipt of a run",
+		Description: "Service-Key-Id names the key that signed it. Disclosures are in it for who may read the trail. from beyond the " +
+			"chain answers 409 (anchor_unsatisfied): the caller holds a head that this chain no longer satisfies.",
+		Access: read, Status: http.StatusOK, Produces: audit.MediaReceipt, Example: exampleReceipt,
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
+	}, h.receipt)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: "/v1/runs/{id}/evidence", ID: "get-run-evidence", Tag: tag, Summary: "Read all that is known of a run as one document",
+		Description: "One HTML file that loads nothing; format=json answers the same as application/json.",
+		Access:      read, Status: http.StatusOK, Produces: "text/html", Example: "<!doctype html>\n", Errors: []int{http.StatusNotFound},
+	}, h.evidence)
+}

@@ -1,0 +1,61 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// ETag names a revision.
+func ETag(revision int64) string { return `"` + strconv.FormatInt(revision, 10) + `"` }
+
+// Unchanged reports whether the header If-None-Match of a reading names the tag: the client then has the answer.
+func Unchanged(noneMatch, tag string) bool {
+	for _, t := range strings.Split(noneMatch, ",") {
+		if t = strings.TrimPrefix(strings.TrimSpace(t), "W/"); t == tag || t == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+// IfMatch is the header If-Match of a write: the revision that it is meant for.
+type IfMatch struct{ revision int64 }
+
+// never is the revision that no object has.
+const never = -1
+
+// Revision returns the revision that the write is meant for: 0 where any will do, and -1, which no object has, for a
+// header that names anything but one strong tag of this server.
+func (m IfMatch) Revision() int64 { return m.revision }
+
+// UnmarshalText implements encoding.TextUnmarshaler. A tag of another form is not malformed, it just never fits.
+func (m *IfMatch) UnmarshalText(text []byte) error {
+	s := strings.TrimSpace(string(text))
+	if s == "*" {
+		m.revision = 0
+		return nil
+	}
+	n, err := strconv.ParseInt(strings.Trim(s, `"`), 10, 64)
+	if err != nil || n <= 0 || s != ETag(n) {
+		n = never
+	}
+	m.revision = n
+	return nil
+}
+
+// Schema implements huma.SchemaProvider.
+func (IfMatch) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Description: "An ETag: the write is refused with 412 where the object has another one by now."}
+}
+
+// oneIfMatch joins the lines of the header, which mean a list, and keeps an empty one from looking like none.
+func oneIfMatch(h http.Header) {
+	lines := h.Values("If-Match")
+	if len(lines) == 0 || len(lines) == 1 && strings.TrimSpace(lines[0]) != "" {
+		return
+	}
+	h.Set("If-Match", ","+strings.Join(lines, ","))
+}

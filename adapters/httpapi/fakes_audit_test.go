@@ -1,0 +1,200 @@
+package httpapi_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// unit is a unit of work whose commits run what waits for them.
+type unit struct{}
+
+func (unit) Do(ctx context.Context, fn func(context.Context) error) error {
+	ctx, hooks := tx.WithHooks(ctx)
+	if err := fn(ctx); err != nil {
+		return err
+	}
+	if err := hooks.Finish(ctx); err != nil {
+		return err
+	}
+	hooks.Run()
+	return nil
+}
+
+// recorded is an entry with what it takes from its context.
+type recorded struct {
+	audit.Entry
+	Actor   actor.Actor
+	Request actor.Request
+	Ended   bool // the context was at its end
+}
+
+// chain stands for the recorder and the trail.
+type chain struct {
+	mu      sync.Mutex
+	entries []recorded
+	err     error // every record's answer, where set
+	page    audit.Page
+	filter  audit.Filter
+	asked   []string // runs whose receipt was asked for
+	lost    error    // what ReceiptOf answers, where set
+}
+
+func (c *chain) Record(ctx context.Context, e audit.Entry) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return c.err
+	}
+	c.entries = append(c.entries, recorded{Entry: e, Actor: actor.From(ctx), Request: actor.RequestOf(ctx), Ended: ctx.Err() != nil})
+	n := int64(len(c.entries))
+	slip := audit.SlipOf(ctx)
+	tx.OnCommit(ctx, func() { slip.Put(audit.Receipt{Seq: n, Hash: [32]byte{0xab, 31: byte(n)}}) })
+	return nil
+}
+
+func (c *chain) all() []recorded {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]recorded{}, c.entries...)
+}
+
+func (c *chain) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = err
+}
+
+func (c *chain) Page(_ context.Context, f audit.Filter) (audit.Page, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.filter = f
+	return c.page, c.err
+}
+
+func (c *chain) ReceiptOf(_ context.Context, run string) (audit.Receipt, bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked = append(c.asked, run)
+	return audit.Receipt{Seq: 41, Hash: [32]byte{1}}, run == knownRun, c.lost
+}
+
+func (c *chain) Size(context.Context) (int64, error) { return 42, nil }
+
+// proofs stands for the prover and the reporter.
+type proofs struct {
+	mu      sync.Mutex
+	err     error // every call's answer, where set
+	verdict audit.ChainVerdict
+	hold    chan struct{} // what Verify and a bundle's writing wait for, where set
+	entered chan struct{} // told of each that waits
+	breaks  bool          // bundles break off
+	bundle  audit.BundleQuery
+	receipt audit.ReceiptQuery
+	period  audit.Period
+	seal    string
+}
+
+func (p *proofs) answer(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err = err
+}
+
+func (p *proofs) wait(ctx context.Context) {
+	hold := p.hold
+	if hold == nil {
+		return
+	}
+	p.entered <- struct{}{}
+	select {
+	case <-hold:
+	case <-ctx.Done():
+	}
+}
+
+func (p *proofs) Verify(ctx context.Context) (audit.ChainVerdict, error) {
+	p.wait(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.verdict, p.err
+}
+
+func (p *proofs) Bundle(_ context.Context, q audit.BundleQuery) (audit.Document, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bundle = q
+	if p.err != nil {
+		return nil, p.err
+	}
+	return &document{of: p, tiles: q.Tiles}, nil
+}
+
+// document is a bundle of some hundred kilobytes.
+type document struct {
+	of    *proofs
+	tiles bool
+}
+
+func (d *document) MediaType() string {
+	if d.tiles {
+		return "application/zip"
+	}
+	return "application/vnd.writ.bundle+json"
+}
+
+func (d *document) Name() string { return `writ-audit-1-12 "x".json` }
+
+func (d *document) WriteTo(ctx context.Context, w io.Writer) error {
+	d.of.wait(ctx)
+	for range 100 {
+		if _, err := w.Write(make([]byte, 4096)); err != nil {
+			return err
+		}
+	}
+	if d.of.breaks {
+		return errors.New("SQL text that must stay hidden")
+	}
+	return nil
+}
+
+func (p *proofs) Receipt(_ context.Context, run string, q audit.ReceiptQuery) (audit.SignedReceipt, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.receipt = q
+	return audit.SignedReceipt{Body: []byte(`{"payload":"` + run + `"}`), KeyID: "sha256:aa"}, p.err
+}
+
+func (p *proofs) Seal(context.Context) ([]byte, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return []byte(`{"v":1` + p.seal + `}`), p.err
+}
+
+func (p *proofs) Evidence(_ context.Context, run string) (audit.Evidence, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	html := "<!doctype html><html><head><title>x</title><style>p{color:red}</style></head><body><style>b{}</style></body></html>"
+	return audit.Evidence{JSON: []byte(`{"run":"` + run + `"}`), HTML: []byte(html)}, p.err
+}
+
+func (p *proofs) Register(_ context.Context, period audit.Period) ([]byte, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.period = period
+	return []byte("<!doctype html><p>none</p>"), p.err
+}
+
+func instant(s string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}

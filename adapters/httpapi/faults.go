@@ -1,0 +1,20 @@
+package httpapi
+
+import "github.com/writ-automation/writ/ports/fault"
+
+// The faults that this adapter makes itself.
+var (
+	// TooManyStreams is the fault of an account that holds as many streams as it may.
+	TooManyStreams = fault.Code{Name: "too_many_streams", Kind: fault.RateLimited}
+	// TooManyRefusals is the fault of an account that was refused more changes in a minute than are recorded one by one.
+	TooManyRefusals = fault.Code{Name: "too_many_refusals", Kind: fault.RateLimited}
+	// CrossOrigin is the fault of a write that a page of another origin may have sent with its visitor's cookie.
+	CrossOrigin = fault.Code{Name: "cross_origin", Kind: fault.Forbidden}
+	// ReadOnly is the fault of a change that a read-only install is asked for.
+	ReadOnly = fault.Code{Name: "read_only", Kind: fault.Forbidden}
+)
+
+// Codes lists the faults that this adapter makes itself.
+func Codes() []fault.Code {
+	return []fault.Code{TooManyStreams, TooManyRefusals, CrossOrigin, ReadOnly}
+}

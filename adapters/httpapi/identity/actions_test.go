@@ -1,0 +1,68 @@
+package identity_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/writ-automation/writ/ports/audit"
+)
+
+// actions is what the trail calls each operation that makes an entry.
+func actions() map[string]audit.Action {
+	return map[string]audit.Action{
+		"sign-in": audit.AuthLogin, "complete-oidc": audit.AuthLogin, "complete-saml": audit.AuthLogin, "sign-out": audit.AuthLogout,
+		"change-password": audit.UserPassword, "mint-token": audit.TokenCreate, "revoke-token": audit.TokenRevoke,
+		"create-user": audit.UserCreate, "update-user": audit.UserUpdate, "delete-user": audit.UserDelete,
+		"create-team": audit.TeamCreate, "delete-team": audit.TeamDelete, "add-team-member": audit.TeamMemberAdd,
+		"remove-team-member": audit.TeamMemberDrop, "create-org": audit.OrgCreate, "delete-org": audit.OrgDelete,
+		"put-org-member": audit.OrgMemberSet, "remove-org-member": audit.OrgMemberDrop,
+		"create-grant": audit.GrantCreate, "delete-grant": audit.GrantDelete,
+	}
+}
+
+func TestActions(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	seen := 0
+	for _, op := range operations(f) {
+		want, has := actions()[op.OperationID]
+		if got, _ := op.Extensions["x-audit"].(string); got != string(want) {
+			t.Errorf("%s: %q, want %q", op.OperationID, got, want)
+		}
+		if has {
+			seen++
+		}
+	}
+	if seen != len(actions()) {
+		t.Errorf("%d operations of %d", seen, len(actions()))
+	}
+}
+
+// TestRefusalsAreRecorded: who is known and may not leaves an entry of each attempt to change something, and of nothing else.
+func TestRefusalsAreRecorded(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	for _, op := range operations(f) {
+		if least()[op.OperationID] != "admin" {
+			continue
+		}
+		before := len(f.chain.all())
+		f.call(op.Method, pathOf(op), "", `{}`).problem(401, "bad_token")
+		f.call(op.Method, pathOf(op), "operator", `{"nope":1}`).problem(403, "forbidden")
+		got := f.chain.all()[before:]
+		if op.Method == http.MethodGet {
+			if len(got) > 0 {
+				t.Errorf("%s: a reading left %v", op.OperationID, got)
+			}
+			continue
+		}
+		want := []audit.Entry{{
+			Action: actions()[op.OperationID], Outcome: audit.Denied, Detail: map[string]any{"reason": "forbidden", "operation": op.OperationID},
+		}}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: %s", op.OperationID, d)
+		}
+	}
+}

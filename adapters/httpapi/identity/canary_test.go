@@ -1,0 +1,88 @@
+package identity_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// canary stands where a password or a value of a profile does.
+const canary = "c4n4ryS3cretValue"
+
+// TestNoSecretIsEchoed puts a secret where it does not fit, in every way that a body can be refused, and looks for it in
+// the answer and in the log.
+func TestNoSecretIsEchoed(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	long := strings.Repeat(canary, 200)
+	var bodies []string
+	for _, member := range []string{
+		"username", "password", "current", "new", "token", "role", "full_name", "email", "phone", "title", "links", "notes", "identities", "name",
+		"user_id", "expires_in", "subject", "object", "level",
+	} {
+		for _, value := range []string{
+			`"` + canary + `"`, `["` + canary + `"]`, `{"a":"` + canary + `"}`, `"` + long + `"`, `"` + canary + `\u0000"`, `"` + canary + `\ud800"`,
+			`["` + canary + `",1,null]`, `"` + canary, `"` + canary + `",`, `"` + canary + `","` + member + `":"` + canary + `"`,
+		} {
+			bodies = append(bodies, `{"`+member+`":`+value+`}`)
+		}
+	}
+	requests := []string{
+		"POST /v1/auth/login", "POST /v1/auth/check", "PUT /v1/auth/me/password", "POST /v1/tokens", "POST /v1/users", "PUT /v1/users/known",
+		"POST /v1/teams", "POST /v1/teams/known/members", "POST /v1/orgs", "POST /v1/orgs/known/members", "POST /v1/grants",
+	}
+	refused := 0
+	for _, r := range requests {
+		method, path, _ := strings.Cut(r, " ")
+		for _, body := range bodies {
+			a := f.call(method, path, "admin", body)
+			if a.status == 400 {
+				refused++
+			}
+			// The id of a member that was added is no secret and is answered.
+			if strings.Contains(a.body, canary) && (a.status >= 400 || !strings.HasSuffix(path, "/members")) {
+				t.Errorf("%s %.100s: %s", r, body, a.body)
+			}
+		}
+	}
+	if refused < len(requests)*len(bodies)/2 {
+		t.Errorf("only %d of %d were refused", refused, len(requests)*len(bodies))
+	}
+	if strings.Contains(f.log.String(), canary) {
+		t.Error("a secret is in the log")
+	}
+}
+
+// TestNoSecretInFailures lets everything fail behind the routes.
+func TestNoSecretInFailures(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	profile := `"full_name":"` + canary + `","email":"` + canary + `","notes":"` + canary + `","links":["https://` + canary + `"]`
+	for _, err := range []error{
+		errors.New("the database is gone"), fault.BadField("links[0]", "is no http or https address"), fault.Wrap(fault.Unavailable, errors.New("busy"), "try again"),
+	} {
+		f.stand.answer(err)
+		for request, body := range map[string]string{
+			"POST /v1/auth/login":       `{"username":"alex","password":"` + canary + `"}`,
+			"POST /v1/auth/check":       `{"token":"` + canary + `"}`,
+			"PUT /v1/auth/me/password":  `{"current":"` + canary + `","new":"` + canary + `"}`,
+			"POST /v1/users":            `{"username":"alex","role":"viewer","password":"` + canary + `",` + profile + `}`,
+			"PUT /v1/users/known":       `{"password":"` + canary + `",` + profile + `}`,
+			"GET /auth/oidc/callback":   "",
+			"POST /v1/auth/logout":      "",
+			"DELETE /v1/users/" + "any": "",
+		} {
+			method, path, _ := strings.Cut(request, " ")
+			a := f.call(method, path+"?code="+canary, "admin", body, "Cookie", "writ_session="+canary+"; writ_signin="+canary)
+			b := f.call(method, path, "admin", body, "Cookie", "writ_session="+canary+"; writ_signin="+canary)
+			if a.status < 400 || b.status < 400 || strings.Contains(a.body+b.body, canary) {
+				t.Errorf("%s: %d %s, %d %s", request, a.status, a.body, b.status, b.body)
+			}
+		}
+	}
+	if strings.Contains(f.log.String(), canary) || !strings.Contains(f.log.String(), "the database is gone") {
+		t.Errorf("log: %s", f.log.String())
+	}
+}

@@ -1,0 +1,100 @@
+package identity
+
+import (
+	"time"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+)
+
+const (
+	exampleUserID = "usr_01k0a0000vtx5zk9w2m4n6p8rs"
+	exampleTeamID = "team_01k0a0002vtx5zk9w2m4n6p8rs"
+	exampleSecret = "<API_TOKEN>"
+)
+
+func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC) }
+
+func exampleListed() httpapi.Listed { return httpapi.Listed{Count: 1, Total: 1, Limit: 1000} }
+
+func exampleUser() UserBody { return UserBody{ID: exampleUserID, Username: "alex", Role: "operator"} }
+
+// Bodies with a password are maps: a password prints as stars, also in the document.
+func exampleLogin() map[string]string {
+	return map[string]string{"username": "alex", "password": "<PASSWORD>"}
+}
+
+func exampleSession() SessionBody {
+	return SessionBody{Token: exampleSecret, ExpiresAt: exampleTime().Add(12 * time.Hour), User: exampleUser()}
+}
+
+func exampleChecked() CheckedBody {
+	until, user := exampleTime().Add(12*time.Hour), exampleUser()
+	return CheckedBody{Valid: true, Kind: "session", ExpiresAt: &until, User: &user}
+}
+
+func exampleMe() MeBody {
+	t := exampleToken()
+	return MeBody{
+		User: exampleUser(), Role: "operator", Token: &t, Teams: []OwnTeamBody{{ID: exampleTeamID, Name: "web"}},
+		Orgs:        []OwnOrgBody{{ID: "org_01k0a0003vtx5zk9w2m4n6p8rs", Name: "retail", Role: "admin"}},
+		Permissions: []string{"run:read", "run:submit"},
+	}
+}
+
+func exampleMint() MintBody {
+	year := int64(365 * 24 * 3600)
+	return MintBody{Name: "deploy pipeline", ExpiresIn: &year}
+}
+
+func exampleToken() TokenBody {
+	until := exampleTime().AddDate(1, 0, 0)
+	return TokenBody{
+		ID: "tok_01k0a0001vtx5zk9w2m4n6p8rs", Kind: "api", Name: "deploy pipeline", UserID: exampleUserID, CreatedAt: exampleTime(),
+		CreatedBy: exampleUserID, ExpiresAt: &until,
+	}
+}
+
+func exampleMinted() MintedBody { return MintedBody{TokenBody: exampleToken(), Token: exampleSecret} }
+
+func exampleNewAccount() map[string]any {
+	return map[string]any{
+		"username": "alex", "role": "operator", "password": "<A_LONG_PASSWORD>", "full_name": "Alex Example",
+		"email": "alex@example.com", "links": []string{"https://example.com/alex"},
+	}
+}
+
+func exampleChange() map[string]any {
+	return map[string]any{"role": "admin", "full_name": "Alex Example", "email": "alex@example.com"}
+}
+
+func exampleAccount() AccountBody {
+	return AccountBody{
+		ID: exampleUserID, Username: "alex", Role: "operator", HasPassword: true,
+		ProfileBody: ProfileBody{FullName: "Alex Example", Email: "alex@example.com", Links: []string{"https://example.com/alex"}},
+		Identities:  []LinkBody{{Protocol: "oidc", Issuer: "https://id.example.com", Subject: "248289761001"}},
+		CreatedAt:   exampleTime(), UpdatedAt: exampleTime(),
+	}
+}
+
+func exampleTeam() GroupBody {
+	return GroupBody{ID: exampleTeamID, Name: "web", CreatedAt: exampleTime(), CreatedBy: exampleUserID}
+}
+
+func exampleOrg() GroupBody {
+	return GroupBody{ID: "org_01k0a0003vtx5zk9w2m4n6p8rs", Name: "retail", CreatedAt: exampleTime(), CreatedBy: exampleUserID}
+}
+
+func exampleMember(role string) MemberBody {
+	return MemberBody{UserID: exampleUserID, Username: "alex", Role: role, AddedAt: exampleTime()}
+}
+
+func exampleNewGrant() NewGrantBody {
+	return NewGrantBody{Subject: "team:" + exampleTeamID, Object: "queue:production", Level: "use"}
+}
+
+func exampleGrant() GrantBody {
+	return GrantBody{
+		ID: "grt_01k0a0004vtx5zk9w2m4n6p8rs", Subject: "team:" + exampleTeamID, Object: "queue:production", Level: "use",
+		CreatedAt: exampleTime(), CreatedBy: exampleUserID,
+	}
+}

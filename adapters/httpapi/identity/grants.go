@@ -1,0 +1,148 @@
+package identity
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/identity"
+)
+
+// NewGrantBody is a request for a grant.
+type NewGrantBody struct {
+	Subject string `json:"subject" doc:"user:<id> or team:<id>."`
+	Object  string `json:"object" doc:"The id of a project, template, inventory or credential, or queue:<name>."`
+	Level   string `json:"level" enum:"read,use,manage"`
+}
+
+// NewGrantInput carries it.
+type NewGrantInput struct{ Body NewGrantBody }
+
+// GrantBody gives a subject a level on an object.
+type GrantBody struct {
+	ID        string    `json:"id"`
+	Subject   string    `json:"subject"`
+	Object    string    `json:"object"`
+	Level     string    `json:"level" enum:"read,use,manage"`
+	CreatedAt time.Time `json:"created_at"`
+	CreatedBy string    `json:"created_by"`
+}
+
+func grantBody(g identity.Grant) GrantBody {
+	return GrantBody{
+		ID: g.ID, Subject: g.Subject, Object: g.Object, Level: string(g.Level), CreatedAt: g.CreatedAt, CreatedBy: g.CreatedBy,
+	}
+}
+
+// WarningBody tells of a consequence.
+type WarningBody struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// restricted is the warning of an object's first grant.
+func restricted() WarningBody {
+	return WarningBody{
+		Code: "object_restricted",
+		Message: "the object carried no grant before; from now on it is restricted to admins, its organization's admins and the " +
+			"subjects of its grants",
+	}
+}
+
+// CreatedGrantBody is a grant that was made.
+type CreatedGrantBody struct {
+	GrantBody
+	Warnings []WarningBody `json:"warnings" doc:"Says so where this grant is the object's first and restricts it."`
+}
+
+// CreatedGrantOutput answers with it.
+type CreatedGrantOutput struct {
+	Location string `header:"Location"`
+	ETag     string `header:"ETag"`
+	Body     CreatedGrantBody
+}
+
+func (h *handlers) createGrant(ctx context.Context, in *NewGrantInput) (*CreatedGrantOutput, error) {
+	g, first, err := h.Grants.Create(ctx, in.Body.Subject, in.Body.Object, access.Level(in.Body.Level))
+	if err != nil {
+		return nil, err
+	}
+	out := &CreatedGrantOutput{
+		Location: "/v1/grants/" + g.ID, ETag: httpapi.ETag(unchanging),
+		Body: CreatedGrantBody{GrantBody: grantBody(g), Warnings: []WarningBody{}},
+	}
+	if first {
+		out.Body.Warnings = append(out.Body.Warnings, restricted())
+	}
+	return out, nil
+}
+
+// GrantOutput answers with a grant.
+type GrantOutput struct {
+	ETag string `header:"ETag"`
+	Body GrantBody
+}
+
+func (h *handlers) getGrant(ctx context.Context, in *IDInput) (*GrantOutput, error) {
+	g, err := h.Grants.Get(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &GrantOutput{ETag: httpapi.ETag(unchanging), Body: grantBody(g)}, nil
+}
+
+// GrantsInput asks for grants.
+type GrantsInput struct {
+	Subject string `query:"subject" doc:"Only those of this subject."`
+	Object  string `query:"object" doc:"Only those on this object."`
+	httpapi.Window
+}
+
+// GrantList is grants in the order of their creation.
+type GrantList struct {
+	Grants []GrantBody `json:"grants"`
+	httpapi.Listed
+}
+
+// GrantsOutput answers with grants.
+type GrantsOutput struct{ Body GrantList }
+
+func (h *handlers) listGrants(ctx context.Context, in *GrantsInput) (*GrantsOutput, error) {
+	list, total, err := h.Grants.List(ctx, identity.GrantFilter{Subject: in.Subject, Object: in.Object}, in.Page())
+	if err != nil {
+		return nil, err
+	}
+	rows, listed := httpapi.List(list, total, in.Window, grantBody)
+	return &GrantsOutput{Body: GrantList{Grants: rows, Listed: listed}}, nil
+}
+
+func (h *handlers) deleteGrant(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
+	return remove(ctx, in, only(h.Grants.Get), h.Grants.Delete)
+}
+
+func (h *handlers) granting(r *httpapi.Router) {
+	read, write := httpapi.Needs("grant", "read"), httpapi.Needs("grant", "write")
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPost, Path: "/v1/grants", ID: "create-grant", Action: audit.GrantCreate, Tag: tag,
+		Summary:     "Grant a level on an object to an account or a team",
+		Description: "The first grant on an object restricts it, which the answer says in warnings.", Access: write,
+		Status: http.StatusCreated, Request: exampleNewGrant(), Errors: impossible(),
+		Example: CreatedGrantBody{GrantBody: exampleGrant(), Warnings: []WarningBody{restricted()}},
+	}, h.createGrant)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: "/v1/grants", ID: "list-grants", Tag: tag, Summary: "List grants", Access: read, Status: http.StatusOK,
+		Example: GrantList{Grants: []GrantBody{exampleGrant()}, Listed: exampleListed()}, Errors: unlisted(),
+	}, h.listGrants)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: "/v1/grants/{id}", ID: "get-grant", Tag: tag, Summary: "Read one grant", Access: read,
+		Status: http.StatusOK, Example: exampleGrant(), Errors: missing(),
+	}, h.getGrant)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodDelete, Path: "/v1/grants/{id}", ID: "delete-grant", Action: audit.GrantDelete, Tag: tag, Summary: "Take a grant back",
+		Description: "With its last grant an object follows the global roles again.", Access: write,
+		Status: http.StatusNoContent, Errors: dropped(),
+	}, h.deleteGrant)
+}

@@ -1,0 +1,78 @@
+package identity
+
+import (
+	"bytes"
+	"html/template"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+)
+
+// sorry is the page of a sign-in that failed. It loads nothing, so that the policy of every other answer, which forbids
+// everything, does for it as well.
+const sorry = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Sign-in failed</title>
+</head>
+<body>
+<main>
+<h1>Sign-in failed</h1>
+<p>{{.Text}}</p>
+<p>Whoever runs this server finds more in its log under the request id <code>{{.RequestID}}</code>.</p>
+<p><a href="/ui/">Back to the start</a></p>
+</main>
+</body>
+</html>
+`
+
+var sorryPage = template.Must(template.New("sorry").Parse(sorry))
+
+// failure is what the page tells.
+type failure struct{ Text, RequestID string }
+
+// fail answers a browser with a page and a program with a problem. The cause of either is in the log alone.
+func fail(w http.ResponseWriter, r *http.Request, err error) {
+	if accepts(r, "application/json") || !accepts(r, "text/html") {
+		httpapi.WriteError(w, r, err)
+		return
+	}
+	p := httpapi.Explain(w, r, err)
+	var b bytes.Buffer
+	if err := sorryPage.Execute(&b, failure{Text: p.Text, RequestID: httpapi.RequestID(r.Context())}); err != nil {
+		httpapi.WriteError(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(b.Bytes())
+}
+
+// accepts reports whether the request asks for a media type by its name. A wildcard is what everybody sends.
+func accepts(r *http.Request, media string) bool {
+	for _, part := range strings.Split(strings.Join(r.Header.Values("Accept"), ","), ",") {
+		name, params, _ := strings.Cut(part, ";")
+		if strings.EqualFold(strings.TrimSpace(name), media) && weight(params) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// weight reads the parameter q, 1 where it is absent or makes no sense.
+func weight(params string) float64 {
+	for _, p := range strings.Split(params, ";") {
+		name, value, ok := strings.Cut(p, "=")
+		if !ok || !strings.EqualFold(strings.TrimSpace(name), "q") {
+			continue
+		}
+		if q, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err == nil {
+			return q
+		}
+	}
+	return 1
+}

@@ -1,0 +1,242 @@
+package identity
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/identity"
+)
+
+// UserBody is an account as everybody may see it.
+type UserBody struct {
+	ID       string `json:"id"`
+	Username string `json:"username"`
+	Role     string `json:"role" enum:"viewer,operator,admin"`
+}
+
+func userBody(u identity.User) UserBody {
+	return UserBody{ID: u.ID, Username: u.Username, Role: string(u.Role)}
+}
+
+// LoginBody signs in by password.
+type LoginBody struct {
+	Username string            `json:"username"`
+	Password identity.Password `json:"password"`
+	Cookie   bool              `json:"cookie,omitempty" doc:"Also set the session as a cookie, for a page of this server."`
+}
+
+// LoginInput carries a sign-in.
+type LoginInput struct {
+	Site string `header:"Sec-Fetch-Site" doc:"Set by browsers: only same-origin gets a cookie."`
+	Body LoginBody
+}
+
+// SessionBody is a session that was made.
+type SessionBody struct {
+	Token     string    `json:"token" doc:"The bearer token, shown here alone."`
+	ExpiresAt time.Time `json:"expires_at"`
+	User      UserBody  `json:"user"`
+}
+
+func sessionBody(s identity.Session) SessionBody {
+	return SessionBody{Token: s.Secret, ExpiresAt: s.Token.ExpiresAt, User: userBody(s.User)}
+}
+
+// SessionOutput answers with a session.
+type SessionOutput struct {
+	Cookie string `header:"Set-Cookie"`
+	Body   SessionBody
+}
+
+// login answers with the token; a cookie that the browser held before is of another session and goes. A page of this
+// server may ask for a cookie as well: another page could sign its visitor in as whom it likes.
+func (h *handlers) login(ctx context.Context, in *LoginInput) (*SessionOutput, error) {
+	s, err := h.SignIn.Login(ctx, in.Body.Username, in.Body.Password)
+	if err != nil {
+		return nil, err
+	}
+	out := &SessionOutput{Cookie: httpapi.DropSession(ctx), Body: sessionBody(s)}
+	if in.Body.Cookie && in.Site == "same-origin" && httpapi.MayHoldCookies(ctx) {
+		out.Cookie = httpapi.SessionCookie(ctx, s.Secret, s.Token.ExpiresAt)
+	}
+	return out, nil
+}
+
+// CheckBody names the token to check.
+type CheckBody struct {
+	Token string `json:"token,omitempty" doc:"The token to check; the one that the request presents where it is absent."`
+}
+
+// CheckInput carries the token to check; the body may be absent.
+type CheckInput struct{ Body *CheckBody }
+
+// CheckedBody says what a token is.
+type CheckedBody struct {
+	Valid     bool       `json:"valid"`
+	Kind      string     `json:"kind,omitempty" enum:"api,session"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty" doc:"Absent where it never expires."`
+	User      *UserBody  `json:"user,omitempty"`
+}
+
+// CheckOutput answers with it.
+type CheckOutput struct{ Body CheckedBody }
+
+// check answers a token of the body whether or not it is good; one that the request presents is its own credential, and
+// a bad one is refused as everywhere. In an open install every request presents the admin.
+func (h *handlers) check(ctx context.Context, in *CheckInput, r *httpapi.Router) (*CheckOutput, error) {
+	named := in.Body != nil && in.Body.Token != ""
+	if !named && r.Config().Open {
+		p, err := r.Caller(ctx)
+		user := userBody(p.User)
+		return &CheckOutput{Body: CheckedBody{Valid: true, User: &user}}, err
+	}
+	var token string
+	var err error
+	if named {
+		token = in.Body.Token
+	} else if token, err = httpapi.Presented(ctx); err != nil {
+		return nil, err
+	}
+	t, u, err := h.SignIn.Check(ctx, token)
+	switch {
+	case err != nil && named && identity.BadToken.Is(err):
+		return &CheckOutput{}, nil
+	case err != nil:
+		return nil, err
+	}
+	user := userBody(u)
+	return &CheckOutput{Body: CheckedBody{Valid: true, Kind: string(t.Kind), ExpiresAt: when(t.ExpiresAt), User: &user}}, nil
+}
+
+// OwnTeamBody is a team that the caller is in.
+type OwnTeamBody struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// OwnOrgBody is an organization that the caller is in.
+type OwnOrgBody struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Role string `json:"role" enum:"member,admin"`
+}
+
+// MeBody is who the server resolved a caller to be.
+type MeBody struct {
+	User        UserBody      `json:"user"`
+	Role        string        `json:"role"`
+	Token       *TokenBody    `json:"token,omitempty" doc:"The token that the call presents; absent in open mode."`
+	Teams       []OwnTeamBody `json:"teams"`
+	Orgs        []OwnOrgBody  `json:"orgs"`
+	Permissions []string      `json:"permissions" doc:"What the role allows, as kind:act like each operation's x-access; * stands for any."`
+	Open        bool          `json:"open" doc:"The install asks for no tokens."`
+}
+
+// MeOutput answers with it.
+type MeOutput struct{ Body MeBody }
+
+func (h *handlers) me(ctx context.Context, _ *struct{}) (*MeOutput, error) {
+	m, err := h.Self.Me(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := MeBody{
+		User: userBody(m.User), Role: string(m.User.Role), Open: m.Open, Teams: make([]OwnTeamBody, 0, len(m.Teams)),
+		Orgs: make([]OwnOrgBody, 0, len(m.Orgs)), Permissions: make([]string, 0, len(m.Permissions)),
+	}
+	if m.Token != nil {
+		t := tokenBody(*m.Token)
+		b.Token = &t
+	}
+	for _, t := range m.Teams {
+		b.Teams = append(b.Teams, OwnTeamBody{ID: t.ID, Name: t.Name})
+	}
+	for _, o := range m.Orgs {
+		b.Orgs = append(b.Orgs, OwnOrgBody{ID: o.ID, Name: o.Name, Role: string(o.Role)})
+	}
+	for _, n := range m.Permissions {
+		b.Permissions = append(b.Permissions, n.Kind+":"+n.Act)
+	}
+	return &MeOutput{Body: b}, nil
+}
+
+// PasswordBody changes the caller's own password.
+type PasswordBody struct {
+	Current identity.Password `json:"current,omitempty" doc:"Absent where the account has none."`
+	New     identity.Password `json:"new" minLength:"12" maxLength:"1024"`
+}
+
+// PasswordInput carries it.
+type PasswordInput struct{ Body PasswordBody }
+
+// OwnBody is the caller's account.
+type OwnBody struct {
+	User UserBody `json:"user"`
+}
+
+// OwnOutput answers with it.
+type OwnOutput struct{ Body OwnBody }
+
+func (h *handlers) password(ctx context.Context, in *PasswordInput) (*OwnOutput, error) {
+	if err := h.SignIn.ChangePassword(ctx, in.Body.Current, in.Body.New); err != nil {
+		return nil, err
+	}
+	p, _ := identity.From(ctx)
+	return &OwnOutput{Body: OwnBody{User: userBody(p.User)}}, nil
+}
+
+// LogoutOutput answers with nothing and takes the cookie.
+type LogoutOutput struct {
+	Cookie string `header:"Set-Cookie"`
+}
+
+func (h *handlers) logout(ctx context.Context, _ *struct{}) (*LogoutOutput, error) {
+	if err := h.SignIn.Logout(ctx); err != nil {
+		return nil, err
+	}
+	return &LogoutOutput{Cookie: httpapi.DropSession(ctx)}, nil
+}
+
+func self() httpapi.Access { return httpapi.Needs("account", "self") }
+
+func (h *handlers) sessions(r *httpapi.Router) {
+	slow := []int{http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable}
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPost, Path: "/v1/auth/login", ID: "sign-in", Action: audit.AuthLogin, Tag: tag, Summary: "Sign in by password",
+		Description: "Ten failures a minute of one account from one address, or a hundred from one address, answer 429. With cookie " +
+			"set, a page of this server (Sec-Fetch-Site: same-origin) also gets the session as a cookie, where the connection may hold one.",
+		Access: httpapi.Public(), Session: true, Status: http.StatusOK, Example: exampleSession(), Request: exampleLogin(), Errors: slow,
+	}, h.login)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPost, Path: "/v1/auth/check", ID: "check-token", Tag: tag, Summary: "Tell whether a token is good, and whose",
+		Description: "A bad token in the body answers valid false; without one the request's own token is checked, and a bad one is 401. " +
+			"An open install answers the admin there.",
+		Access: httpapi.Public(), Harmless: true, Status: http.StatusOK, Example: exampleChecked(),
+		Request: CheckBody{Token: exampleSecret}, Errors: []int{http.StatusUnauthorized, http.StatusForbidden},
+	}, func(ctx context.Context, in *CheckInput) (*CheckOutput, error) { return h.check(ctx, in, r) })
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: "/v1/auth/me", ID: "read-me", Tag: tag, Summary: "Tell who the server resolved the caller to be",
+		Access: self(), Status: http.StatusOK, Example: exampleMe(), Errors: unlisted(),
+	}, h.me)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPut, Path: "/v1/auth/me/password", ID: "change-password", Action: audit.UserPassword, Tag: tag,
+		Summary:     "Change the own password",
+		Description: "Ends the account's other sessions.", Access: self(), Status: http.StatusOK, Example: OwnBody{User: exampleUser()},
+		Request: map[string]string{"current": "<CURRENT_PASSWORD>", "new": "<NEW_LONG_PASSWORD>"}, Errors: slow,
+	}, h.password)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPost, Path: "/v1/auth/logout", ID: "sign-out", Action: audit.AuthLogout, Tag: tag,
+		Summary: "End the own session, revoking its token",
+		Access:  self(), Session: true, Status: http.StatusNoContent, Errors: unlisted(),
+	}, h.logout)
+}
+
+func when(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

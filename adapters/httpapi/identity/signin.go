@@ -1,0 +1,221 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/identity"
+)
+
+// bond is the cookie that binds a sign-in at a provider to the browser that began it.
+type bond struct {
+	name  string
+	cross bool // the provider's answer is posted from its own site
+}
+
+// bondOf returns one of the two, which have names of their own so that sign-ins of both protocols may be under way at once.
+func bondOf(crossSite bool) bond {
+	if crossSite {
+		return bond{name: "writ_saml", cross: true}
+	}
+	return bond{name: "writ_signin"}
+}
+
+// set returns the Set-Cookie line for so many seconds, empty where the browser may not or cannot hold it.
+func (b bond) set(ctx context.Context, value string, seconds int) string {
+	if b.cross {
+		return httpapi.CrossSiteCookie(ctx, b.name, value, seconds)
+	}
+	return httpapi.ShortCookie(ctx, b.name, value, seconds)
+}
+
+// read returns what the browser brings. unbound says that it was never given anything, because it could not have brought
+// it: where the connection may hold cookies and does not let them cross sites.
+func (b bond) read(r *http.Request) (value string, unbound bool) {
+	if b.cross && !httpapi.MayCrossSites(r.Context()) {
+		return "", httpapi.MayHoldCookies(r.Context())
+	}
+	return httpapi.CookieValue(r, b.name), false
+}
+
+// home is where a browser goes once it is signed in. Nothing of a request decides about it.
+const home = "/ui/"
+
+// form is the media type of what a browser posts for a SAML provider.
+const form = "application/x-www-form-urlencoded"
+
+// disabled is the fault of a provider that is not there.
+func disabled() error { return SignInDisabled.New("this install has no such way to sign in") }
+
+// begin sends the browser to the provider.
+func (h *handlers) begin(p identity.Provider) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		c, err := h.challenge(r, p)
+		if err != nil {
+			fail(w, r, err)
+			return
+		}
+		if line := bondOf(c.CrossSite).set(r.Context(), c.Binding, int(identity.HandshakeTTL.Seconds())); line != "" {
+			w.Header().Add("Set-Cookie", line)
+		}
+		w.Header().Set("Location", c.URL)
+		w.WriteHeader(http.StatusFound)
+	}
+}
+
+func (h *handlers) challenge(r *http.Request, p identity.Provider) (identity.Challenge, error) {
+	switch {
+	case !h.Providers.ready(p):
+		return identity.Challenge{}, disabled()
+	case !httpapi.MayHoldCookies(r.Context()):
+		return identity.Challenge{}, insecure()
+	}
+	if err := h.Providers.Beginnings.Begin(r.Context()); err != nil {
+		return identity.Challenge{}, err
+	}
+	return p.Begin(r.Context())
+}
+
+func insecure() error {
+	return InsecureConnection.New("signing in takes https: over this connection a browser may hold no session")
+}
+
+// complete takes the provider's answer, which read finds in the request, and makes a session. A program gets its token, a
+// browser its cookie; what either held before goes.
+func (h *handlers) complete(p identity.Provider, b bond, read func(*http.Request) (url.Values, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx := r.Context()
+		binding, unbound := b.read(r)
+		if binding != "" {
+			w.Header().Add("Set-Cookie", b.set(ctx, "", -1))
+		}
+		w.Header().Add("Vary", "Accept")
+		s, err := h.admit(r, p, read, binding, unbound)
+		switch {
+		case err != nil:
+			fail(w, r, err)
+		case accepts(r, "application/json"):
+			if drop := httpapi.DropSession(ctx); drop != "" {
+				w.Header().Add("Set-Cookie", drop)
+			}
+			httpapi.WriteJSON(w, r, http.StatusOK, sessionBody(s))
+		default:
+			w.Header().Add("Set-Cookie", httpapi.SessionCookie(ctx, s.Secret, s.Token.ExpiresAt))
+			w.Header().Set("Location", home)
+			w.WriteHeader(http.StatusSeeOther)
+		}
+	}
+}
+
+func (h *handlers) admit(
+	r *http.Request, p identity.Provider, read func(*http.Request) (url.Values, error), binding string, unbound bool,
+) (identity.Session, error) {
+	switch {
+	case !h.Providers.ready(p):
+		return identity.Session{}, disabled()
+	case !accepts(r, "application/json") && !httpapi.MayHoldCookies(r.Context()):
+		return identity.Session{}, insecure()
+	}
+	answer, err := read(r)
+	if err != nil {
+		return identity.Session{}, identity.BadSignIn.New("the sign-in did not succeed").Because(err)
+	}
+	who, err := p.Complete(r.Context(), answer, binding, unbound)
+	if err != nil {
+		return identity.Session{}, err
+	}
+	return h.Providers.Federation.Admit(r.Context(), who)
+}
+
+// query reads the answer of a provider that sends the browser back with it.
+func query(r *http.Request) (url.Values, error) { return single(r.URL.RawQuery) }
+
+// posted reads the answer of a provider that makes the browser post it. What the address says beside it does not count.
+func posted(r *http.Request) (url.Values, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, errors.New("the form could not be read")
+	}
+	return single(string(body))
+}
+
+// single refuses a parameter with two values, of which two readers could take different ones.
+func single(encoded string) (url.Values, error) {
+	v, err := url.ParseQuery(encoded)
+	if err != nil {
+		return nil, errors.New("the parameters are malformed")
+	}
+	for name, values := range v {
+		switch {
+		case len(values) > 1:
+			return nil, errors.New("a parameter is given twice")
+		case !utf8.ValidString(name + values[0]), strings.ContainsRune(name+values[0], 0):
+			return nil, errors.New("a parameter holds a NUL character or is not UTF-8")
+		}
+	}
+	return v, nil
+}
+
+func (h *handlers) metadata(w http.ResponseWriter, r *http.Request) {
+	m, ok := h.Providers.SAML.(identity.Metadata)
+	if !ok || !h.Providers.ready(h.Providers.SAML) {
+		fail(w, r, disabled())
+		return
+	}
+	xml, err := m.Metadata(r.Context())
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/samlmetadata+xml")
+	_, _ = w.Write(xml)
+}
+
+// once keeps a HEAD, which links are probed with, from using up a sign-in.
+func once(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			w.Header().Set("Allow", http.MethodGet)
+			httpapi.Refuse(w, r, http.StatusMethodNotAllowed, "method_not_allowed", "this path does not take HEAD")
+			return
+		}
+		next(w, r)
+	}
+}
+
+func (h *handlers) doors(r *httpapi.Router) {
+	refused := []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable}
+	started := []int{http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests, http.StatusServiceUnavailable}
+	const answers = "Answers the token to Accept: application/json; a browser gets the session as a cookie and is sent to /ui/ with 303."
+	login := func(path, id, summary string, p identity.Provider) {
+		r.Raw(httpapi.Route{
+			Method: http.MethodGet, Path: path, ID: id, Tag: tag, Summary: summary, Access: httpapi.Public(), Session: true,
+			Description: "A hundred a minute from one address; more answer 429.", Status: http.StatusFound, Errors: started,
+		}, once(h.begin(p)))
+	}
+	login("/auth/oidc/login", "begin-oidc", "Begin a sign-in at the OpenID Connect provider", h.Providers.OIDC)
+	login("/auth/saml/login", "begin-saml", "Begin a sign-in at the SAML provider", h.Providers.SAML)
+	r.Raw(httpapi.Route{
+		Method: http.MethodGet, Path: "/auth/oidc/callback", ID: "complete-oidc", Action: audit.AuthLogin, Tag: tag,
+		Summary: "Complete a sign-in at the OpenID Connect provider", Description: answers, Access: httpapi.Public(), Session: true,
+		Status: http.StatusOK, Example: exampleSession(), Errors: refused,
+	}, once(h.complete(h.Providers.OIDC, bondOf(false), query)))
+	r.Raw(httpapi.Route{
+		Method: http.MethodPost, Path: "/auth/saml/acs", ID: "complete-saml", Action: audit.AuthLogin, Tag: tag,
+		Summary:     "Take the SAML provider's assertion",
+		Description: answers, Access: httpapi.Public(), Session: true, Consumes: form, Status: http.StatusOK, Example: exampleSession(),
+		Request: "SAMLResponse=PHNhbWxwOlJlc3BvbnNlLz4%3D&RelayState=", Errors: refused,
+	}, h.complete(h.Providers.SAML, bondOf(true), posted))
+	r.Raw(httpapi.Route{
+		Method: http.MethodGet, Path: "/auth/saml/metadata", ID: "read-saml-metadata", Tag: tag,
+		Summary: "Read the service provider's SAML metadata", Access: httpapi.Public(), Status: http.StatusOK,
+		Produces: "application/samlmetadata+xml", Example: "<EntityDescriptor/>", Errors: missing(),
+	}, http.HandlerFunc(h.metadata))
+}

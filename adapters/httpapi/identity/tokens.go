@@ -1,0 +1,142 @@
+package identity
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/identity"
+)
+
+// MintBody is a request for a token.
+type MintBody struct {
+	Name      string `json:"name" minLength:"1" maxLength:"200"`
+	UserID    string `json:"user_id,omitempty" doc:"The caller where absent; another account takes an admin."`
+	ExpiresIn *int64 `json:"expires_in,omitempty" minimum:"1" doc:"Seconds; never where absent."`
+}
+
+// longest is how many seconds a time.Duration holds.
+const longest = int64(math.MaxInt64 / time.Second)
+
+// ttl returns how long the token works, zero for ever.
+func (b *MintBody) ttl() (time.Duration, error) {
+	switch {
+	case b.ExpiresIn == nil:
+		return 0, nil
+	case *b.ExpiresIn > longest:
+		return 0, fault.BadField("expires_in", "is more than %d; leave it out for a token that never expires", longest)
+	}
+	return time.Duration(*b.ExpiresIn) * time.Second, nil
+}
+
+// MintInput carries it.
+type MintInput struct{ Body MintBody }
+
+// TokenBody is a token without its secret.
+type TokenBody struct {
+	ID         string     `json:"id"`
+	Kind       string     `json:"kind" enum:"api,session"`
+	Name       string     `json:"name"`
+	UserID     string     `json:"user_id"`
+	CreatedAt  time.Time  `json:"created_at"`
+	CreatedBy  string     `json:"created_by"`
+	ExpiresAt  *time.Time `json:"expires_at,omitempty" doc:"Absent where it never expires."`
+	LastUsedAt *time.Time `json:"last_used_at,omitempty" doc:"Absent where it never was."`
+}
+
+func tokenBody(t identity.Token) TokenBody {
+	return TokenBody{
+		ID: t.ID, Kind: string(t.Kind), Name: t.Name, UserID: t.UserID, CreatedAt: t.CreatedAt, CreatedBy: t.CreatedBy,
+		ExpiresAt: when(t.ExpiresAt), LastUsedAt: when(t.LastUsedAt),
+	}
+}
+
+// MintedBody is a token with its secret.
+type MintedBody struct {
+	TokenBody
+	Token string `json:"token" doc:"The bearer token, shown here alone."`
+}
+
+// MintedOutput answers with it.
+type MintedOutput struct {
+	Location string `header:"Location"`
+	ETag     string `header:"ETag"`
+	Body     MintedBody
+}
+
+func (h *handlers) mint(ctx context.Context, in *MintInput) (*MintedOutput, error) {
+	ttl, err := in.Body.ttl()
+	if err != nil {
+		return nil, err
+	}
+	t, secret, err := h.Tokens.Mint(ctx, in.Body.Name, in.Body.UserID, ttl)
+	if err != nil {
+		return nil, err
+	}
+	return &MintedOutput{
+		Location: "/v1/tokens/" + t.ID, ETag: httpapi.ETag(unchanging), Body: MintedBody{TokenBody: tokenBody(t), Token: secret},
+	}, nil
+}
+
+// TokenOutput answers with a token.
+type TokenOutput struct {
+	ETag string `header:"ETag"`
+	Body TokenBody
+}
+
+func (h *handlers) token(ctx context.Context, in *IDInput) (*TokenOutput, error) {
+	t, err := h.Tokens.Get(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &TokenOutput{ETag: httpapi.ETag(unchanging), Body: tokenBody(t)}, nil
+}
+
+// TokenList is tokens in the order of their creation.
+type TokenList struct {
+	Tokens []TokenBody `json:"tokens"`
+	httpapi.Listed
+}
+
+// TokensOutput answers with tokens.
+type TokensOutput struct{ Body TokenList }
+
+func (h *handlers) tokens(ctx context.Context, in *ListInput) (*TokensOutput, error) {
+	list, total, err := h.Tokens.List(ctx, in.Page())
+	if err != nil {
+		return nil, err
+	}
+	rows, listed := httpapi.List(list, total, in.Window, tokenBody)
+	return &TokensOutput{Body: TokenList{Tokens: rows, Listed: listed}}, nil
+}
+
+func (h *handlers) revoke(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
+	return remove(ctx, in, only(h.Tokens.Get), h.Tokens.Revoke)
+}
+
+func (h *handlers) minting(r *httpapi.Router) {
+	read := httpapi.Needs("token", "read")
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPost, Path: "/v1/tokens", ID: "mint-token", Action: audit.TokenCreate, Tag: tag, Summary: "Mint a token, shown once",
+		Description: "Everybody mints for the own account; for another one it takes an admin.", Access: httpapi.Needs("token", "mint"),
+		Status: http.StatusCreated, Example: exampleMinted(), Request: exampleMint(), Errors: missing(),
+	}, h.mint)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: "/v1/tokens", ID: "list-tokens", Tag: tag, Summary: "List tokens without their secrets",
+		Access: read, Status: http.StatusOK, Errors: unlisted(),
+		Example: TokenList{Tokens: []TokenBody{exampleToken()}, Listed: exampleListed()},
+	}, h.tokens)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: "/v1/tokens/{id}", ID: "get-token", Tag: tag, Summary: "Read one token without its secret",
+		Access: read, Status: http.StatusOK, Example: exampleToken(), Errors: missing(),
+	}, h.token)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodDelete, Path: "/v1/tokens/{id}", ID: "revoke-token", Action: audit.TokenRevoke, Tag: tag,
+		Summary: "Revoke a token everywhere at once",
+		Access:  httpapi.Needs("token", "revoke"), Status: http.StatusNoContent, Errors: dropped(),
+	}, h.revoke)
+}

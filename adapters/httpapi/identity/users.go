@@ -1,0 +1,200 @@
+package identity
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/identity"
+)
+
+// ProfileBody tells people about an account and grants nothing. Only admins read it.
+type ProfileBody struct {
+	FullName string   `json:"full_name,omitempty" maxLength:"320"`
+	Email    string   `json:"email,omitempty" maxLength:"320"`
+	Phone    string   `json:"phone,omitempty" maxLength:"320"`
+	Title    string   `json:"title,omitempty" maxLength:"320"`
+	Links    []string `json:"links,omitempty" maxItems:"8" doc:"http and https addresses."`
+	Notes    string   `json:"notes,omitempty" maxLength:"2000"`
+}
+
+func (b ProfileBody) profile() identity.Profile {
+	return identity.Profile{FullName: b.FullName, Email: b.Email, Phone: b.Phone, Title: b.Title, Links: b.Links, Notes: b.Notes}
+}
+
+// LinkBody ties an account to who an outside provider says it is.
+type LinkBody struct {
+	Protocol string `json:"protocol" enum:"oidc,saml"`
+	Issuer   string `json:"issuer"`
+	Subject  string `json:"subject"`
+}
+
+func links(list []LinkBody) []identity.Link {
+	out := make([]identity.Link, 0, len(list))
+	for _, l := range list {
+		out = append(out, identity.Link{Protocol: identity.Protocol(l.Protocol), Issuer: l.Issuer, Subject: l.Subject})
+	}
+	return out
+}
+
+// NewAccountBody is a request for an account.
+type NewAccountBody struct {
+	Username string            `json:"username"`
+	Role     string            `json:"role" enum:"viewer,operator,admin"`
+	Password identity.Password `json:"password,omitempty" minLength:"12" maxLength:"1024" doc:"Nobody signs in by password where absent."`
+	ProfileBody
+	Identities []LinkBody `json:"identities,omitempty"`
+}
+
+// NewAccountInput carries it.
+type NewAccountInput struct{ Body NewAccountBody }
+
+// ChangedAccountBody replaces an account's profile and, where they are given, the rest.
+type ChangedAccountBody struct {
+	Username *string            `json:"username,omitempty"`
+	Role     *string            `json:"role,omitempty" enum:"viewer,operator,admin"`
+	Password *identity.Password `json:"password,omitempty" minLength:"12" maxLength:"1024" doc:"Ends the account's sessions."`
+	ProfileBody
+	Identities *[]LinkBody `json:"identities,omitempty"`
+}
+
+func (b *ChangedAccountBody) change() identity.AccountChange {
+	c := identity.AccountChange{Username: b.Username, Password: b.Password, Profile: b.profile()}
+	if b.Role != nil {
+		role := identity.Role(*b.Role)
+		c.Role = &role
+	}
+	if b.Identities != nil {
+		list := links(*b.Identities)
+		c.Identities = &list
+	}
+	return c
+}
+
+// ChangedAccountInput carries it.
+type ChangedAccountInput struct {
+	ID      string          `path:"id"`
+	IfMatch httpapi.IfMatch `header:"If-Match"`
+	Body    ChangedAccountBody
+}
+
+// AccountBody is an account whole, for admins.
+type AccountBody struct {
+	ID          string `json:"id"`
+	Username    string `json:"username"`
+	Role        string `json:"role" enum:"viewer,operator,admin"`
+	HasPassword bool   `json:"has_password"`
+	ProfileBody
+	Identities []LinkBody `json:"identities"`
+	CreatedAt  time.Time  `json:"created_at"`
+	UpdatedAt  time.Time  `json:"updated_at"`
+}
+
+func accountBody(a identity.Account) AccountBody {
+	b := AccountBody{
+		ID: a.ID, Username: a.Username, Role: string(a.Role), HasPassword: a.HasPassword,
+		ProfileBody: ProfileBody{
+			FullName: a.Profile.FullName, Email: a.Profile.Email, Phone: a.Profile.Phone, Title: a.Profile.Title,
+			Links: a.Profile.Links, Notes: a.Profile.Notes,
+		},
+		Identities: make([]LinkBody, 0, len(a.Identities)), CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt,
+	}
+	for _, l := range a.Identities {
+		b.Identities = append(b.Identities, LinkBody{Protocol: string(l.Protocol), Issuer: l.Issuer, Subject: l.Subject})
+	}
+	return b
+}
+
+// AccountOutput answers with an account.
+type AccountOutput struct {
+	ETag string `header:"ETag"`
+	Body AccountBody
+}
+
+// NewAccountOutput answers with an account that was made.
+type NewAccountOutput struct {
+	Location string `header:"Location"`
+	ETag     string `header:"ETag"`
+	Body     AccountBody
+}
+
+func account(a identity.Account, err error) (*AccountOutput, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &AccountOutput{ETag: httpapi.ETag(a.Revision), Body: accountBody(a)}, nil
+}
+
+func (h *handlers) createAccount(ctx context.Context, in *NewAccountInput) (*NewAccountOutput, error) {
+	out, err := account(h.Accounts.Create(ctx, identity.NewAccount{
+		Username: in.Body.Username, Role: identity.Role(in.Body.Role), Password: in.Body.Password, Profile: in.Body.profile(),
+		Identities: links(in.Body.Identities),
+	}))
+	if err != nil {
+		return nil, err
+	}
+	return &NewAccountOutput{Location: "/v1/users/" + out.Body.ID, ETag: out.ETag, Body: out.Body}, nil
+}
+
+func (h *handlers) getAccount(ctx context.Context, in *IDInput) (*AccountOutput, error) {
+	return account(h.Accounts.Get(ctx, in.ID))
+}
+
+func (h *handlers) updateAccount(ctx context.Context, in *ChangedAccountInput) (*AccountOutput, error) {
+	return account(h.Accounts.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.change()))
+}
+
+func (h *handlers) deleteAccount(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
+	return &NoOutput{}, h.Accounts.Delete(ctx, in.ID, in.IfMatch.Revision())
+}
+
+// AccountList is accounts by user name.
+type AccountList struct {
+	Users []AccountBody `json:"users"`
+	httpapi.Listed
+}
+
+// AccountsOutput answers with accounts.
+type AccountsOutput struct{ Body AccountList }
+
+func (h *handlers) listAccounts(ctx context.Context, in *ListInput) (*AccountsOutput, error) {
+	list, total, err := h.Accounts.List(ctx, in.Page())
+	if err != nil {
+		return nil, err
+	}
+	rows, listed := httpapi.List(list, total, in.Window, accountBody)
+	return &AccountsOutput{Body: AccountList{Users: rows, Listed: listed}}, nil
+}
+
+func (h *handlers) accounts(r *httpapi.Router) {
+	read, write := httpapi.Needs("user", "read"), httpapi.Needs("user", "write")
+	changed := []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed, http.StatusServiceUnavailable}
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPost, Path: "/v1/users", ID: "create-user", Action: audit.UserCreate, Tag: tag,
+		Summary: "Create an account", Access: write,
+		Status: http.StatusCreated, Example: exampleAccount(), Request: exampleNewAccount(),
+		Errors: []int{http.StatusConflict, http.StatusServiceUnavailable},
+	}, h.createAccount)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: "/v1/users", ID: "list-users", Tag: tag, Summary: "List accounts with their profiles", Access: read,
+		Status: http.StatusOK, Errors: unlisted(),
+		Example: AccountList{Users: []AccountBody{exampleAccount()}, Listed: exampleListed()},
+	}, h.listAccounts)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: "/v1/users/{id}", ID: "get-user", Tag: tag, Summary: "Read one account", Access: read,
+		Status: http.StatusOK, Example: exampleAccount(), Errors: missing(),
+	}, h.getAccount)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPut, Path: "/v1/users/{id}", ID: "update-user", Action: audit.UserUpdate, Tag: tag,
+		Summary: "Change an account", Access: write,
+		Description: "The profile is replaced as a whole: an omitted field of it clears. An omitted username, role, password or " +
+			"identities stays. A new password or another role ends the account's sessions.",
+		Status: http.StatusOK, Example: exampleAccount(), Request: exampleChange(), Errors: changed,
+	}, h.updateAccount)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodDelete, Path: "/v1/users/{id}", ID: "delete-user", Action: audit.UserDelete, Tag: tag,
+		Summary: "Delete an account with its tokens, memberships and grants", Access: write, Status: http.StatusNoContent, Errors: changed,
+	}, h.deleteAccount)
+}

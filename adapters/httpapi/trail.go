@@ -1,0 +1,84 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/ids"
+)
+
+// receiptHeader names the entry that a request made in the audit trail.
+const receiptHeader = "Audit-Receipt"
+
+// The members of an operation's metadata that carry its action and whether its path is a secret.
+const (
+	actionKey = "action"
+	secretKey = "secret"
+)
+
+// ObjectOf returns the object that an id names in the trail, the zero value for what has not the form of an id.
+func ObjectOf(id string) audit.Object {
+	if ids.Known(id) {
+		return audit.Object{Kind: ids.KindOf(id), ID: id}
+	}
+	return audit.Object{}
+}
+
+// acting returns a context that says by which request somebody acts.
+func acting(ctx context.Context, op *huma.Operation, req *http.Request) context.Context {
+	path := req.URL.Path
+	if secret, _ := op.Metadata[secretKey].(bool); secret {
+		path = op.Path
+	}
+	return actor.WithRequest(ctx, actor.Request{ID: RequestID(ctx), Method: req.Method, Path: path, Agent: req.UserAgent()})
+}
+
+// watch has a refusal of who from now on recorded, where the operation changes something.
+func (r *Router) watch(op *huma.Operation, req *http.Request, st *request, who actor.Actor) {
+	action, _ := op.Metadata[actionKey].(audit.Action)
+	if action == "" || req.Method == http.MethodGet || req.Method == http.MethodHead {
+		return
+	}
+	st.denied = func(ctx context.Context, reason string) error {
+		if wait := r.refusals.count(who.ID); wait > 0 {
+			f := TooManyRefusals.New("too many changes were refused; try again later")
+			f.RetryAfter = wait
+			return f
+		}
+		return audit.Deny(acting(actor.With(ctx, who), op, req), r.unit, r.entries, audit.Entry{
+			Action: action, Object: ObjectOf(req.PathValue("id")),
+			Detail: map[string]any{"reason": reason, "operation": op.OperationID},
+		})
+	}
+}
+
+// record records that a known caller was refused a change, once. Where it cannot, and where the caller was refused too many, that
+// is what the caller is told: nothing of the request was done either way.
+func (st *request) record(ctx context.Context, p *Problem) error {
+	if p.Status != http.StatusForbidden || st.denied == nil {
+		return nil
+	}
+	denied := st.denied
+	st.denied = nil
+	return denied(ctx, p.Reason)
+}
+
+// May reports whether the caller of ctx may do act to objects of kind: for operations whose answers show more to some. An
+// error that is not a refusal is returned.
+func (r *Router) May(ctx context.Context, kind, act string) (bool, error) {
+	p, ok := identity.From(ctx)
+	if !ok {
+		return false, nil
+	}
+	err := r.authz.Authorize(ctx, p, identity.Need{Kind: kind, Act: act})
+	if fault.Is(err, fault.Forbidden) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,208 @@
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/uptrace/bun"
+
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+const (
+	// maxLeaf is how many bytes a leaf may have.
+	maxLeaf = 16 << 10
+	// maxRows bounds the rows of one statement: SQLite's driver looks for each argument among all of them. maxSeqs bounds the
+	// sequence numbers in one.
+	maxRows = 16
+	maxSeqs = 500
+)
+
+// held is the end of the chain and when it was taken.
+type held struct {
+	tip audit.Tip
+	now time.Time
+}
+
+// Lock implements audit.ChainStore. The row is locked in an inner query, whose rows only come once the lock is there: the
+// clock of the outer one is read behind that.
+func (s *Store) Lock(ctx context.Context) (audit.Tip, time.Time, error) {
+	q, err := s.d.Write(ctx)
+	if err != nil {
+		return audit.Tip{}, time.Time{}, err
+	}
+	h, ok, err := db.One(ctx, q, func(r db.Row) (h held, err error) {
+		var now db.Time
+		err = r.Scan(&h.tip.Size, (*digest)(&h.tip.Hash), &now)
+		h.now = now.Time
+		return h, err
+	}, "SELECT h.size, h.hash, ? AS at FROM (SELECT size, hash FROM audit_head WHERE id = 1"+s.say.ForUpdate()+") AS h", s.say.WallNow())
+	if err = found(ok, err); err != nil {
+		return audit.Tip{}, time.Time{}, fmt.Errorf("lock the chain: %w", err)
+	}
+	return h.tip, h.now, nil
+}
+
+// found turns a missing head into a fault: the chain has had one since its table was made.
+func found(ok bool, err error) error {
+	if err == nil && !ok {
+		return internal("the chain has no head")
+	}
+	return err
+}
+
+// Tip implements audit.ChainStore.
+func (s *Store) Tip(ctx context.Context) (audit.Tip, error) {
+	tip, ok, err := db.One(ctx, s.d.Read(ctx), func(r db.Row) (t audit.Tip, err error) {
+		return t, r.Scan(&t.Size, (*digest)(&t.Hash))
+	}, "SELECT size, hash FROM audit_head WHERE id = 1")
+	if err = found(ok, err); err != nil {
+		return audit.Tip{}, fmt.Errorf("read the head of the chain: %w", err)
+	}
+	return tip, nil
+}
+
+// Append implements audit.ChainStore. The head moves first and by a value that it cannot take where it is not the one that
+// the entries go on from: such an append fails as a statement, which nobody can overlook.
+func (s *Store) Append(ctx context.Context, entries []audit.Stored) error {
+	q, err := s.d.Write(ctx)
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	if err := check(entries); err != nil {
+		return err
+	}
+	before, last := entries[0].Seq-1, &entries[len(entries)-1]
+	do := make([]db.Statement, 1, 4)
+	do[0] = db.Statement{
+		Query: "UPDATE audit_head SET size = CASE WHEN size = ? THEN ? END, hash = ? WHERE id = 1",
+		Args:  []any{before, last.Seq, last.Hash[:]},
+	}
+	if do, err = appendPrivate(do, entries); err != nil {
+		return err
+	}
+	n, err := s.say.Together(ctx, q, appendPublic(do, entries)...)
+	var f *fault.Error
+	switch err = db.Translate(err); {
+	case errors.As(err, &f) && (f.Kind == fault.Internal || f.Kind == fault.Conflict):
+		return fault.Wrap(fault.Internal, err, "entries from %d on do not continue the chain", entries[0].Seq)
+	case err != nil:
+		return fmt.Errorf("append to the chain: %w", err)
+	case n == 0:
+		return internal("the chain took no entry")
+	}
+	return nil
+}
+
+// check refuses what is not contiguous, and what would not be read back byte for byte from both engines.
+func check(entries []audit.Stored) error {
+	for i := range entries {
+		e := &entries[i]
+		if e.Seq < 1 || e.Seq != entries[0].Seq+int64(i) {
+			return internal("entry %d of the chain comes where %d is due", e.Seq, entries[0].Seq+int64(i))
+		}
+		if e.Leaf == "" || len(e.Leaf) > maxLeaf {
+			return internal("the leaf of entry %d has %d bytes, not 1 to %d", e.Seq, len(e.Leaf), maxLeaf)
+		}
+		fine := text(e.Leaf) && text(e.ID) && text(e.At) && text(e.Action) && text(e.Actor) && text(e.Object) && text(e.Run) && text(e.Detail)
+		if !fine || slices.ContainsFunc(e.Disclosures, func(d string) bool { return !text(d) }) {
+			return internal("entry %d of the chain holds what is no text", e.Seq)
+		}
+	}
+	return nil
+}
+
+// text tells what a column of text keeps as it is.
+func text(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+
+// inserts makes INSERTs of n rows in chunks whose sizes are powers of two: so there are few texts, which are kept prepared.
+func inserts(do []db.Statement, into string, columns, n int, args []any) []db.Statement {
+	for n > 0 {
+		size := maxRows
+		for size > n {
+			size /= 2
+		}
+		tuple := "(?" + strings.Repeat(", ?", columns-1) + ")"
+		do = append(do, db.Statement{
+			Query: "INSERT INTO " + into + " VALUES " + tuple + strings.Repeat(", "+tuple, size-1), Args: args[:size*columns],
+		})
+		args, n = args[size*columns:], n-size
+	}
+	return do
+}
+
+func appendPublic(do []db.Statement, entries []audit.Stored) []db.Statement {
+	const columns = 9
+	args := make([]any, 0, columns*len(entries))
+	for i := range entries {
+		e := &entries[i]
+		args = append(args, e.Seq, e.Leaf, e.Hash[:], e.ID, e.At, e.Action, e.Actor, e.Object, e.Run)
+	}
+	return inserts(do, "audit_entries (seq, leaf, hash, id, at, action, actor, object, run)", columns, len(entries), args)
+}
+
+func appendPrivate(do []db.Statement, entries []audit.Stored) ([]db.Statement, error) {
+	const columns = 3
+	var args []any
+	for i := range entries {
+		e := &entries[i]
+		if len(e.Disclosures) == 0 && e.Detail == "" {
+			continue
+		}
+		list := ""
+		if len(e.Disclosures) > 0 {
+			raw, err := json.Marshal(e.Disclosures)
+			if err != nil {
+				return nil, fmt.Errorf("write the disclosures of entry %d: %w", e.Seq, err)
+			}
+			list = string(raw)
+		}
+		args = append(args, e.Seq, list, e.Detail)
+	}
+	return inserts(do, "audit_private (seq, disclosures, detail)", columns, len(args)/columns, args), nil
+}
+
+// ofRun finds the sequence numbers of a run's own entries. Its conditions repeat those of the indexes: the first part finds what is
+// not about the run itself, which is in the second. What names a run as its object alone is no entry of it.
+const ofRun = "SELECT seq FROM audit_entries WHERE run = ? AND run <> '' AND object <> 'run/' || run " +
+	"UNION SELECT seq FROM audit_entries WHERE object = ? AND object <> '' AND run <> ''"
+
+func runArgs(run string, more ...any) []any { return append([]any{run, "run/" + run}, more...) }
+
+// RunHashes implements audit.ChainStore.
+func (s *Store) RunHashes(ctx context.Context, run string) ([][32]byte, error) {
+	hashes, err := db.All(ctx, s.d.Read(ctx), func(r db.Row) (h [32]byte, err error) { return h, r.Scan((*digest)(&h)) },
+		"SELECT hash FROM audit_entries WHERE seq IN ("+ofRun+") ORDER BY seq", runArgs(run)...)
+	if err != nil {
+		return nil, fmt.Errorf("read the hashes of run %s: %w", run, err)
+	}
+	return hashes, nil
+}
+
+// Erase implements audit.ChainStore.
+func (s *Store) Erase(ctx context.Context, seqs []int64) error {
+	if _, err := s.d.Write(ctx); err != nil {
+		return err
+	}
+	const lasting = "seq IN (SELECT e.seq FROM audit_entries AS e WHERE e.seq IN (?) AND e.action IN (?))"
+	kept := bun.In([]string{string(audit.RunFinal), string(audit.AuditErase)})
+	for chunk := range slices.Chunk(seqs, maxSeqs) {
+		these := bun.In(chunk)
+		_, err := s.exec(ctx, "UPDATE audit_private SET disclosures = '' WHERE "+lasting, these, kept)
+		if err == nil {
+			_, err = s.exec(ctx, "DELETE FROM audit_private WHERE seq IN (?) AND NOT "+lasting, these, these, kept)
+		}
+		if err != nil {
+			return fmt.Errorf("erase private parts of the trail: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/uptrace/bun"
+
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/ports/audit"
+)
+
+const (
+	// The columns that repeat what the leaf says come as one value: to hand over a column takes longer than to join it.
+	publicColumns  = "e.seq, e.leaf, e.hash, concat_ws('" + separator + "', " + repeated + ")"
+	privateColumns = ", COALESCE(p.disclosures, ''), COALESCE(p.detail, '')"
+	repeated       = "e.id, e.at, e.action, e.actor, e.object, e.run"
+
+	selectPublic  = "SELECT " + publicColumns + " FROM audit_entries AS e"
+	selectPrivate = "SELECT " + publicColumns + privateColumns + " FROM audit_entries AS e LEFT JOIN audit_private AS p ON p.seq = e.seq"
+	// Both tables are bounded, which keeps a database that knows nothing of their contents from reading all of the second.
+	rangePublic  = selectPublic + " WHERE e.seq >= ? AND e.seq <= ? ORDER BY e.seq"
+	rangePrivate = selectPrivate + " AND p.seq >= ? AND p.seq <= ? WHERE e.seq >= ? AND e.seq <= ? ORDER BY e.seq"
+)
+
+// separator stands between joined columns. None of them holds it unless somebody changed it, which unjoin notices.
+const separator = "\n"
+
+// scanner receives entries one after the other. Its targets are made once, which matters where a million are read.
+type scanner struct {
+	e                   audit.Stored
+	joined, disclosures string
+	private             bool
+	targets             []any
+}
+
+func newScanner(private bool) *scanner {
+	s := &scanner{private: private}
+	s.targets = []any{&s.e.Seq, &s.e.Leaf, (*digest)(&s.e.Hash), &s.joined}
+	if private {
+		s.targets = append(s.targets, &s.disclosures, &s.e.Detail)
+	}
+	return s
+}
+
+// scan returns the entry of a row. Where clear is false its columns have to be read one by one, see exact.
+func (s *scanner) scan(r db.Row) (e audit.Stored, clear bool, err error) {
+	if err := r.Scan(s.targets...); err != nil {
+		return audit.Stored{}, false, err
+	}
+	e = s.e
+	e.Disclosures = list(s.disclosures)
+	return e, unjoin(s.joined, &e), nil
+}
+
+// unjoin takes the joined columns apart. With a separator too many there is no telling to which column it belongs.
+func unjoin(joined string, e *audit.Stored) bool {
+	for _, into := range []*string{&e.ID, &e.At, &e.Action, &e.Actor, &e.Object} {
+		var ok bool
+		if *into, joined, ok = strings.Cut(joined, separator); !ok {
+			return false
+		}
+	}
+	e.Run = joined
+	return !strings.Contains(joined, separator)
+}
+
+// list reads disclosures as appendPrivate writes them. What somebody else wrote as no list is told as one of its own.
+func list(text string) (out []string) {
+	if text == "" {
+		return nil
+	}
+	inner, ok := strings.CutPrefix(text, `["`)
+	if inner, ok2 := strings.CutSuffix(inner, `"]`); ok && ok2 && strings.IndexByte(inner, '\\') < 0 {
+		return strings.Split(inner, `","`)
+	}
+	if json.Unmarshal([]byte(text), &out) != nil {
+		return []string{text}
+	}
+	return out
+}
+
+// exact reads the columns of an entry one by one that are joined otherwise.
+func exact(ctx context.Context, q bun.IDB, e *audit.Stored) error {
+	_, _, err := db.One(ctx, q, func(r db.Row) (struct{}, error) {
+		return struct{}{}, r.Scan(&e.ID, &e.At, &e.Action, &e.Actor, &e.Object, &e.Run)
+	}, "SELECT "+repeated+" FROM audit_entries AS e WHERE e.seq = ?", e.Seq)
+	return err
+}
+
+// read appends the entries of a query to those in into. Once they have maxBytes it stops, and full is true.
+func read(ctx context.Context, q bun.IDB, s *scanner, into []audit.Stored, maxBytes int, query string, args ...any) (
+	out []audit.Stored, full bool, err error,
+) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return into, false, db.Translate(err)
+	}
+	var unclear []int
+	bytes := 0
+	for bytes < maxBytes && rows.Next() {
+		e, clear, scanned := s.scan(rows)
+		if err = scanned; err != nil {
+			break
+		}
+		if !clear {
+			unclear = append(unclear, len(into))
+		}
+		bytes += len(e.Leaf) + len(s.joined) + len(s.disclosures) + len(e.Detail)
+		into = append(into, e)
+	}
+	if err = db.Translate(errors.Join(err, rows.Err(), rows.Close())); err != nil {
+		return into, false, err
+	}
+	for _, i := range unclear {
+		if err := exact(ctx, q, &into[i]); err != nil {
+			return into, false, err
+		}
+	}
+	return into, bytes >= maxBytes, nil
+}
+
+// Page implements audit.ChainReader.
+func (s *Store) Page(ctx context.Context, f audit.Filter) ([]audit.Stored, bool, error) {
+	limit := min(max(f.Limit, 0), math.MaxInt32)
+	var where []string
+	var args []any
+	narrow := func(condition string, arg any) {
+		where, args = append(where, condition), append(args, arg)
+	}
+	// The conditions on empty values are those of the indexes.
+	if f.Actor != "" {
+		narrow("e.actor = ? AND e.actor <> ''", f.Actor)
+	}
+	if f.Object != "" {
+		narrow("e.object = ? AND e.object <> ''", f.Object)
+	}
+	if f.Before > 0 {
+		narrow("e.seq < ?", f.Before)
+	}
+	query := selectPrivate
+	if len(where) > 0 {
+		query += " WHERE " + strings.Join(where, " AND ")
+	}
+	found, _, err := read(ctx, s.d.Read(ctx), newScanner(true), nil, math.MaxInt, query+" ORDER BY e.seq DESC LIMIT ?", append(args, limit+1)...)
+	if err != nil {
+		return nil, false, fmt.Errorf("read a page of the trail: %w", err)
+	}
+	if len(found) > limit {
+		return found[:limit], true, nil
+	}
+	return found, false, nil
+}
+
+// OfRun implements audit.ChainReader.
+func (s *Store) OfRun(ctx context.Context, run string, limit int) ([]audit.Stored, error) {
+	found, _, err := read(ctx, s.d.Read(ctx), newScanner(true), nil, math.MaxInt, selectPrivate+" WHERE e.seq IN (SELECT f.seq FROM ("+ofRun+
+		" ORDER BY seq LIMIT ?) AS f) ORDER BY e.seq", runArgs(run, max(limit, 0))...)
+	if err != nil {
+		return nil, fmt.Errorf("read the entries of run %s: %w", run, err)
+	}
+	return found, nil
+}
+
+// Count implements audit.ChainReader. It counts rows and asks no head, so it takes as long as reading them does.
+func (s *Store) Count(ctx context.Context) (n, last int64, err error) {
+	type counted struct{ n, last int64 }
+	c, _, err := db.One(ctx, s.d.Read(ctx), func(r db.Row) (c counted, err error) { return c, r.Scan(&c.n, &c.last) },
+		"SELECT count(*), COALESCE(max(seq), 0) FROM audit_entries")
+	if err != nil {
+		return 0, 0, fmt.Errorf("count the chain: %w", err)
+	}
+	return c.n, c.last, nil
+}

@@ -1,0 +1,59 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// Store implements the stores of ports/audit. It is safe for concurrent use.
+type Store struct {
+	d   *db.DB
+	say db.Dialect
+}
+
+var (
+	_ audit.ChainStore    = (*Store)(nil)
+	_ audit.ChainReader   = (*Store)(nil)
+	_ audit.TileStore     = (*Store)(nil)
+	_ audit.AnchorStore   = (*Store)(nil)
+	_ audit.IdentityStore = (*Store)(nil)
+)
+
+// New makes a Store on a migrated database.
+func New(d *db.DB) *Store { return &Store{d: d, say: d.Dialect()} }
+
+// exec runs a statement in the open unit and returns how many rows it changed.
+func (s *Store) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	q, err := s.d.Write(ctx)
+	if err != nil {
+		return 0, err
+	}
+	res, err := q.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, db.Translate(err)
+	}
+	n, err := res.RowsAffected()
+	return n, db.Translate(err)
+}
+
+func internal(format string, args ...any) error {
+	return &fault.Error{Kind: fault.Internal, Message: fmt.Sprintf(format, args...)}
+}
+
+// digest scans 32 bytes. Anything else, which somebody else put there, becomes zeros: they are the hash of nothing.
+type digest [32]byte
+
+// Scan implements sql.Scanner.
+func (d *digest) Scan(src any) error {
+	*d = digest{}
+	if raw, ok := src.([]byte); ok && len(raw) == len(d) {
+		copy(d[:], raw)
+	}
+	return nil
+}
+
+func number(r db.Row) (n int64, err error) { return n, r.Scan(&n) }

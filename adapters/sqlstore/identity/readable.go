@@ -1,0 +1,198 @@
+package identity
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/uptrace/bun"
+
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/page"
+)
+
+const (
+	// maxArms bounds how many arms of one sort a statement has. Beyond it one arm looks for all of them.
+	maxArms = 100
+	// deep is from where on a page reads its arms to their ends: to sort their beginnings takes longer then.
+	deep = 5000
+	// lookup is how many steps through an index take as long as to look for one object.
+	lookup = 8
+)
+
+// arm is a part of what a scope may read: a SELECT of ids, each once, that an index yields in their order. So a page needs no
+// more of each arm than its own end, and to count an arm is to read a stretch of an index.
+type arm struct {
+	text string
+	args []any
+}
+
+// readable are the arms of what a scope may read of one kind. What carries a grant is restricted, so free and granted
+// have nothing in common; an organization's may be granted too.
+type readable struct {
+	free    []arm // what is not restricted
+	granted []arm // what carries a grant to a subject of the scope; two of them may have objects in common
+	own     []arm // what else belongs to an organization of the scope
+	orgs    []string
+}
+
+// Readable implements identity.ObjectStore. It finds what visible.Where lets through.
+func (s *Store) Readable(ctx context.Context, kind string, sc access.Scope, w page.Window) ([]string, int, error) {
+	q, offset := s.d.Read(ctx), max(w.Offset, 0)
+	parts := narrowed(kind, sc)
+	arms := append(append(append([]arm(nil), parts.free...), parts.granted...), parts.own...)
+	if len(arms) == 0 {
+		return nil, 0, nil
+	}
+	limit := offset + w.Rows()
+	if limit > deep {
+		limit = 0
+	}
+	query, args := either(arms, limit)
+	found, err := db.All(ctx, q, text, query+" ORDER BY id LIMIT ? OFFSET ?", append(args, w.Rows(), offset)...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list readable objects: %w", err)
+	}
+	if len(found) < w.Rows() && (len(found) > 0 || offset == 0) {
+		return found, offset + len(found), nil
+	}
+	free, err := parts.sum(ctx, q, parts.free)
+	if err != nil {
+		return nil, 0, fmt.Errorf("count readable objects: %w", err)
+	}
+	_, none := s.d.Write(ctx)
+	n, err := s.totals.of(ctx, q, none == nil, kind, sc, func() (int, error) { return parts.restricted(ctx, q) })
+	if err != nil {
+		return nil, 0, fmt.Errorf("count readable objects: %w", err)
+	}
+	return found, free + n, nil
+}
+
+func narrowed(kind string, sc access.Scope) readable {
+	objects := func(restricted bool) arm {
+		return arm{"SELECT ao.id FROM access_objects AS ao WHERE ao.kind = ? AND ao.gone = FALSE AND ao.restricted = ?", []any{kind, restricted}}
+	}
+	if sc.All {
+		return readable{free: []arm{objects(false), objects(true)}}
+	}
+	r := readable{orgs: once(sc.Orgs)}
+	from, to := between(kind)
+	for _, subjects := range each(once(sc.Subjects)) {
+		r.granted = append(r.granted, arm{"SELECT DISTINCT ag.object AS id FROM grants AS ag WHERE ag.object >= ? AND ag.object < ? " +
+			"AND ag.hidden = FALSE AND ag.subject" + in(subjects), with([]any{from, to}, subjects)})
+	}
+	states := []bool{true}
+	if sc.Strict {
+		states = append(states, false)
+	} else {
+		r.free = []arm{objects(false)}
+	}
+	for _, restricted := range states {
+		for _, orgs := range each(r.orgs) {
+			o := objects(restricted)
+			r.own = append(r.own, arm{o.text + " AND ao.org_id" + in(orgs), with(o.args, orgs)})
+		}
+	}
+	return r
+}
+
+// between bounds the names of a kind's objects.
+func between(kind string) (from, to string) {
+	switch kind {
+	case identity.KindProject:
+		from = string(ids.Project)
+	case identity.KindTemplate:
+		from = string(ids.Template)
+	case identity.KindInventory:
+		from = string(ids.Inventory)
+	case identity.KindCredential:
+		from = string(ids.Credential)
+	case identity.KindQueue:
+		from = access.Queue("")
+	default:
+		return "", ""
+	}
+	last := len(from) - 1
+	return from, from[:last] + string(rune(from[last]+1))
+}
+
+// restricted counts what the arms hold beside what is free, each object once. It changes with the version of rights alone.
+func (r readable) restricted(ctx context.Context, q bun.IDB) (int, error) {
+	own, err := r.sum(ctx, q, r.own)
+	if err != nil || len(r.granted) == 0 {
+		return own, err
+	}
+	query, args := either(r.granted, 0)
+	granted, err := count(ctx, q, "SELECT count(*) FROM ("+query+") AS found", args...)
+	if err != nil || own == 0 || granted == 0 {
+		return own + granted, err
+	}
+	if granted*lookup > own {
+		query, args = either(append(append([]arm(nil), r.granted...), r.own...), 0)
+		return count(ctx, q, "SELECT count(*) FROM ("+query+") AS found", args...)
+	}
+	both, err := count(ctx, q, "SELECT count(*) FROM ("+query+") AS found "+
+		"JOIN access_objects AS ao ON ao.id = found.id WHERE ao.org_id"+in(r.orgs), with(args, r.orgs)...)
+	return own + granted - both, err
+}
+
+// sum counts arms that have nothing in common.
+func (r readable) sum(ctx context.Context, q bun.IDB, arms []arm) (int, error) {
+	n := 0
+	for _, a := range arms {
+		more, err := count(ctx, q, "SELECT count(*)"+strings.TrimPrefix(a.text, "SELECT ao.id"), a.args...)
+		if err != nil {
+			return 0, err
+		}
+		n += more
+	}
+	return n, nil
+}
+
+// either joins arms; of each it takes no more than limit, or all where that is zero.
+func either(arms []arm, limit int) (string, []any) {
+	parts, args := make([]string, len(arms)), []any(nil)
+	for i, a := range arms {
+		parts[i], args = a.text, append(args, a.args...)
+		if limit > 0 {
+			parts[i] = "SELECT id FROM (" + a.text + " ORDER BY id LIMIT ?) AS arm"
+			args = append(args, limit)
+		}
+	}
+	return strings.Join(parts, " UNION "), args
+}
+
+// once returns the values without repetitions.
+func once(values []string) []string { return slices.Compact(slices.Sorted(slices.Values(values))) }
+
+// each gives every value an arm of its own, or all together one where they are too many.
+func each(values []string) [][]string {
+	if len(values) > maxArms {
+		return [][]string{values}
+	}
+	out := make([][]string, len(values))
+	for i := range values {
+		out[i] = values[i : i+1]
+	}
+	return out
+}
+
+// in is the condition that a column holds one of the values.
+func in(values []string) string {
+	if len(values) == 1 {
+		return " = ?"
+	}
+	return " IN (" + strings.Repeat("?, ", len(values)-1) + "?)"
+}
+
+func with(args []any, values []string) []any {
+	out := append([]any(nil), args...)
+	for _, v := range values {
+		out = append(out, v)
+	}
+	return out
+}

@@ -1,0 +1,76 @@
+package identity
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"sync"
+
+	"github.com/uptrace/bun"
+
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/ports/access"
+)
+
+// maxTotals bounds how many totals are kept.
+const maxTotals = 4096
+
+// totals keeps how many restricted objects scopes may read: what only changes together with the version of rights, and
+// takes long to count where grants are many. A total is of no use beside another version, so nothing grows old.
+type totals struct {
+	mu      sync.Mutex
+	version int64
+	known   map[totalKey]int
+}
+
+// totalKey names a kind and a scope in few bytes, however many subjects the scope has.
+type totalKey [sha256.Size]byte
+
+// keyOf is the same for scopes that differ in the order of their members alone, and for no others.
+func keyOf(kind string, sc access.Scope) totalKey {
+	return sha256.Sum256(fmt.Appendf(nil, "%q %t %t %q %q", kind, sc.All, sc.Strict, once(sc.Subjects), once(sc.Orgs)))
+}
+
+// of returns the total of a scope at the present version; make counts it where it is not known. Within an open unit
+// nothing is kept: the version that it shows may never be.
+func (t *totals) of(ctx context.Context, q bun.IDB, inUnit bool, kind string, sc access.Scope, count func() (int, error)) (int, error) {
+	if inUnit {
+		return count()
+	}
+	version, _, err := db.One(ctx, q, number, "SELECT version FROM access_state WHERE id = 1")
+	if err != nil {
+		return 0, err
+	}
+	key := keyOf(kind, sc)
+	if n, ok := t.get(int64(version), key); ok {
+		return n, nil
+	}
+	// What is counted may be newer than the version that it is kept under, and then nobody asks for that any more.
+	n, err := count()
+	if err == nil {
+		t.put(int64(version), key, n)
+	}
+	return n, err
+}
+
+func (t *totals) get(version int64, key totalKey) (int, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.version != version {
+		return 0, false
+	}
+	n, ok := t.known[key]
+	return n, ok
+}
+
+func (t *totals) put(version int64, key totalKey, n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.version > version {
+		return
+	}
+	if t.version < version || t.known == nil || len(t.known) >= maxTotals {
+		t.version, t.known = version, make(map[totalKey]int)
+	}
+	t.known[key] = n
+}

@@ -1,0 +1,4 @@
+package runs
+
+// Columns are those of a run that Insert writes.
+const Columns = insertColumns

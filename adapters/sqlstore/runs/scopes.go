@@ -1,0 +1,201 @@
+package runs
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/uptrace/bun"
+
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// A run's objects are stored once for all runs that name the same ones, as a scope. Most runs name nothing but the
+// default queue; theirs is NULL and has no row, so that it costs them nothing.
+
+// scopeGeneration is how many scopes are kept in each of two generations.
+const scopeGeneration = 4096
+
+// defaultObject is what a run without a scope names.
+var defaultObject = access.Queue(runs.DefaultQueue)
+
+// scopes keeps what is known of scopes, which never change once they are committed. When a generation is full the one
+// before it goes.
+type scopes struct {
+	mu         sync.Mutex
+	young, old scopeMaps
+}
+
+type scopeMaps struct {
+	objects map[int64][]string
+	ids     map[string]int64 // by digest
+}
+
+func newScopeMaps() scopeMaps {
+	return scopeMaps{objects: make(map[int64][]string), ids: make(map[string]int64)}
+}
+
+func newScopes() *scopes { return &scopes{young: newScopeMaps()} }
+
+func (k *scopes) id(digest string) (int64, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if id, ok := k.young.ids[digest]; ok {
+		return id, true
+	}
+	id, ok := k.old.ids[digest]
+	if ok {
+		k.keep(id, digest, k.old.objects[id])
+	}
+	return id, ok
+}
+
+// objects returns a scope's objects, nil where they are not kept. The list is shared and must not be changed.
+func (k *scopes) objects(id int64) []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if list := k.young.objects[id]; list != nil {
+		return list
+	}
+	list := k.old.objects[id]
+	if list != nil {
+		k.keep(id, digestOf(list), list)
+	}
+	return list
+}
+
+func (k *scopes) put(id int64, digest string, objects []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.keep(id, digest, objects)
+}
+
+func (k *scopes) keep(id int64, digest string, objects []string) {
+	if len(k.young.objects) >= scopeGeneration {
+		k.old, k.young = k.young, newScopeMaps()
+	}
+	k.young.objects[id], k.young.ids[digest] = objects, id
+}
+
+// normal returns the objects sorted, each once, without changing the list.
+func normal(objects []string) []string {
+	for i := 1; i < len(objects); i++ {
+		if objects[i-1] >= objects[i] {
+			return slices.Compact(slices.Sorted(slices.Values(objects)))
+		}
+	}
+	return objects
+}
+
+// digestOf names a set of objects: a single one by itself, several by a hash.
+func digestOf(objects []string) string {
+	if len(objects) == 1 {
+		return objects[0]
+	}
+	sum := sha256.Sum256([]byte(strings.Join(objects, "\x00")))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// scopeOf returns the scope of a run that is to be stored, NULL for what needs none. It brings the run's objects into
+// their stored form; a run that comes without has those that its record names.
+func (s *Store) scopeOf(ctx context.Context, q bun.IDB, r *runs.Run) (any, error) {
+	if len(r.Objects) == 0 {
+		r.Objects = runs.ObjectsOf(r)
+	}
+	r.Objects = normal(r.Objects)
+	if len(r.Objects) == 1 && r.Objects[0] == defaultObject {
+		return nil, nil
+	}
+	digest := digestOf(r.Objects)
+	if id, ok := s.scopes.id(digest); ok {
+		return id, nil
+	}
+	id, err := s.intern(ctx, q, digest, r.Objects)
+	if err != nil {
+		return nil, fmt.Errorf("store the objects of run %s: %w", r.ID, err)
+	}
+	// What this unit inserted is nobody's before it commits, and then stays.
+	objects := slices.Clone(r.Objects)
+	tx.OnCommit(ctx, func() { s.scopes.put(id, digest, objects) })
+	return id, nil
+}
+
+// intern finds or makes the scope. Of several units that make the same one, all but one wait for it.
+func (s *Store) intern(ctx context.Context, q bun.IDB, digest string, objects []string) (int64, error) {
+	find := func() (id int64, err error) {
+		err = q.QueryRowContext(ctx, "SELECT id FROM run_scopes WHERE digest = ?", digest).Scan(&id)
+		return id, err
+	}
+	id, err := find()
+	if !errors.Is(err, sql.ErrNoRows) {
+		return id, db.Translate(err)
+	}
+	err = q.QueryRowContext(ctx, "INSERT INTO run_scopes (digest) VALUES (?) ON CONFLICT (digest) DO NOTHING RETURNING id", digest).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		id, err = find()
+		return id, db.Translate(err)
+	}
+	if err != nil {
+		return 0, db.Translate(err)
+	}
+	rows := make([][]any, len(objects))
+	for i, o := range objects {
+		rows[i] = []any{id, o}
+	}
+	return id, insertRows(ctx, q, "INSERT INTO run_scope_objects (scope_id, object) VALUES ", "", rows)
+}
+
+// Objects implements runs.ObjectStore.
+func (s *Store) Objects(ctx context.Context, id string) ([]string, error) {
+	q := s.d.Read(ctx)
+	var scope number
+	err := q.QueryRowContext(ctx, "SELECT scope_id FROM runs WHERE id = ?", id).Scan(&scope)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, notFound(id)
+	}
+	if err != nil {
+		return nil, db.Translate(fmt.Errorf("read the objects of run %s: %w", id, err))
+	}
+	return s.objectsOf(ctx, q, scope)
+}
+
+// objectsOf returns the objects of a scope, which the caller may keep.
+func (s *Store) objectsOf(ctx context.Context, q bun.IDB, scope number) ([]string, error) {
+	if !scope.valid {
+		return []string{defaultObject}, nil
+	}
+	if list := s.scopes.objects(scope.n); list != nil {
+		return slices.Clone(list), nil
+	}
+	rows, err := q.QueryContext(ctx, "SELECT object FROM run_scope_objects WHERE scope_id = ?", scope.n)
+	if err != nil {
+		return nil, db.Translate(err)
+	}
+	var list []string
+	for rows.Next() {
+		var o string
+		if err = rows.Scan(&o); err != nil {
+			break
+		}
+		list = append(list, o)
+	}
+	if err = errors.Join(err, rows.Err(), rows.Close()); err != nil {
+		return nil, db.Translate(fmt.Errorf("read the objects of a run: %w", err))
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("the scope %d of a run has no objects", scope.n)
+	}
+	slices.Sort(list)
+	keep := slices.Clone(list)
+	tx.OnCommit(ctx, func() { s.scopes.put(scope.n, digestOf(keep), keep) })
+	return list, nil
+}

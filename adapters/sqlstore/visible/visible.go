@@ -1,0 +1,46 @@
+// Package visible narrows queries to what their reader may read. It is the one form in which lists ask for rights.
+package visible
+
+import (
+	"strings"
+
+	"github.com/writ-automation/writ/ports/access"
+)
+
+// Where returns a condition that holds where the scope may read the object whose name the column holds. The column must
+// be qualified where it is ambiguous, and must not be NULL.
+func Where(s access.Scope, column string) (text string, args []any) {
+	if s.All {
+		return "1 = 1", nil
+	}
+	granted, args := granted(s, column)
+	if s.Strict {
+		own, more := among("ao.org_id", s.Orgs)
+		return "(EXISTS (SELECT 1 FROM access_objects AS ao WHERE ao.id = " + column + " AND " + own + ") OR " + granted + ")",
+			append(more, args...)
+	}
+	foreign, more := "", []any(nil)
+	if len(s.Orgs) > 0 {
+		own, orgs := among("ao.org_id", s.Orgs)
+		foreign, more = " AND (ao.org_id IS NULL OR NOT "+own+")", orgs
+	}
+	return "(NOT EXISTS (SELECT 1 FROM access_objects AS ao WHERE ao.id = " + column + " AND ao.restricted" + foreign + ") OR " + granted + ")",
+		append(more, args...)
+}
+
+// granted holds where a grant of any level names a subject of the scope.
+func granted(s access.Scope, column string) (string, []any) {
+	subjects, args := among("ag.subject", s.Subjects)
+	return "EXISTS (SELECT 1 FROM grants AS ag WHERE ag.object = " + column + " AND " + subjects + ")", args
+}
+
+func among(column string, values []string) (string, []any) {
+	if len(values) == 0 {
+		return "1 = 0", nil
+	}
+	args := make([]any, len(values))
+	for i, v := range values {
+		args[i] = v
+	}
+	return "(" + column + " IN (" + strings.Repeat("?, ", len(values)-1) + "?))", args
+}

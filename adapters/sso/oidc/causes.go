@@ -1,0 +1,115 @@
+package oidc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/oauth2"
+
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/identity"
+)
+
+// again is when a caller may try once more at a provider that did not answer.
+const again = 5 * time.Second
+
+// refused is the fault of every sign-in that is not believed. It says the same whatever the cause.
+func refused(format string, args ...any) error {
+	return identity.BadSignIn.New("The sign-in was not accepted; start it again.").Because(fmt.Errorf(format, args...))
+}
+
+// silent is the fault of a provider that does not answer, or not as a provider does.
+func silent(format string, args ...any) error {
+	f := fault.Wrap(fault.Unavailable, fmt.Errorf(format, args...), "The identity provider does not answer; try again later.")
+	f.RetryAfter = again
+	return f
+}
+
+// failed tells the errors of a provider that could not be asked from those of one that said something wrong.
+func failed(what string, err error) error {
+	if unanswered(err) {
+		return silent("%s: %w", what, clip(err))
+	}
+	return refused("%s: %w", what, clip(err))
+}
+
+// unanswered reports whether an error is the transport's own.
+func unanswered(err error) bool {
+	var transport *url.Error
+	return errors.As(err, &transport) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+// clipped is an error whose text is fit for a log: short, and of printable characters.
+type clipped struct {
+	text  string
+	cause error
+}
+
+const maxCause = 300
+
+// clip cuts an error's text, and of an error of the transport also the address with its query.
+func clip(err error) error {
+	text := err.Error()
+	var transport *url.Error
+	if errors.As(err, &transport) {
+		text = transport.Err.Error()
+	}
+	return &clipped{text: printable(text, maxCause), cause: err}
+}
+
+func (c *clipped) Error() string { return c.text }
+func (c *clipped) Unwrap() error { return c.cause }
+
+// printable makes a text of somebody else fit for a log.
+func printable(s string, most int) string {
+	s = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+	if runes := []rune(s); len(runes) > most {
+		s = string(runes[:most]) + "..."
+	}
+	return s
+}
+
+// knownErrors are the codes of RFC 6749 and OpenID Connect; other words of a provider, or of who pretends to be one, are
+// not repeated.
+func knownErrors() []string {
+	return []string{
+		"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
+		"access_denied", "unsupported_response_type", "server_error", "temporarily_unavailable", "interaction_required",
+		"login_required", "account_selection_required", "consent_required", "invalid_request_uri", "invalid_request_object",
+		"request_not_supported", "request_uri_not_supported", "registration_not_supported",
+	}
+}
+
+func errorCode(code string) string {
+	if slices.Contains(knownErrors(), code) {
+		return code
+	}
+	return "an error without a known code"
+}
+
+// exchangeError judges the error of the token endpoint. Its body may repeat the code and is never part of a text.
+func exchangeError(err error) error {
+	var answer *oauth2.RetrieveError
+	if !errors.As(err, &answer) {
+		return failed("the code was not exchanged", err)
+	}
+	status := 0
+	if answer.Response != nil {
+		status = answer.Response.StatusCode
+	}
+	if status >= 500 {
+		return silent("the token endpoint answered %d", status)
+	}
+	return refused("the token endpoint answered %d: %s", status, errorCode(answer.ErrorCode))
+}

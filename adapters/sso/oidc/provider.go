@@ -1,0 +1,184 @@
+package oidc
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// kind is what handshakes of this protocol are stored as.
+const kind = "oidc"
+
+// The labels keep what is derived from one binding apart.
+const (
+	nonceLabel    = "writ oidc nonce"
+	verifierLabel = "writ oidc code verifier"
+)
+
+// Provider is one OpenID Connect provider. It is safe for concurrent use.
+type Provider struct {
+	cfg      Config
+	store    identity.HandshakeStore
+	recorder audit.Recorder
+	unit     tx.Unit
+	clock    clock.Clock
+	client   *http.Client
+	found    *discovery
+}
+
+var _ identity.Provider = (*Provider)(nil)
+
+// Begin implements identity.Provider. Unavailable where the provider's description cannot be read.
+func (p *Provider) Begin(ctx context.Context) (identity.Challenge, error) {
+	d, err := p.found.get(ctx)
+	if err != nil {
+		return identity.Challenge{}, err
+	}
+	state, binding := secret(), secret()
+	fits := sha256.Sum256([]byte(binding))
+	err = p.unit.Do(ctx, func(ctx context.Context) error {
+		return p.store.SaveHandshake(ctx, sha256.Sum256([]byte(state)), kind, fits[:], identity.HandshakeTTL)
+	})
+	if err != nil {
+		return identity.Challenge{}, err
+	}
+	address := p.oauth(d, d.styles[0]).AuthCodeURL(state,
+		oidc.Nonce(derive(binding, nonceLabel)), oauth2.S256ChallengeOption(derive(binding, verifierLabel)))
+	return identity.Challenge{URL: address, Binding: binding}, nil
+}
+
+// Complete implements identity.Provider. The handshake of the answer's state is used up by the first call that has a
+// code, whatever comes of it; where nobody is believed by it, that is recorded. The binding is demanded even where the cookie is said to have been impossible: nonce and
+// verifier come of it.
+func (p *Provider) Complete(ctx context.Context, answer url.Values, binding string, _ bool) (identity.External, error) {
+	d, err := p.found.get(ctx)
+	if err != nil {
+		return identity.External{}, err
+	}
+	if err := p.checkAnswer(d, answer); err != nil {
+		return identity.External{}, err
+	}
+	fits, err := p.take(ctx, answer.Get("state"))
+	if err != nil {
+		return identity.External{}, err
+	}
+	who, err := p.judge(ctx, d, answer.Get("code"), binding, fits)
+	if identity.BadSignIn.Is(err) {
+		return identity.External{}, p.record(ctx, err)
+	}
+	return who, err
+}
+
+// judge has the code exchanged for the browser that began, and believes what comes of it or not.
+func (p *Provider) judge(ctx context.Context, d *described, code, binding string, fits []byte) (identity.External, error) {
+	if err := bound(binding, fits); err != nil {
+		return identity.External{}, err
+	}
+	token, err := p.exchange(ctx, d, code, derive(binding, verifierLabel))
+	if err != nil {
+		return identity.External{}, err
+	}
+	who, err := p.verify(ctx, d, token, derive(binding, nonceLabel))
+	if err != nil {
+		return identity.External{}, err
+	}
+	return p.external(ctx, d, token, who)
+}
+
+// checkAnswer looks at the parameters of the callback before anything is used up.
+func (p *Provider) checkAnswer(d *described, answer url.Values) error {
+	for _, name := range []string{"state", "code", "iss", "error"} {
+		if len(answer[name]) > 1 {
+			return refused("the answer has several parameters %s", name)
+		}
+	}
+	if iss := answer.Get("iss"); iss != p.cfg.Issuer && (answer.Has("iss") || d.names) {
+		if iss == "" {
+			return refused("the answer names no issuer, and this provider's answers do")
+		}
+		return refused("the answer is that of another issuer (mix-up)")
+	}
+	if answer.Has("error") {
+		return refused("the provider answered with %s", errorCode(answer.Get("error")))
+	}
+	switch {
+	case answer.Get("state") == "":
+		return refused("the answer has no state")
+	case answer.Get("code") == "":
+		return refused("the answer has no code")
+	}
+	return nil
+}
+
+// take uses the handshake up and returns the hash of its binding.
+func (p *Provider) take(ctx context.Context, state string) (fits []byte, err error) {
+	err = p.unit.Do(ctx, func(ctx context.Context) (err error) {
+		fits, err = p.store.TakeHandshake(ctx, sha256.Sum256([]byte(state)), kind)
+		return err
+	})
+	if identity.HandshakeNotFound.Is(err) {
+		return nil, refused("the state is unknown, expired or used")
+	}
+	return fits, err
+}
+
+// bound compares the binding.
+func bound(binding string, fits []byte) error {
+	if binding == "" {
+		return refused("the browser brought no binding")
+	}
+	have := sha256.Sum256([]byte(binding))
+	if subtle.ConstantTimeCompare(have[:], fits) != 1 {
+		return refused("the binding is not that of the browser that began")
+	}
+	return nil
+}
+
+// oauth is this side as the library knows it.
+func (p *Provider) oauth(d *described, style oauth2.AuthStyle) *oauth2.Config {
+	e := d.endpoint
+	e.AuthStyle = style
+	return &oauth2.Config{
+		ClientID: p.cfg.ClientID, ClientSecret: p.cfg.Secret.Reveal(), Endpoint: e, RedirectURL: p.cfg.RedirectURL, Scopes: p.scopes(d),
+	}
+}
+
+func (p *Provider) scopes(d *described) []string {
+	if len(p.cfg.Scopes) > 0 {
+		others := slices.DeleteFunc(slices.Clone(p.cfg.Scopes), func(s string) bool { return s == oidc.ScopeOpenID })
+		return append([]string{oidc.ScopeOpenID}, others...)
+	}
+	scopes := []string{oidc.ScopeOpenID, oidc.ScopeProfile, oidc.ScopeEmail}
+	if p.cfg.GroupsClaim != "" && slices.Contains(d.scopes, "groups") {
+		scopes = append(scopes, "groups")
+	}
+	return scopes
+}
+
+// secret returns 256 random bits as text.
+func secret() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// derive makes a value for one purpose of the binding. It is 43 characters long, as PKCE asks.
+func derive(binding, label string) string {
+	h := hmac.New(sha256.New, []byte(binding))
+	h.Write([]byte(label))
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+}

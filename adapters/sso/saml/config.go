@@ -1,0 +1,165 @@
+package saml
+
+import (
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// minKeyBits is the least size of an RSA key, ours or the provider's.
+const minKeyBits = 2048
+
+// Config says which provider to sign in with and how this server is known there. Exactly one of MetadataURL and
+// MetadataFile is set; CertFile and KeyFile belong together and are PEM.
+type Config struct {
+	// MetadataURL is an https address; plain http only on a loopback address, because whoever can change the answer
+	// chooses the keys that are trusted.
+	MetadataURL string
+	// MetadataFile is read again like an address, and has to be good from the start.
+	MetadataFile string
+	// BaseURL is the address of this server as browsers see it. What the provider must have addressed is made of it
+	// and never of a request's headers.
+	BaseURL string
+	// CertFile and KeyFile sign requests and open encrypted assertions. Without them requests are not signed and
+	// encrypted assertions are refused. The key is RSA.
+	CertFile string
+	KeyFile  string
+	// UsernameAttr names the attribute that holds the user name; empty takes the NameID.
+	UsernameAttr string
+	// GroupsAttr names the attribute that lists the groups; empty reads none, and then nobody is refused because the
+	// provider left them out.
+	GroupsAttr string
+}
+
+// The paths below the base address. The metadata's address is also the entity id.
+const (
+	acsPath      = "/auth/saml/acs"
+	metadataPath = "/auth/saml/metadata"
+)
+
+// ErrMetadataFile is in the chain of New's error where the metadata's file is to blame.
+var ErrMetadataFile = errors.New("the metadata's file")
+
+// New makes a provider. It reads the certificate, the key and the metadata's file, and checks the addresses; metadata
+// from an address is read when somebody signs in, so that a provider that is down does not keep the server from starting.
+func New(cfg Config, store identity.HandshakeStore, recorder audit.Recorder, unit tx.Unit, clock clock.Clock, client *http.Client,
+	log *slog.Logger) (*Provider, error) {
+	if recorder == nil {
+		return nil, errors.New("saml: a recorder is required")
+	}
+	if (cfg.MetadataURL == "") == (cfg.MetadataFile == "") {
+		return nil, errors.New("saml: exactly one of the metadata's address and file is required")
+	}
+	if cfg.MetadataURL != "" {
+		if err := trustedAddress(cfg.MetadataURL); err != nil {
+			return nil, fmt.Errorf("saml: metadata address: %w", err)
+		}
+		if client == nil {
+			return nil, errors.New("saml: a client is required to read the metadata's address")
+		}
+	}
+	if cfg.MetadataFile != "" {
+		if _, err := fromFile(cfg.MetadataFile); err != nil {
+			return nil, fmt.Errorf("saml: %w: %w", ErrMetadataFile, err)
+		}
+	}
+	base, err := baseAddress(cfg.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("saml: base address: %w", err)
+	}
+	pair, err := loadPair(cfg.CertFile, cfg.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("saml: %w", err)
+	}
+	return &Provider{
+		us: party{
+			entityID: base + metadataPath, acs: base + acsPath, pair: pair,
+			usernameAttr: cfg.UsernameAttr, groupsAttr: cfg.GroupsAttr,
+		},
+		store: store, recorder: recorder, unit: unit, clock: clock,
+		source: newSource(cfg.MetadataURL, cfg.MetadataFile, client, clock, log),
+	}, nil
+}
+
+// party is this side: what the provider must have addressed, and the keys.
+type party struct {
+	entityID, acs            string
+	pair                     *keyPair // nil: nothing is signed or decrypted
+	usernameAttr, groupsAttr string
+}
+
+type keyPair struct {
+	cert *x509.Certificate
+	key  *rsa.PrivateKey
+}
+
+func loadPair(certFile, keyFile string) (*keyPair, error) {
+	if certFile == "" && keyFile == "" {
+		return nil, nil
+	}
+	if certFile == "" || keyFile == "" {
+		return nil, errors.New("the certificate and its key belong together")
+	}
+	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return nil, fmt.Errorf("certificate and key: %w", err)
+	}
+	key, ok := pair.PrivateKey.(*rsa.PrivateKey)
+	if !ok || key.N.BitLen() < minKeyBits {
+		return nil, fmt.Errorf("the key has to be RSA of at least %d bits", minKeyBits)
+	}
+	cert, err := x509.ParseCertificate(pair.Certificate[0])
+	if err != nil {
+		return nil, fmt.Errorf("certificate: %w", err)
+	}
+	return &keyPair{cert: cert, key: key}, nil
+}
+
+// baseAddress returns the address without a closing slash.
+func baseAddress(s string) (string, error) {
+	u, err := webAddress(s)
+	if err != nil {
+		return "", err
+	}
+	if u.RawQuery != "" || u.ForceQuery {
+		return "", errors.New("no query is allowed")
+	}
+	return strings.TrimRight(s, "/"), nil
+}
+
+// trustedAddress accepts what nobody on the way can change.
+func trustedAddress(s string) error {
+	u, err := webAddress(s)
+	if err != nil {
+		return err
+	}
+	if u.Scheme != "https" && !loopback(u.Hostname()) {
+		return errors.New("https is required beyond loopback")
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func webAddress(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("expected an http or https address")
+	}
+	return u, nil
+}

@@ -1,0 +1,253 @@
+package saml
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// kind marks the handshakes of this protocol.
+const kind = "saml"
+
+const (
+	maxResponse = 256 << 10 // decoded
+	maxRelay    = 128
+)
+
+var (
+	_ identity.Provider = (*Provider)(nil)
+	_ identity.Metadata = (*Provider)(nil)
+)
+
+// Provider signs in with one SAML identity provider.
+type Provider struct {
+	us       party
+	store    identity.HandshakeStore
+	recorder audit.Recorder
+	unit     tx.Unit
+	clock    clock.Clock
+	source   *source
+}
+
+// Begin implements identity.Provider. The answer is a form that the provider's site makes the browser post, hence
+// CrossSite. What is kept is the hash of the binding in front of the request's id.
+func (p *Provider) Begin(ctx context.Context) (identity.Challenge, error) {
+	idp, err := p.source.current(ctx)
+	if err != nil {
+		return identity.Challenge{}, err
+	}
+	relay, binding, request := random(), random(), "id-"+rand.Text()
+	target, err := p.us.redirect(idp.sso, request, relay, p.clock.Now())
+	if err != nil {
+		return identity.Challenge{}, fmt.Errorf("make a saml request: %w", err)
+	}
+	fits := sha256.Sum256([]byte(binding))
+	err = p.unit.Do(ctx, func(ctx context.Context) error {
+		return p.store.SaveHandshake(ctx, sha256.Sum256([]byte(relay)), kind, append(fits[:], request...), identity.HandshakeTTL)
+	})
+	if err != nil {
+		return identity.Challenge{}, fmt.Errorf("keep a saml request: %w", err)
+	}
+	return identity.Challenge{URL: target, Binding: binding, CrossSite: true}, nil
+}
+
+// Complete implements identity.Provider. An answer spends the request that its RelayState stands for, also where it is
+// refused, which is then recorded.
+func (p *Provider) Complete(ctx context.Context, answer url.Values, binding string, unbound bool) (identity.External, error) {
+	e, spent, err := p.complete(ctx, answer, holder{binding: binding, unbound: unbound})
+	var why *refusal
+	if errors.As(err, &why) {
+		err = identity.BadSignIn.New("the identity provider's answer was not accepted").Because(err)
+		if spent {
+			err = p.record(ctx, err)
+		}
+	}
+	if err != nil {
+		return identity.External{}, err
+	}
+	return e, nil
+}
+
+// holder is what the browser brings to show that it is the one that began.
+type holder struct {
+	binding string
+	unbound bool // its cookie could not be set
+}
+
+// check holds the binding against its hash. Without it, somebody could have a victim's browser post an answer about the
+// attacker, and the victim would work in the attacker's account.
+func (h holder) check(fits []byte) error {
+	have := sha256.Sum256([]byte(h.binding))
+	switch {
+	case h.unbound:
+		return nil
+	case h.binding == "":
+		return refuse("the browser brought no binding")
+	case subtle.ConstantTimeCompare(have[:], fits) != 1:
+		return refuse("the binding is not that of the browser that began")
+	default:
+		return nil
+	}
+}
+
+// complete also says whether the answer spent a request.
+func (p *Provider) complete(ctx context.Context, answer url.Values, h holder) (who identity.External, spent bool, err error) {
+	raw, err := decode(answer)
+	if err != nil {
+		return who, false, err
+	}
+	relay, err := only(answer, "RelayState")
+	if err != nil {
+		return who, false, err
+	}
+	if len(relay) > maxRelay {
+		return who, false, refuse("the RelayState is too long")
+	}
+	idp, err := p.source.current(ctx)
+	if err != nil {
+		return who, false, err
+	}
+	kept, err := p.take(ctx, relay)
+	if err != nil {
+		return who, false, err
+	}
+	request, err := h.request(kept)
+	if err != nil {
+		return who, true, err
+	}
+	who, err = p.judge(ctx, idp, raw, request)
+	return who, true, err
+}
+
+// judge believes a response to a request, or refuses it.
+func (p *Provider) judge(ctx context.Context, idp *issuer, raw []byte, request string) (identity.External, error) {
+	var none identity.External
+	c, err := p.us.verify(raw, idp, request, p.clock.Now())
+	if errors.Is(err, errUnknownKey) {
+		if next := p.source.rotated(ctx, idp); next != nil {
+			c, err = p.us.verify(raw, next, request, p.clock.Now())
+		}
+	}
+	if err != nil {
+		return none, err
+	}
+	if err := p.witness(ctx, c); err != nil {
+		return none, err
+	}
+	return c.external, nil
+}
+
+// take spends a request and returns what was kept of it.
+func (p *Provider) take(ctx context.Context, relay string) (data []byte, err error) {
+	err = p.unit.Do(ctx, func(ctx context.Context) (err error) {
+		data, err = p.store.TakeHandshake(ctx, sha256.Sum256([]byte(relay)), kind)
+		return err
+	})
+	if identity.HandshakeNotFound.Is(err) {
+		return nil, refuse("the RelayState is unknown, used or expired")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("take a saml request: %w", err)
+	}
+	return data, nil
+}
+
+// request returns the id of a request that was kept to the browser that began.
+func (h holder) request(kept []byte) (string, error) {
+	if len(kept) <= sha256.Size {
+		return "", refuse("the RelayState is that of a request without a binding")
+	}
+	return string(kept[sha256.Size:]), h.check(kept[:sha256.Size])
+}
+
+// witness refuses an assertion that was accepted before. It is remembered until nobody would accept it anyway.
+func (p *Provider) witness(ctx context.Context, c *claims) error {
+	hash := sha256.Sum256([]byte("saml assertion\x00" + c.external.Link.Issuer + "\x00" + c.assertionID))
+	ttl := max(c.until.Sub(p.clock.Now()), 0) + 2*skew
+	var fresh bool
+	err := p.unit.Do(ctx, func(ctx context.Context) (err error) {
+		fresh, err = p.store.Witness(ctx, hash, ttl)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("witness a saml assertion: %w", err)
+	}
+	if !fresh {
+		return refuse("the assertion was used before")
+	}
+	return nil
+}
+
+// decode returns the response of an answer.
+func decode(answer url.Values) ([]byte, error) {
+	text, err := only(answer, "SAMLResponse")
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxResponse*3/2 {
+		return nil, refuse("the response is too large")
+	}
+	raw, err := base64.StdEncoding.DecodeString(strip(text))
+	if err != nil {
+		return nil, refuse("the response is no base64")
+	}
+	if len(raw) > maxResponse {
+		return nil, refuse("the response is too large")
+	}
+	return raw, nil
+}
+
+// only returns the one value of a parameter.
+func only(answer url.Values, name string) (string, error) {
+	if v := answer[name]; len(v) == 1 && v[0] != "" {
+		return v[0], nil
+	}
+	return "", refuse("the answer needs exactly one %s", name)
+}
+
+// strip removes white space.
+func strip(s string) string { return strings.Join(strings.Fields(s), "") }
+
+// random returns 256 random bits as text that needs no escaping.
+func random() string {
+	b := make([]byte, 32)
+	rand.Read(b) // never fails: crypto/rand ends the process instead
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// refusal is why an answer is not accepted. It is for the log and holds nothing of the answer but short names.
+type refusal struct {
+	text  string
+	cause error
+}
+
+func refuse(format string, args ...any) error { return &refusal{text: fmt.Sprintf(format, args...)} }
+
+// Error implements error.
+func (r *refusal) Error() string {
+	if r.cause != nil {
+		return r.text + ": " + r.cause.Error()
+	}
+	return r.text
+}
+
+// Unwrap returns what is below the refusal.
+func (r *refusal) Unwrap() error { return r.cause }
+
+// errUnknownKey is below the refusal of a signature that no known key made.
+var errUnknownKey = errors.New("the signature fits no key of the provider's metadata")
+
+// skew is how far the provider's clock may be off.
+const skew = time.Minute

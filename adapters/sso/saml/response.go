@@ -1,0 +1,194 @@
+package saml
+
+import (
+	"strings"
+	"time"
+
+	"github.com/beevik/etree"
+
+	"github.com/writ-automation/writ/ports/identity"
+)
+
+const (
+	version       = "2.0"
+	entityFormat  = "urn:oasis:names:tc:SAML:2.0:nameid-format:entity"
+	statusPrefix  = "urn:oasis:names:tc:SAML:2.0:status:"
+	statusSuccess = statusPrefix + "Success"
+	maxID         = 256
+)
+
+// claims is what a verified assertion says.
+type claims struct {
+	external    identity.External
+	assertionID string
+	until       time.Time // from then on the assertion is refused as expired
+}
+
+// verify returns what the one assertion of a response says, once all that has to hold does.
+func (us *party) verify(raw []byte, idp *issuer, request string, now time.Time) (*claims, error) {
+	root, err := parse(raw, messageBounds())
+	if err != nil {
+		return nil, err
+	}
+	if !is(root, nsProtocol, "Response") || attr(root, "Version") != version {
+		return nil, refuse("the document is no SAML 2.0 response")
+	}
+	if err := succeeded(root); err != nil {
+		return nil, err
+	}
+	seen := census{ids: map[string]bool{}}
+	if err := seen.count(root, root); err != nil {
+		return nil, err
+	}
+	if err := us.addressed(root, idp, request); err != nil {
+		return nil, err
+	}
+	if len(children(root, nsSignature, "Signature")) > 0 {
+		if _, err := verifySigned(root, idp.certs, now); err != nil {
+			return nil, err
+		}
+	}
+	assertion, err := us.assertion(root, &seen)
+	if err != nil {
+		return nil, err
+	}
+	verified, err := verifySigned(assertion, idp.certs, now)
+	if err != nil {
+		return nil, err
+	}
+	return us.read(verified, idp, request, now)
+}
+
+// succeeded returns a refusal that names the provider's status where it is not success.
+func succeeded(root *etree.Element) error {
+	status, err := child(root, nsProtocol, "Status")
+	if err != nil {
+		return err
+	}
+	code, err := child(status, nsProtocol, "StatusCode")
+	if err != nil {
+		return err
+	}
+	value := attr(code, "Value")
+	if value == statusSuccess {
+		return nil
+	}
+	names := statusName(value)
+	for _, second := range children(code, nsProtocol, "StatusCode") {
+		names += " " + statusName(attr(second, "Value"))
+	}
+	return refuse("the provider's status is %s", names)
+}
+
+// statusName shortens the codes of the standard and tells nothing of others.
+func statusName(code string) string {
+	name, ok := strings.CutPrefix(code, statusPrefix)
+	if !ok || len(name) > 40 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+		return "another one"
+	}
+	return name
+}
+
+// addressed checks what the response itself says about who made it, for whom, and in answer to what. It may be unsigned:
+// the assertion has to say it all again.
+func (us *party) addressed(root *etree.Element, idp *issuer, request string) error {
+	switch attr(root, "InResponseTo") {
+	case request:
+	case "":
+		return refuse("the response answers no request")
+	default:
+		return refuse("the response answers another request")
+	}
+	if attr(root, "Destination") != us.acs {
+		return refuse("the response has another destination")
+	}
+	issuers := children(root, nsAssertion, "Issuer")
+	if len(issuers) > 1 {
+		return refuse("the response has more than one issuer")
+	}
+	for _, el := range issuers {
+		if err := issuedBy(el, idp); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func issuedBy(el *etree.Element, idp *issuer) error {
+	if format := attr(el, "Format"); format != "" && format != entityFormat {
+		return refuse("the issuer is no entity id")
+	}
+	if name, err := address(el); err != nil || name != idp.entityID {
+		return refuse("the issuer is another one")
+	}
+	return nil
+}
+
+// assertion returns the one assertion of a response, decrypted where it is encrypted.
+func (us *party) assertion(root *etree.Element, seen *census) (*etree.Element, error) {
+	plain, sealed := children(root, nsAssertion, "Assertion"), children(root, nsAssertion, "EncryptedAssertion")
+	switch {
+	case len(plain)+len(sealed) == 0:
+		return nil, refuse("the response has no assertion")
+	case len(plain)+len(sealed) > 1:
+		return nil, refuse("the response has more than one assertion")
+	case len(plain) == 1:
+		return plain[0], nil
+	}
+	if us.pair == nil {
+		return nil, refuse("the assertion is encrypted and no key is configured")
+	}
+	el, err := open(sealed[0], us.pair.key)
+	if err != nil {
+		return nil, err
+	}
+	if err := seen.count(el, el); err != nil {
+		return nil, err
+	}
+	return el, nil
+}
+
+// census counts what must be single and refuses what is not where it belongs.
+type census struct{ ids map[string]bool }
+
+// count looks at an element and all below it. Names count in every namespace: whoever looks for an assertion or a
+// signature must find none but those in their one place.
+func (c *census) count(el, root *etree.Element) error {
+	for _, a := range el.Attr {
+		if a.Space == "xmlns" || !strings.EqualFold(a.Key, "id") {
+			continue
+		}
+		if a.Value == "" || len(a.Value) > maxID {
+			return refuse("an ID is empty or too long")
+		}
+		if c.ids[a.Value] {
+			return refuse("an ID is there twice")
+		}
+		c.ids[a.Value] = true
+	}
+	if el != root && !placed(el, root) {
+		return refuse("%s in an unexpected place", el.Tag)
+	}
+	for _, sub := range el.ChildElements() {
+		if err := c.count(sub, root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// placed reports whether an element below the root may be where it is.
+func placed(el, root *etree.Element) bool {
+	above := el.Parent()
+	switch el.Tag {
+	case "Response", "Object":
+		return false
+	case "Assertion", "EncryptedAssertion":
+		return above == root && el.NamespaceURI() == nsAssertion && is(root, nsProtocol, "Response")
+	case "Signature":
+		signed := above == root || above.Parent() == root && is(above, nsAssertion, "Assertion")
+		return signed && el.NamespaceURI() == nsSignature
+	default:
+		return true
+	}
+}

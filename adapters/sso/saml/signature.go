@@ -1,0 +1,206 @@
+package saml
+
+import (
+	"crypto/ecdsa"
+	"crypto/x509"
+	"encoding/asn1"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math/big"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/beevik/etree"
+	dsig "github.com/russellhaering/goxmldsig"
+	"github.com/russellhaering/goxmldsig/etreeutils"
+)
+
+// signatureMethods and digestMethods are all that is accepted: nothing with SHA-1, nothing with a shared key.
+func signatureMethods() []string {
+	return []string{
+		dsig.RSASHA256SignatureMethod, dsig.RSASHA384SignatureMethod, dsig.RSASHA512SignatureMethod,
+		dsig.ECDSASHA256SignatureMethod, dsig.ECDSASHA384SignatureMethod, dsig.ECDSASHA512SignatureMethod,
+	}
+}
+
+func digestMethods() []string {
+	return []string{nsEncryption + "sha256", "http://www.w3.org/2001/04/xmldsig-more#sha384", nsEncryption + "sha512"}
+}
+
+// ncName is an ID that a reference can name without escaping.
+var ncName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
+
+// altered is what the library says of a digest that does not fit.
+const altered = "Signature could not be verified"
+
+// verifySigned returns the element as its own signature covers it: parsed anew from the canonical bytes that were
+// digested, without the signature. Nothing of the element that was given is to be read afterwards.
+func verifySigned(el *etree.Element, certs []*x509.Certificate, now time.Time) (*etree.Element, error) {
+	sig, err := signatureOf(el)
+	if err != nil {
+		return nil, err
+	}
+	if err := shape(sig, attr(el, "ID")); err != nil {
+		return nil, err
+	}
+	err = errors.New("the metadata has no certificate that is valid now")
+	for _, cert := range certs {
+		if now.Before(cert.NotBefore) || now.After(cert.NotAfter) {
+			continue
+		}
+		var got *etree.Element
+		if got, err = validate(el, cert, now); err == nil {
+			return sameElement(got, el)
+		}
+		if err.Error() == altered {
+			return nil, refuse("%s was altered after it was signed", el.Tag)
+		}
+	}
+	return nil, &refusal{text: el.Tag, cause: fmt.Errorf("%w: %w", errUnknownKey, err)}
+}
+
+func signatureOf(el *etree.Element) (*etree.Element, error) {
+	switch all := children(el, nsSignature, "Signature"); len(all) {
+	case 0:
+		return nil, refuse("%s is not signed", el.Tag)
+	case 1:
+		return all[0], nil
+	default:
+		return nil, refuse("%s has more than one signature", el.Tag)
+	}
+}
+
+// validate verifies with one key. What the message says of keys is taken out before.
+func validate(el *etree.Element, cert *x509.Certificate, now time.Time) (*etree.Element, error) {
+	above, err := etreeutils.NSBuildParentContext(el)
+	if err != nil {
+		return nil, err
+	}
+	alone, err := etreeutils.NSDetatch(above, el)
+	if err != nil {
+		return nil, err
+	}
+	sig, err := child(alone, nsSignature, "Signature")
+	if err != nil {
+		return nil, err
+	}
+	for _, info := range children(sig, nsSignature, "KeyInfo") {
+		sig.RemoveChild(info)
+	}
+	value, err := child(sig, nsSignature, "SignatureValue")
+	if err != nil {
+		return nil, err
+	}
+	value.SetText(inDER(strip(value.Text()), cert))
+	ctx := dsig.NewDefaultValidationContext(&dsig.MemoryX509CertificateStore{Roots: []*x509.Certificate{cert}})
+	ctx.IdAttribute = "ID"
+	ctx.Clock = dsig.NewFakeClockAt(now)
+	return ctx.Validate(alone)
+}
+
+// inDER turns an elliptic curve signature from the form that XML signatures have, the two numbers behind each other, into
+// the one that the library reads.
+func inDER(value string, cert *x509.Certificate) string {
+	key, ok := cert.PublicKey.(*ecdsa.PublicKey)
+	if !ok {
+		return value
+	}
+	size := (key.Curve.Params().BitSize + 7) / 8
+	raw, err := base64.StdEncoding.DecodeString(value)
+	if err != nil || len(raw) != 2*size {
+		return value
+	}
+	der, err := asn1.Marshal(struct{ R, S *big.Int }{new(big.Int).SetBytes(raw[:size]), new(big.Int).SetBytes(raw[size:])})
+	if err != nil {
+		return value
+	}
+	return base64.StdEncoding.EncodeToString(der)
+}
+
+// sameElement holds what was verified to be what was asked for.
+func sameElement(got, asked *etree.Element) (*etree.Element, error) {
+	if got == nil || !is(got, asked.NamespaceURI(), asked.Tag) || attr(got, "ID") != attr(asked, "ID") {
+		return nil, refuse("the signature covers another element")
+	}
+	if len(children(got, nsSignature, "Signature")) != 0 {
+		return nil, refuse("the signature is part of what it covers")
+	}
+	return got, nil
+}
+
+// shape accepts a signature that has exactly the parts of an enveloped one, in their order, and refers to the element
+// that it is in.
+func shape(sig *etree.Element, id string) error {
+	parts := tags(sig)
+	if parts != "SignedInfo SignatureValue" && parts != "SignedInfo SignatureValue KeyInfo" {
+		return refuse("the signature has other parts than expected")
+	}
+	if !ncName.MatchString(id) {
+		return refuse("what is signed has no usable ID")
+	}
+	info := sig.ChildElements()[0]
+	if tags(info) != "CanonicalizationMethod SignatureMethod Reference" {
+		return refuse("the signature has other parts than expected, or not exactly one reference")
+	}
+	c14n, method, ref := info.ChildElements()[0], info.ChildElements()[1], info.ChildElements()[2]
+	if attr(c14n, "Algorithm") != nsExclusive || len(c14n.ChildElements()) != 0 {
+		return refuse("the canonicalization of the signature is not allowed")
+	}
+	if !listed(signatureMethods(), attr(method, "Algorithm")) || len(method.ChildElements()) != 0 {
+		return refuse("the signature method is not allowed")
+	}
+	if tags(ref) != "Transforms DigestMethod DigestValue" {
+		return refuse("the reference has other parts than expected")
+	}
+	if attr(ref, "URI") != "#"+id {
+		return refuse("the signature refers to another element")
+	}
+	transform, digest := ref.ChildElements()[0], ref.ChildElements()[1]
+	if !listed(digestMethods(), attr(digest, "Algorithm")) || len(digest.ChildElements()) != 0 {
+		return refuse("the digest method is not allowed")
+	}
+	return transforms(transform)
+}
+
+// transforms accepts taking out the signature and then exclusive canonicalization, and nothing else.
+func transforms(el *etree.Element) error {
+	if tags(el) != "Transform Transform" {
+		return refuse("the transforms are not allowed")
+	}
+	enveloped, c14n := el.ChildElements()[0], el.ChildElements()[1]
+	if attr(enveloped, "Algorithm") != nsSignature+"enveloped-signature" || len(enveloped.ChildElements()) != 0 {
+		return refuse("the transforms are not allowed")
+	}
+	if attr(c14n, "Algorithm") != nsExclusive {
+		return refuse("the transforms are not allowed")
+	}
+	for _, sub := range c14n.ChildElements() {
+		if !is(sub, nsExclusive, "InclusiveNamespaces") || len(sub.ChildElements()) != 0 || len(c14n.ChildElements()) != 1 {
+			return refuse("the transforms are not allowed")
+		}
+	}
+	return nil
+}
+
+// tags lists the names of the children; one of another namespace than the signature's spoils the list.
+func tags(el *etree.Element) string {
+	var out []string
+	for _, c := range el.ChildElements() {
+		if c.NamespaceURI() != nsSignature {
+			return "foreign"
+		}
+		out = append(out, c.Tag)
+	}
+	return strings.Join(out, " ")
+}
+
+func listed(all []string, one string) bool {
+	for _, a := range all {
+		if a == one {
+			return true
+		}
+	}
+	return false
+}

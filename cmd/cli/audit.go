@@ -1,0 +1,21 @@
+package cli
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+)
+
+// exitCode ends a command with this code where everything worth saying has been said.
+type exitCode int
+
+func (e exitCode) Error() string { return "exit code " + strconv.Itoa(int(e)) }
+
+func auditCommand(w world) *cobra.Command {
+	c := &cobra.Command{
+		Use: "audit", Short: "Check, prove and keep the trail of what was done", Args: args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(verifyCommand(w), bundleCommand(w), receiptCommand(w), anchorCommand(w), keyCommand(w), eraseCommand(w), rollbackCommand(w))
+	return c
+}

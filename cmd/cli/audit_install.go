@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/writ-automation/writ/cmd/compose"
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/audit"
+)
+
+// install says whose trail a command works on: that of the database which serve would take with the same sources.
+type install struct{ config, url, dataDir, keyFile string }
+
+func (i *install) register(c *cobra.Command) {
+	c.Flags().StringVar(&i.url, "db", "", "database (default as for serve)")
+	c.Flags().StringVar(&i.dataDir, "data-dir", "", "the server's own `directory` (default as for serve)")
+	c.Flags().StringVar(&i.keyFile, "signing-key-file", "", "`file` of the signing keys (default as for serve)")
+	c.Flags().StringVar(&i.config, "config", "", "the server's YAML `file`")
+}
+
+// settings are those of the server, with what the flags of the command say instead.
+func (i *install) settings(w world) (compose.Settings, error) {
+	serve := &serveFlags{}
+	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	serve.register(fs)
+	serve.config = i.config
+	if err := serve.load(fs, world{environ: w.environ, err: w.err}); err != nil {
+		return compose.Settings{}, err
+	}
+	for flag, given := range map[*string]string{&serve.db: i.url, &serve.dataDir: i.dataDir, &serve.signingKeyFile: i.keyFile} {
+		if given != "" {
+			*flag = given
+		}
+	}
+	serve.logLevel = "error" // the command itself says what it did
+	return serve.settings(w)
+}
+
+// with opens the trail for fn and closes it again.
+func (i *install) with(ctx context.Context, w world, fn func(context.Context, *compose.Trail) error) error {
+	s, err := i.settings(w)
+	if err != nil {
+		return err
+	}
+	ctx = actor.With(ctx, actor.Actor{Type: actor.System, Name: commandLine()})
+	t, err := compose.OpenTrail(ctx, s)
+	if err != nil {
+		return err
+	}
+	err = fn(ctx, t)
+	return errors.Join(err, t.Close(context.WithoutCancel(ctx)))
+}
+
+func bundleCommand(w world) *cobra.Command {
+	var in install
+	var q audit.BundleQuery
+	var format, out string
+	c := &cobra.Command{
+		Use: "bundle", Short: "Write the chain, or a window of it, as a signed file", Args: args(cobra.NoArgs),
+		Long: "Verifies the whole chain and every anchor, then writes the bundle, with the private values that were not erased.",
+		RunE: func(c *cobra.Command, _ []string) error {
+			switch format {
+			case "json":
+			case "tiles":
+				q.Tiles = true
+			default:
+				return usagef("--format takes json or tiles")
+			}
+			q.Private = true
+			return in.with(c.Context(), w, func(ctx context.Context, t *compose.Trail) error {
+				doc, err := t.Prover.Bundle(ctx, q)
+				if err != nil {
+					return err
+				}
+				return writeFile(w, out, func(to io.Writer) error { return doc.WriteTo(ctx, to) })
+			})
+		},
+	}
+	in.register(c)
+	c.Flags().Int64Var(&q.From, "from", 0, "first entry by its `number`")
+	c.Flags().Int64Var(&q.To, "to", 0, "last entry by its `number`")
+	c.Flags().Int64Var(&q.Limit, "limit", 0, "keep this many of the newest")
+	c.Flags().StringVar(&format, "format", "json", "json, or tiles: a zip for the tools of others")
+	c.Flags().StringVarP(&out, "output", "o", "-", "`file` to write; - is standard output")
+	return c
+}
+
+func receiptCommand(w world) *cobra.Command {
+	var in install
+	var q audit.ReceiptQuery
+	var from, out string
+	c := &cobra.Command{
+		Use: "receipt RUN", Short: "Write the signed receipt of a run", Args: args(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, a []string) error {
+			if from != "" {
+				n, err := strconv.ParseInt(from, 10, 64)
+				if err != nil || n < 0 {
+					return usagef("--from takes a number of entries")
+				}
+				q.From = &n
+			}
+			q.Private = true
+			return in.with(c.Context(), w, func(ctx context.Context, t *compose.Trail) error {
+				r, err := t.Prover.Receipt(ctx, a[0], q)
+				if err != nil {
+					return err
+				}
+				return writeFile(w, out, func(to io.Writer) error {
+					_, err := to.Write(r.Body)
+					return err
+				})
+			})
+		},
+	}
+	in.register(c)
+	c.Flags().BoolVar(&q.Sparse, "sparse", false, "the run's own entries alone, each with its proof")
+	c.Flags().StringVar(&from, "from", "", "prove that the chain only grew since this many `entries`")
+	c.Flags().StringVarP(&out, "output", "o", "-", "`file` to write; - is standard output")
+	return c
+}
+
+// writeFile writes a file whole or not at all. What is there and is no file, such as a device or a pipe, is written to and never
+// replaced.
+func writeFile(w world, name string, fill func(io.Writer) error) error {
+	if name == "-" {
+		return fill(w.out)
+	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return writeInto(name, fill)
+	}
+	if to, err := filepath.EvalSymlinks(name); err == nil {
+		name = to // the file behind a link is replaced, and not the link
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(name), ".writ-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", oneLine(name, maxDetail), err)
+	}
+	defer func() { _ = os.Remove(tmp.Name()) }() // gone where the renaming succeeded
+	err = fill(tmp)
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), name)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", oneLine(name, maxDetail), err)
+	}
+	return nil
+}
+
+// writeInto writes to a device or a pipe.
+func writeInto(name string, fill func(io.Writer) error) error {
+	to, err := os.OpenFile(name, os.O_WRONLY, 0) //nolint:gosec // the caller names it
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(fill(to), to.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", oneLine(name, maxDetail), err)
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/writ-automation/writ/cmd/compose"
+	"github.com/writ-automation/writ/platform/clock"
+	"github.com/writ-automation/writ/ports/audit"
+)
+
+// exitUnpinned says that a file is intact and that nothing says by whom it is.
+const exitUnpinned = 3
+
+// maxTrustFile bounds a seal and a file of known logs.
+const maxTrustFile = 1 << 20
+
+type verifyFlags struct {
+	install
+	keys            []string
+	from, seal, pin string
+	asJSON          bool
+}
+
+func verifyCommand(w world) *cobra.Command {
+	var f verifyFlags
+	c := &cobra.Command{
+		Use: "verify [FILE]", Short: "Check a bundle, a receipt, or the chain of a database", Args: args(cobra.MaximumNArgs(1)),
+		Long: "Checks a bundle of the audit chain or the receipt of a run, with no network and no database; - is standard input. Without a\n" +
+			"file it checks the chain of the database. Of --key, --seal and --pin each has to agree. Exit codes: 0 verified by a key that\n" +
+			"was given, 1 not verified, 2 usage, or something cannot be read or written, 3 intact, but no key was given.",
+		RunE: func(c *cobra.Command, a []string) error {
+			given := func(name string) bool { return c.Flags().Changed(name) }
+			for name, value := range map[string]string{"seal": f.seal, "pin": f.pin, "from": f.from} {
+				if given(name) && value == "" { // such as a variable that is not set: what was to be demanded must not be left out
+					return usagef("--%s is empty", name)
+				}
+			}
+			switch onFile := given("key") || given("seal") || given("pin") || given("from"); {
+			case len(a) == 0 && onFile:
+				return usagef("--key, --seal, --pin and --from are for a file")
+			case len(a) == 0:
+				return f.verifyChain(c.Context(), w)
+			case given("db") || given("data-dir") || given("config") || given("signing-key-file"):
+				return usagef("take a file or --db: a file is checked with nothing but what --key, --seal and --pin say")
+			}
+			return f.verifyFile(c.Context(), w, a[0])
+		},
+	}
+	f.register(c)
+	c.Flags().StringArrayVar(&f.keys, "key", nil, "verifier `VKEY` that has to have signed, as seal.json names it; may be repeated")
+	c.Flags().StringVar(&f.seal, "seal", "", "seal.json as a `file`: its keys have to have signed")
+	c.Flags().StringVar(&f.pin, "pin", "", "`file` that remembers keys and heads: the first contact is noted, every later one has to agree")
+	c.Flags().StringVar(&f.from, "from", "", "head `SIZE:ROOT` that the chain has to go on from, with the root in base64")
+	jsonFlag(c, &f.asJSON)
+	return c
+}
+
+// trust reads what the flags say of keys and heads.
+func (f *verifyFlags) trust() (audit.Trust, error) {
+	t := audit.Trust{VKeys: f.keys}
+	if f.from != "" {
+		h, err := parseHead(f.from)
+		if err != nil {
+			return t, err
+		}
+		t.From = &h
+	}
+	var err error
+	if f.seal != "" {
+		if t.Seal, err = small(f.seal); err != nil {
+			return t, usagef("--seal: %s", oneLine(err.Error(), maxDetail))
+		}
+	}
+	if f.pin != "" {
+		if t.Known, err = small(f.pin); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return t, usagef("--pin: %s", oneLine(err.Error(), maxDetail))
+		}
+	}
+	return t, nil
+}
+
+// small reads a file of bounded size.
+func small(name string) ([]byte, error) {
+	file, err := os.Open(name) //nolint:gosec // the path is what the caller asks for
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(file, maxTrustFile+1))
+	if err == nil && len(raw) > maxTrustFile {
+		err = fmt.Errorf("%s is too large", name)
+	}
+	return raw, err
+}
+
+func (f *verifyFlags) verifyFile(ctx context.Context, w world, name string) error {
+	trust, err := f.trust()
+	if err != nil {
+		return err
+	}
+	in, done, err := open(w, name)
+	if err != nil {
+		return usagef("%s", oneLine(err.Error(), maxDetail))
+	}
+	defer done()
+	verifier := compose.NewVerifier()
+	v, err := verifier.VerifyFile(ctx, bufio.NewReaderSize(in, 256<<10), trust, clock.New().Now())
+	if err != nil {
+		return usagef("%s: %s", oneLine(name, maxDetail), oneLine(err.Error(), maxDetail))
+	}
+	var unkept error
+	switch {
+	case f.pin == "":
+	case v.OK:
+		unkept = remember(f.pin, trust.Known, func(known []byte) ([]byte, error) { return verifier.Pin(known, v) })
+	case len(v.Conflict) == 2:
+		unkept = keepConflict(f.pin, name, v)
+	}
+	if err := printVerdict(w, v, f.asJSON); err != nil {
+		return err
+	}
+	switch {
+	case unkept != nil && v.OK:
+		return usagef("--pin: %s", oneLine(unkept.Error(), maxDetail))
+	case unkept != nil:
+		_, _ = fmt.Fprintf(w.err, "writ: --pin: %s\n", oneLine(unkept.Error(), maxDetail))
+		return errSilent
+	case !v.OK:
+		return errSilent
+	case !v.Pinned:
+		return exitCode(exitUnpinned)
+	}
+	return nil
+}
+
+// chainView is the verdict over a database as --json shows it.
+type chainView struct {
+	audit.Verdict
+	Head     string `json:"head"`
+	Anchored int64  `json:"anchored"`
+}
+
+// verifyChain checks the chain of a database.
+func (f *verifyFlags) verifyChain(ctx context.Context, w world) error {
+	var v audit.ChainVerdict
+	err := f.with(ctx, w, func(ctx context.Context, t *compose.Trail) (err error) {
+		v, err = t.Prover.Verify(ctx)
+		return err
+	})
+	if err != nil {
+		// One that cannot be read is no chain that does not hold: who watches exit codes has to tell them apart.
+		return usageError{err}
+	}
+	if f.asJSON {
+		err = printJSON(w.out, chainView{v.Verdict, fmt.Sprintf("%x", v.Head), v.Anchored})
+	} else {
+		err = printChain(w, v)
+	}
+	if err == nil && !v.OK {
+		err = errSilent
+	}
+	return err
+}
+
+func open(w world, name string) (in io.Reader, done func(), err error) {
+	if name == "-" {
+		return w.in, func() {}, nil
+	}
+	file, err := os.Open(name) //nolint:gosec // the path is what the caller asks for
+	if err != nil {
+		return nil, nil, err
+	}
+	return file, func() { _ = file.Close() }, nil
+}
+
+// parseHead reads SIZE:ROOT.
+func parseHead(text string) (audit.Head, error) {
+	size, root, _ := strings.Cut(text, ":")
+	n, err := strconv.ParseInt(size, 10, 64)
+	raw, err64 := base64.StdEncoding.Strict().DecodeString(root)
+	if err != nil || n < 0 || err64 != nil || len(raw) != len(audit.Head{}.Root) {
+		return audit.Head{}, usagef("--from takes SIZE:ROOT, a number and the base64 of 32 bytes")
+	}
+	return audit.Head{Size: n, Root: [32]byte(raw)}, nil
+}

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/writ-automation/writ/ports/identity"
+)
+
+// passwordFlags ask for a password without one on the command line, where other users of the machine could read it.
+type passwordFlags struct{ ask, stdin bool }
+
+func (f *passwordFlags) register(c *cobra.Command) {
+	c.Flags().BoolVar(&f.ask, "password", false, "ask for a password on the terminal")
+	c.Flags().BoolVar(&f.stdin, "password-stdin", false, "read a password from standard input, its first line")
+}
+
+// maxPasswordInput bounds what is read as a password, in bytes.
+const maxPasswordInput = 8 << 10
+
+// read returns the password that the flags ask for, nil where they ask for none.
+func (f *passwordFlags) read(w world) (*identity.Password, error) {
+	switch {
+	case f.ask && f.stdin:
+		return nil, usageError{errors.New("--password and --password-stdin exclude each other")}
+	case f.stdin:
+		raw, err := io.ReadAll(io.LimitReader(w.in, maxPasswordInput))
+		if err != nil {
+			return nil, fmt.Errorf("read the password: %w", err)
+		}
+		line, _, _ := strings.Cut(string(raw), "\n")
+		return given(strings.TrimSuffix(line, "\r"))
+	case f.ask:
+		return askPassword(w)
+	default:
+		return nil, nil
+	}
+}
+
+func askPassword(w world) (*identity.Password, error) {
+	in, ok := w.in.(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) { //nolint:gosec // file descriptors are small
+		return nil, usageError{errors.New("--password needs a terminal; use --password-stdin elsewhere")}
+	}
+	var typed [2]string
+	for i, prompt := range []string{"Password: ", "Again: "} {
+		_, _ = fmt.Fprint(w.err, prompt)
+		b, err := term.ReadPassword(int(in.Fd())) //nolint:gosec // file descriptors are small
+		_, _ = fmt.Fprintln(w.err)
+		if err != nil {
+			return nil, fmt.Errorf("read the password: %w", err)
+		}
+		typed[i] = string(b)
+	}
+	if typed[0] != typed[1] {
+		return nil, errors.New("the two passwords differ")
+	}
+	return given(typed[0])
+}
+
+// given refuses nothing in place of a password: the account would silently have none.
+func given(text string) (*identity.Password, error) {
+	if text == "" {
+		return nil, errors.New("the password is empty")
+	}
+	p := identity.Password(text)
+	return &p, nil
+}

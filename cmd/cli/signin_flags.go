@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/writ-automation/writ/cmd/compose"
+	"github.com/writ-automation/writ/platform/logging"
+	"github.com/writ-automation/writ/ports/identity"
+)
+
+// oidcSecretEnv is where the client's secret comes from: never from a flag, which other users of the machine can see.
+const oidcSecretEnv = "WRIT_OIDC_CLIENT_SECRET"
+
+// signInFlags are the flags of outside identity providers.
+type signInFlags struct {
+	oidcIssuer, oidcClientID, oidcRedirectURL string
+	oidcGroupsClaim                           string
+	oidcRoles                                 roleFlags
+
+	samlMetadataURL, samlMetadataFile, samlBaseURL string
+	samlCert, samlKey                              string
+	samlUsernameAttr, samlGroupsAttr               string
+	samlRoles                                      roleFlags
+}
+
+// roleFlags say what role a group of the provider gives.
+type roleFlags struct {
+	byGroup  []string
+	fallback string
+}
+
+func (f *roleFlags) register(fs *pflag.FlagSet, protocol string) {
+	fs.StringArrayVar(&f.byGroup, protocol+"-role-map", nil, "`group=role` that members of the group get (repeatable; the highest counts)")
+	fs.StringVar(&f.fallback, protocol+"-default-role", string(identity.Viewer), "`role` without a mapped group; none refuses the sign-in")
+}
+
+func (f *signInFlags) register(fs *pflag.FlagSet) {
+	fs.StringVar(&f.oidcIssuer, "oidc-issuer", "", "`address` of the OpenID provider; sign in with it")
+	fs.StringVar(&f.oidcClientID, "oidc-client-id", "", "`id` of this client there (its secret: "+oidcSecretEnv+")")
+	fs.StringVar(&f.oidcRedirectURL, "oidc-redirect-url", "", "`address` of /auth/oidc/callback (default below the public one)")
+	fs.StringVar(&f.oidcGroupsClaim, "oidc-groups-claim", "groups", "`claim` that lists the groups of an account")
+	f.oidcRoles.register(fs, "oidc")
+	fs.StringVar(&f.samlMetadataURL, "saml-idp-metadata-url", "", "`address` of the SAML provider's metadata; sign in with it")
+	fs.StringVar(&f.samlMetadataFile, "saml-idp-metadata-file", "", "`file` with the SAML provider's metadata")
+	fs.StringVar(&f.samlBaseURL, "saml-base-url", "", "`address` of this server at the provider (default the public one)")
+	fs.StringVar(&f.samlCert, "saml-cert", "", "certificate `file` for requests that are signed")
+	fs.StringVar(&f.samlKey, "saml-key", "", "private key `file` of that certificate")
+	fs.StringVar(&f.samlUsernameAttr, "saml-username-attr", "", "`attribute` that names the account (default the subject)")
+	fs.StringVar(&f.samlGroupsAttr, "saml-groups-attr", "groups", "`attribute` that lists the groups of an account")
+	f.samlRoles.register(fs, "saml")
+}
+
+// apply puts the providers into the settings.
+func (f *signInFlags) apply(s *compose.Settings, w world) error {
+	oidcRoles, err := f.oidcRoles.roles("oidc")
+	if err != nil {
+		return err
+	}
+	samlRoles, err := f.samlRoles.roles("saml")
+	if err != nil {
+		return err
+	}
+	// Whoever refuses those without a group means a provider, whose flag is then missing or misspelt.
+	switch {
+	case oidcRoles.Default == "" && f.oidcIssuer == "":
+		return errors.New("oidc-default-role: is of no use without oidc-issuer")
+	case samlRoles.Default == "" && f.samlMetadataURL == "" && f.samlMetadataFile == "":
+		return errors.New("saml-default-role: is of no use without saml-idp-metadata-url")
+	}
+	s.OIDC = compose.OIDC{
+		Issuer: f.oidcIssuer, ClientID: f.oidcClientID, Secret: logging.Secret(w.env(oidcSecretEnv)),
+		RedirectURL: f.oidcRedirectURL, GroupsClaim: f.oidcGroupsClaim, Roles: oidcRoles,
+	}
+	s.SAML = compose.SAML{
+		MetadataURL: f.samlMetadataURL, MetadataFile: f.samlMetadataFile, BaseURL: strings.TrimRight(f.samlBaseURL, "/"),
+		Cert: f.samlCert, Key: f.samlKey, UsernameAttr: f.samlUsernameAttr, GroupsAttr: f.samlGroupsAttr, Roles: samlRoles,
+	}
+	return nil
+}
+
+func (f *roleFlags) roles(protocol string) (compose.Roles, error) {
+	out := compose.Roles{Groups: map[string]identity.Role{}}
+	if f.fallback != "none" {
+		out.Default = identity.Role(f.fallback)
+		if !out.Default.Valid() {
+			return out, fmt.Errorf("%s-default-role: expected viewer, operator, admin or none", protocol)
+		}
+	}
+	for _, pair := range f.byGroup {
+		// A group may hold the sign, a role does not.
+		at := strings.LastIndexByte(pair, '=')
+		if at <= 0 || !identity.Role(pair[at+1:]).Valid() {
+			return out, fmt.Errorf("%s-role-map: expected group=viewer, group=operator or group=admin", protocol)
+		}
+		group, role := pair[:at], identity.Role(pair[at+1:])
+		if several(group) {
+			return out, fmt.Errorf("%s-role-map: one value holds several; repeat the flag for each group", protocol)
+		}
+		if _, twice := out.Groups[group]; twice {
+			return out, fmt.Errorf("%s-role-map: a group is mapped twice", protocol)
+		}
+		out.Groups[group] = role
+	}
+	return out, nil
+}
+
+// inner finds what looks like a mapping in front of another one.
+var inner = regexp.MustCompile(`([^,;\s]+)=(?:viewer|operator|admin)\s*[,;]`)
+
+// several reports whether a group is more mappings in one, "a=admin,b" of "a=admin,b=viewer": taken as one group it would
+// silently be nobody's. The parts of a directory's name are no mappings, "CN=admin,OU=x".
+func several(group string) bool {
+	return slices.ContainsFunc(inner.FindAllStringSubmatch(group, -1), func(found []string) bool {
+		return !slices.Contains([]string{"cn", "ou", "o", "dc", "uid"}, strings.ToLower(found[1]))
+	})
+}

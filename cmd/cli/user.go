@@ -1,0 +1,265 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/writ-automation/writ/cmd/compose"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/page"
+)
+
+func userCommand(w world) *cobra.Command {
+	c := &cobra.Command{
+		Use: "user", Short: "Make, list, change and delete accounts, directly on the database", Args: args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(userNewCommand(w), userListCommand(w), userSetCommand(w), userDeleteCommand(w))
+	return c
+}
+
+// userView is an account as --json shows it. Profiles are for the API, where it is known who asks.
+type userView struct {
+	ID          string     `json:"id"`
+	Username    string     `json:"username"`
+	Role        string     `json:"role"`
+	HasPassword bool       `json:"has_password"`
+	Identities  []linkView `json:"identities"`
+	CreatedAt   time.Time  `json:"created_at"`
+	UpdatedAt   time.Time  `json:"updated_at"`
+}
+
+type linkView struct {
+	Protocol identity.Protocol `json:"protocol"`
+	Issuer   string            `json:"issuer"`
+	Subject  string            `json:"subject"`
+}
+
+func viewOfUser(a identity.Account) userView {
+	v := userView{
+		ID: a.ID, Username: a.Username, Role: string(a.Role), HasPassword: a.HasPassword, Identities: []linkView{},
+		CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt,
+	}
+	for _, l := range a.Identities {
+		v.Identities = append(v.Identities, linkView(l))
+	}
+	return v
+}
+
+func userNewCommand(w world) *cobra.Command {
+	var d database
+	var role string
+	var secret passwordFlags
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "new USERNAME", Short: "Make an account", Args: args(cobra.ExactArgs(1)),
+		Long: "Make an account. Without --password it has none: somebody signs in to it by a provider, or uses a token.",
+		RunE: func(c *cobra.Command, a []string) error {
+			password, err := secret.read(w)
+			if err != nil {
+				return err
+			}
+			return d.with(c.Context(), w, func(ctx context.Context, acc *compose.Accounts) error {
+				n := identity.NewAccount{Username: a[0], Role: identity.Role(role)}
+				if password != nil {
+					n.Password = *password
+				}
+				made, err := acc.Accounts.Create(ctx, n)
+				if err != nil {
+					return err
+				}
+				return printUser(w, "made", made, asJSON)
+			})
+		},
+	}
+	d.register(c)
+	c.Flags().StringVar(&role, "role", string(identity.Viewer), "viewer, operator or admin")
+	secret.register(c)
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+func userListCommand(w world) *cobra.Command {
+	var d database
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "List accounts", Args: args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return d.with(c.Context(), w, func(ctx context.Context, acc *compose.Accounts) error {
+				list, err := everyRow(ctx, acc.Accounts.List)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					views := make([]userView, 0, len(list))
+					for _, a := range list {
+						views = append(views, viewOfUser(a))
+					}
+					return printJSON(w.out, map[string]any{"users": views, "count": len(views)})
+				}
+				return printUsers(w, list)
+			})
+		},
+	}
+	d.register(c)
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// everyRow reads a list window by window.
+func everyRow[T any](ctx context.Context, list func(context.Context, page.Window) ([]T, int, error)) ([]T, error) {
+	var all []T
+	for {
+		rows, total, err := list(ctx, page.Window{Offset: len(all)})
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, rows...); len(rows) == 0 || len(all) >= total {
+			return all, nil
+		}
+	}
+}
+
+func printUsers(w world, list []identity.Account) error {
+	tw := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(tw, "ID\tUSERNAME\tROLE\tPASSWORD\tPROVIDERS\tCREATED")
+	for _, a := range list {
+		password := "no"
+		if a.HasPassword {
+			password = "yes"
+		}
+		issuers := make([]string, 0, len(a.Identities))
+		for _, l := range a.Identities {
+			issuers = append(issuers, oneLine(l.Issuer, 60))
+		}
+		_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", a.ID, oneLine(a.Username, 64), a.Role, password, strings.Join(issuers, ", "), instant(a.CreatedAt))
+	}
+	return tw.Flush()
+}
+
+func userSetCommand(w world) *cobra.Command {
+	var d database
+	var role, rename string
+	var link linkFlags
+	var secret passwordFlags
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "set USERNAME", Short: "Change an account's role, password, name or provider", Args: args(cobra.ExactArgs(1)),
+		Long: "Change an account. A new password or role ends its sessions. --protocol, --issuer and --subject link it to who a\n" +
+			"provider says it is; --unlink takes every such link away.",
+		RunE: func(c *cobra.Command, a []string) error {
+			var change identity.AccountChange
+			if c.Flags().Changed("role") {
+				change.Role = (*identity.Role)(&role)
+			}
+			if c.Flags().Changed("username") {
+				change.Username = &rename
+			}
+			links, err := link.read(c)
+			if err != nil {
+				return err
+			}
+			change.Identities = links
+			if change.Password, err = secret.read(w); err != nil {
+				return err
+			}
+			if change.Role == nil && change.Username == nil && change.Password == nil && change.Identities == nil {
+				return usageError{fmt.Errorf("nothing to change\nSee '%s --help'", c.CommandPath())}
+			}
+			return d.with(c.Context(), w, func(ctx context.Context, acc *compose.Accounts) error {
+				was, err := acc.Accounts.ByName(ctx, a[0])
+				if err != nil {
+					return err
+				}
+				change.Profile = was.Profile
+				now, err := acc.Accounts.Update(ctx, was.ID, was.Revision, change)
+				if err != nil {
+					return err
+				}
+				return printUser(w, "changed", now, asJSON)
+			})
+		},
+	}
+	d.register(c)
+	c.Flags().StringVar(&role, "role", "", "viewer, operator or admin")
+	c.Flags().StringVar(&rename, "username", "", "another name")
+	link.register(c)
+	secret.register(c)
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// linkFlags tie an account to who an outside provider says it is.
+type linkFlags struct {
+	protocol, issuer, subject string
+	unlink                    bool
+}
+
+func (f *linkFlags) register(c *cobra.Command) {
+	c.Flags().StringVar(&f.protocol, "protocol", "", "oidc or saml")
+	c.Flags().StringVar(&f.issuer, "issuer", "", "the provider's identifier")
+	c.Flags().StringVar(&f.subject, "subject", "", "the account's subject there")
+	c.Flags().BoolVar(&f.unlink, "unlink", false, "take every link away")
+}
+
+// read returns the identities that the flags ask for, nil where they ask for none.
+func (f *linkFlags) read(c *cobra.Command) (*[]identity.Link, error) {
+	given := 0
+	for _, text := range []string{f.protocol, f.issuer, f.subject} {
+		if text != "" {
+			given++
+		}
+	}
+	switch {
+	case f.unlink && given > 0, given != 0 && given != 3:
+		return nil, usageError{fmt.Errorf("--protocol, --issuer and --subject belong together, and --unlink stands alone\nSee '%s --help'", c.CommandPath())}
+	case f.unlink:
+		return &[]identity.Link{}, nil
+	case given == 0:
+		return nil, nil
+	case !identity.Protocol(f.protocol).Valid():
+		return nil, usageError{fmt.Errorf("--protocol: expected oidc or saml\nSee '%s --help'", c.CommandPath())}
+	default:
+		return &[]identity.Link{{Protocol: identity.Protocol(f.protocol), Issuer: f.issuer, Subject: f.subject}}, nil
+	}
+}
+
+func userDeleteCommand(w world) *cobra.Command {
+	var d database
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "delete USERNAME", Short: "Delete an account; its tokens stop working at once", Args: args(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, a []string) error {
+			return d.with(c.Context(), w, func(ctx context.Context, acc *compose.Accounts) error {
+				was, err := acc.Accounts.ByName(ctx, a[0])
+				if err != nil {
+					return err
+				}
+				if err := acc.Accounts.Delete(ctx, was.ID, 0); err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(w.out, map[string]any{"id": was.ID, "username": was.Username, "deleted": true})
+				}
+				_, err = fmt.Fprintf(w.out, "deleted %s (%s)\n", plainText(was.Username), was.ID)
+				return err
+			})
+		},
+	}
+	d.register(c)
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+func printUser(w world, verb string, a identity.Account, asJSON bool) error {
+	if asJSON {
+		return printJSON(w.out, viewOfUser(a))
+	}
+	_, err := fmt.Fprintf(w.out, "%s %s (%s), %s\n", verb, plainText(a.Username), a.ID, a.Role)
+	return err
+}

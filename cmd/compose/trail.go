@@ -1,0 +1,130 @@
+package compose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"go.uber.org/fx"
+
+	"github.com/writ-automation/writ/adapters/anchor"
+	auditmodule "github.com/writ-automation/writ/modules/audit"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/egress"
+	"github.com/writ-automation/writ/ports/audit"
+)
+
+const headFile = "audit.head"
+
+// auditConfig is what the trail of an install over this data directory is told.
+func (s *Settings) auditConfig(root string) auditmodule.Config {
+	c := auditmodule.Config{
+		Version: s.Info.Version, Beat: s.AuditBeat, HeadFile: anchor.NewHeadFile(filepath.Join(root, headFile)),
+		Keys: s.signingKeys(root),
+	}
+	if u, err := url.Parse(s.PublicURL); err == nil {
+		c.Site = u.Hostname()
+	}
+	return c
+}
+
+// openTrail begins the chain, or holds it against what was seen of it, before anything else is recorded. An error names the files
+// that the chain was held against.
+func openTrail(life fx.Lifecycle, s *Settings, dir *dataDir, o *auditmodule.Opening) {
+	life.Append(fx.Hook{OnStart: func(ctx context.Context) error {
+		if err := o.Open(ctx); err != nil {
+			return fmt.Errorf("%w (signing key: %s, head file: %s)", err, s.signingKeys(dir.root), dir.path(headFile))
+		}
+		return nil
+	}})
+}
+
+// Trail are the roles of the audit trail over a database, for commands that work without a server. A running server sees what they do
+// at once.
+type Trail struct {
+	Prover audit.Prover
+	Keeper audit.Keeper
+	// KeepKey replaces the signing key where it rests. It is an error where another command did or does.
+	KeepKey func(pem []byte) error
+	change  *keyChange
+	app     *fx.App
+}
+
+// OpenTrail opens the trail of an install that has been started before. It creates nothing and migrates nothing.
+func OpenTrail(ctx context.Context, s Settings) (*Trail, error) {
+	root, err := s.dataDir()
+	if err != nil {
+		return nil, err
+	}
+	if err := exists(s.DB); err != nil {
+		return nil, err
+	}
+	t := &Trail{}
+	cfg := s.auditConfig(root)
+	// Before anything is read by which this command decides.
+	if t.change, err = s.signingKeys(root).change(); err != nil {
+		return nil, fmt.Errorf("read the signing key: %w", err)
+	}
+	t.KeepKey = t.change.keep
+	var d *db.DB
+	var o *auditmodule.Opening
+	t.app = fx.New(
+		fx.WithLogger(quiet), fx.Supply(&s, s.Log, cfg), platform(), stores()[storeOf(s.DB)], auditmodule.Module,
+		fx.Populate(&t.Prover, &t.Keeper, &d, &o),
+	)
+	if err := t.app.Err(); err != nil {
+		return nil, rootCause(err)
+	}
+	if err := t.app.Start(ctx); err != nil {
+		return nil, err
+	}
+	err = d.Probe(ctx)
+	if err == nil {
+		err = o.Join(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, t.Close(ctx))
+	}
+	return t, nil
+}
+
+// Close closes the database and lets go of the signing key's file.
+func (t *Trail) Close(ctx context.Context) error {
+	return errors.Join(t.app.Stop(ctx), t.change.release())
+}
+
+// exists refuses an SQLite file that is not there: opening it would make it.
+func exists(url string) error {
+	if storeOf(url) != SQLite {
+		return nil
+	}
+	if _, err := os.Stat(url); err != nil {
+		return fmt.Errorf("db: %w", err)
+	}
+	return nil
+}
+
+// Outsiders are who outside is to see a head, by their addresses; an empty one is nobody. Authorities and witnesses often
+// live in the own network, so that private addresses are allowed for them.
+func Outsiders(tsa, witness, witnessKey, head string) (audit.AnchorRequest, error) {
+	var q audit.AnchorRequest
+	var err error
+	o := anchor.Options{Policy: egress.Policy{Level: egress.PrivateAllowed}}
+	if tsa != "" {
+		if q.TimeStamper, err = anchor.NewTimeStamper(tsa, o); err != nil {
+			return q, err
+		}
+	}
+	if witness != "" {
+		if q.Witness, err = anchor.NewWitness(witness, witnessKey, o); err != nil {
+			return q, err
+		}
+	}
+	if head != "" {
+		q.HeadFile = anchor.NewHeadFile(head)
+	}
+	return q, nil
+}

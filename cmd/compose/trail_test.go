@@ -1,0 +1,93 @@
+package compose
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// opened is the trail of an install for a command.
+func opened(t *testing.T, s Settings) *Trail {
+	t.Helper()
+	made, err := OpenTrail(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = made.Close(t.Context()) })
+	return made
+}
+
+// begun is an install that was started once.
+func begun(t *testing.T) Settings {
+	t.Helper()
+	s := sampleSettings(t)
+	s.OIDC, s.SAML = OIDC{}, SAML{}
+	s.DB = filepath.Join(t.TempDir(), "writ.db")
+	s.DataDir = filepath.Join(t.TempDir(), "data")
+	start(t, s).stop(t)
+	return s
+}
+
+// rotates tells whether the signing key in the data directory is the one that the install signs with.
+func rotates(t *testing.T, s Settings) {
+	t.Helper()
+	k := opened(t, s)
+	if _, err := k.Keeper.Rotate(t.Context(), k.KeepKey); err != nil {
+		t.Errorf("the signing key is lost: %v", err)
+	}
+	if err := k.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRotationsAtOnceLoseNoKey lets a second rotation begin between the file and the unit of a first one.
+func TestRotationsAtOnceLoseNoKey(t *testing.T) {
+	t.Parallel()
+	s := begun(t)
+	one, other := opened(t, s), opened(t, s)
+	_, err := one.Keeper.Rotate(t.Context(), func(pem []byte) error {
+		if err := one.KeepKey(pem); err != nil {
+			return err
+		}
+		if _, err := other.Keeper.Rotate(t.Context(), other.KeepKey); err == nil {
+			t.Error("a second rotation passes the first")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	// It cannot go on either with what it knows of the file, once the first one is over.
+	if _, err := other.Keeper.Rotate(t.Context(), other.KeepKey); err == nil {
+		t.Error("a key is replaced that this command never read")
+	}
+	_, _ = one.Close(t.Context()), other.Close(t.Context())
+	rotates(t, s)
+}
+
+// TestARotationThatWasKilled leaves the new key in its file and the old one in the database: the next start says what to do.
+func TestARotationThatWasKilled(t *testing.T) {
+	t.Parallel()
+	s := begun(t)
+	killed := errors.New("killed")
+	k := opened(t, s)
+	if _, err := k.Keeper.Rotate(t.Context(), func(pem []byte) error { return errors.Join(k.KeepKey(pem), killed) }); !errors.Is(err, killed) {
+		t.Fatal(err)
+	}
+	_ = k.Close(t.Context())
+	var log bytes.Buffer
+	s.Log = slog.New(slog.NewTextHandler(&log, nil))
+	start(t, s).stop(t)
+	if said := log.String(); !strings.Contains(said, "signing.key.previous") {
+		t.Errorf("the start says nothing of what to do: %s", said)
+	}
+	key := filepath.Join(s.DataDir, signingFile)
+	if err := os.Rename(key+".previous", key); err != nil {
+		t.Fatal(err)
+	}
+	rotates(t, s)
+}

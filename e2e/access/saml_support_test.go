@@ -1,0 +1,394 @@
+package access
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"fmt"
+	"html"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/beevik/etree"
+	"github.com/crewjam/saml"
+	"github.com/crewjam/saml/samlidp"
+	dsig "github.com/russellhaering/goxmldsig"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+const (
+	// samlSite is where browsers and the provider know the server. The port that it really listens on is known once it
+	// runs, so that the browser's dialer leads there.
+	samlSite = "http://127.0.0.1:9"
+	acs      = "/auth/saml/acs"
+	asJSON   = "application/json"
+	asForm   = "application/x-www-form-urlencoded"
+	asPage   = "text/html,application/xhtml+xml,*/*;q=0.8"
+	// canary is in every NameID: nothing of a response may be logged.
+	canary = "c4nary"
+)
+
+// federated is a server, the SAML provider that it trusts, and what it must never print.
+type federated struct {
+	*harness.Server
+	site string         // where browsers find it
+	idp  harness.Client // what the provider's operator and the browser reach
+	mu   sync.Mutex
+	saw  []string
+}
+
+// keeping makes NameIDs persistent; the provider by itself has transient ones alone.
+type keeping struct{ saml.DefaultAssertionMaker }
+
+// MakeAssertion implements saml.AssertionMaker.
+func (k keeping) MakeAssertion(req *saml.IdpAuthnRequest, s *saml.Session) error {
+	persistent := *s
+	persistent.NameIDFormat = string(saml.PersistentNameIDFormat)
+	return k.DefaultAssertionMaker.MakeAssertion(req, &persistent)
+}
+
+// pair makes an RSA key and its certificate.
+func pair(t *testing.T) tls.Certificate {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<33, 0)}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: cert}
+}
+
+// newIDP starts a provider and returns a client of it.
+func newIDP(t *testing.T) harness.Client {
+	t.Helper()
+	front := httptest.NewUnstartedServer(nil)
+	base := "http://" + front.Listener.Addr().String()
+	u, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := pair(t)
+	idp, err := samlidp.New(samlidp.Options{
+		URL: *u, Key: key.PrivateKey, Certificate: key.Leaf, Store: &samlidp.MemoryStore{}, Logger: log.New(io.Discard, "", 0),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	idp.IDP.SignatureMethod = dsig.RSASHA256SignatureMethod
+	idp.IDP.AssertionMaker = keeping{}
+	// By default its login form makes a session and leaves the request behind; sent here it goes on with it.
+	idp.IDP.LoginURL = idp.IDP.SSOURL
+	front.Config.Handler = idp
+	front.Start()
+	t.Cleanup(front.Close)
+	return harness.NewClient(t, base, "")
+}
+
+// federate starts a server for a provider and makes the two known to each other.
+func federate(t *testing.T, idp harness.Client, o harness.Options, metadata ...string) *federated {
+	t.Helper()
+	if metadata == nil {
+		metadata = []string{"--saml-idp-metadata-url", idp.URL + "/metadata"}
+	}
+	site := samlSite
+	if at := slices.Index(o.Flags, "--public-url"); at >= 0 {
+		site = o.Flags[at+1]
+	}
+	o.Flags = append(append(o.Flags, metadata...), "--saml-base-url", site, "--saml-username-attr", "uid",
+		"--saml-groups-attr", "eduPersonAffiliation", "--saml-role-map", "engineers=operator", "--saml-role-map", "chiefs=admin",
+		"--saml-default-role", "none", "--log-level", "debug")
+	f := &federated{Server: harness.Start(t, o), site: site, idp: idp}
+	t.Cleanup(func() { f.checkOutput(t, f.Output()) })
+	described := want(t, f.As(""), http.MethodGet, "/auth/saml/metadata", nil, 200)
+	want(t, idp, http.MethodPut, "/services/writ", string(described.Body), 204)
+	return f
+}
+
+// subject is the NameID of a user of the provider.
+func subject(name string) string { return canary + "-" + name + "@example.com" }
+
+// person sets who the provider knows by a name.
+func (f *federated) person(t *testing.T, name string, groups ...string) {
+	t.Helper()
+	want(t, f.idp, http.MethodPut, "/users/"+name, harness.Body{"name": name, "password": password, "email": subject(name), "groups": groups}, 204)
+}
+
+// secrets remembers what the server must not print.
+func (f *federated) secrets(all ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.saw = append(f.saw, all...)
+}
+
+// checkOutput looks for parts of responses and for secrets in what a server printed.
+func (f *federated) checkOutput(t *testing.T, out string) {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.saw) == 0 {
+		t.Error("no sign-in was seen")
+	}
+	for _, s := range append(f.saw, canary, "<saml", "saml:", "SignatureValue", "DigestValue") {
+		for part := range slices.Chunk([]byte(s), 60) { // a log may cut what is long
+			if (len(part) == 60 || len(part) == len(s)) && strings.Contains(out, string(part)) {
+				t.Errorf("the server printed %q", part)
+			}
+		}
+	}
+}
+
+// surfer is the browser of somebody: it keeps cookies and goes where it is sent, one step at a time.
+type surfer struct {
+	harness.Client // of the server, where browsers find it
+	f              *federated
+	t              *testing.T
+	name           string
+}
+
+func (f *federated) browser(t *testing.T, name string) *surfer {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := strings.TrimPrefix(f.URL, "http://")
+	var d net.Dialer
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if strings.HasSuffix(f.site, "://"+addr) {
+			addr = server
+		}
+		return d.DialContext(ctx, network, addr)
+	}
+	transport := &http.Transport{DialContext: dial, DialTLSContext: dial} // the proxy that ends TLS is left out
+	t.Cleanup(transport.CloseIdleConnections)
+	c := harness.NewClient(t, f.site, "")
+	c.Via = &http.Client{Jar: jar, Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &surfer{Client: c, f: f, t: t, name: name}
+}
+
+// elsewhere opens an address of the provider and returns the form that its page shows.
+func (b *surfer) elsewhere(method, address string, fields url.Values) (action string, form url.Values) {
+	b.t.Helper()
+	c := b.f.idp
+	c.Via = b.Via
+	var body any
+	if fields != nil {
+		body = fields.Encode()
+	}
+	a := want(b.t, c, method, strings.TrimPrefix(address, c.URL), body, 200, "Content-Type", asForm)
+	m := regexp.MustCompile(`<form method="post" action="([^"]+)"`).FindSubmatch(a.Body)
+	if m == nil {
+		b.t.Fatalf("no form: %s", a.Body)
+	}
+	form = url.Values{}
+	for _, in := range regexp.MustCompile(`<input [^>]*name="([^"]+)"[^>]* value="([^"]*)"`).FindAllSubmatch(a.Body, -1) {
+		form.Add(string(in[1]), html.UnescapeString(string(in[2])))
+	}
+	return html.UnescapeString(string(m[1])), form
+}
+
+// answer begins a sign-in at the server, signs in at the provider where it asks, and returns the form that the
+// provider's page then posts.
+func (b *surfer) answer() url.Values {
+	b.t.Helper()
+	to := want(b.t, b.Client, http.MethodGet, "/auth/saml/login", nil, 302, "Accept", asPage).Header.Get("Location")
+	if !strings.HasPrefix(to, b.f.idp.URL+"/sso?SAMLRequest=") {
+		b.t.Fatalf("the browser is sent to %q", to)
+	}
+	action, form := b.elsewhere(http.MethodGet, to, nil)
+	if form.Has("password") {
+		form.Set("user", b.name)
+		form.Set("password", password)
+		action, form = b.elsewhere(http.MethodPost, action, form)
+	}
+	if action != b.f.site+acs || len(form.Get("RelayState")) < 43 || form.Get("SAMLResponse") == "" {
+		b.t.Fatalf("the provider answers %v to %s", form, action)
+	}
+	b.f.secrets(form.Get("SAMLResponse"), form.Get("RelayState"))
+	return form
+}
+
+// post posts a form as the provider's page makes a browser do. It may be called from any goroutine.
+func (b *surfer) post(form url.Values, accept string) harness.Answer {
+	a, err := b.Try(http.MethodPost, acs, form.Encode(), "Content-Type", asForm, "Accept", accept,
+		"Origin", b.f.idp.URL, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate")
+	if err != nil {
+		b.t.Error(err)
+	}
+	return a
+}
+
+// program signs in and takes the token.
+func (b *surfer) program() session {
+	b.t.Helper()
+	return b.token(b.post(b.answer(), asJSON))
+}
+
+// token reads the session that a program was given.
+func (b *surfer) token(a harness.Answer) session {
+	b.t.Helper()
+	var s session
+	if a.JSON(b.t, &s); a.Status != 200 || !strings.HasPrefix(s.Token, "writ_") || len(cookies(a)) != 0 {
+		b.t.Fatalf("a program signs in: %d %v %s", a.Status, a.Header, a.Body)
+	}
+	b.f.secrets(s.Token)
+	return s
+}
+
+func cookies(a harness.Answer) []*http.Cookie { return (&http.Response{Header: a.Header}).Cookies() }
+
+// accounts returns all that the server tells of its accounts.
+func (f *federated) accounts(t *testing.T) string {
+	t.Helper()
+	return string(want(t, f.Client, http.MethodGet, "/v1/users", nil, 200).Body)
+}
+
+// refused asks for a refusal that gives nothing and tells nothing, as a problem or as a page, with one line in the log
+// that says why: the cause is what the provider's answer lacks, empty where it lacks nothing.
+func (f *federated) refused(t *testing.T, what string, a harness.Answer, status int, code, cause string) {
+	t.Helper()
+	body, page := string(a.Body), strings.HasPrefix(a.Header.Get("Content-Type"), "text/html")
+	if a.Status != status || !page && reason(t, a) != code {
+		t.Fatalf("%s: %d %s, want %d %s", what, a.Status, a.Body, status, code)
+	}
+	if strings.Contains(body, "writ_") || strings.Contains(body, `"token"`) || strings.Contains(body, canary) || cause != "" && strings.Contains(body, cause) {
+		t.Errorf("%s: the refusal says too much: %s", what, body)
+	}
+	if set, to := a.Header.Values("Set-Cookie"), a.Header.Get("Location"); len(set) > 0 || to != "" {
+		t.Errorf("%s: the refusal sets %q and leads to %q", what, set, to)
+	}
+	id := "request_id=" + a.Header.Get("X-Request-Id") + " "
+	harness.Eventually(t, 10*time.Second, "the request is logged", func() bool { return strings.Contains(f.Output(), id) })
+	_, line, _ := strings.Cut(f.Output(), id)
+	line, rest, _ := strings.Cut(line, "\n")
+	said := fmt.Sprintf("status=%d ", status) + `\S+ \S+ reason=` + code
+	if cause != "" {
+		said += " cause=" + regexp.QuoteMeta(strconv.Quote(cause))
+	}
+	if !regexp.MustCompile(`^method=POST route=`+acs+` `+said+`$`).MatchString(line) || strings.Contains(rest, id) {
+		t.Errorf("%s: the log says %q, want %s", what, line, said)
+	}
+}
+
+// document reads the response of a form.
+func document(t *testing.T, form url.Values) *etree.Document {
+	t.Helper()
+	raw, err := base64.StdEncoding.DecodeString(form.Get("SAMLResponse"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := etree.NewDocument()
+	if err := doc.ReadFromBytes(raw); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// with returns the form with another response.
+func (f *federated) with(t *testing.T, form url.Values, doc *etree.Document) url.Values {
+	t.Helper()
+	raw, err := doc.WriteToBytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := base64.StdEncoding.EncodeToString(raw)
+	f.secrets(text)
+	return url.Values{"SAMLResponse": {text}, "RelayState": form["RelayState"]}
+}
+
+// sign signs an element as somebody.
+func sign(t *testing.T, el *etree.Element) *etree.Element {
+	t.Helper()
+	ctx := dsig.NewDefaultSigningContext(dsig.TLSCertKeyStore(pair(t)))
+	ctx.Canonicalizer = dsig.MakeC14N10ExclusiveCanonicalizerWithPrefixList("")
+	if err := ctx.SetSignatureMethod(dsig.RSASHA256SignatureMethod); err != nil {
+		t.Fatal(err)
+	}
+	signed, err := ctx.SignEnveloped(el)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed
+}
+
+// forgeries are altered, unsigned, signed by a stranger, and wrapped in the classic ways.
+func forgeries() []forgery {
+	return []forgery{
+		{"a group of the response altered", "Response was altered after it was signed", true, func(_ *testing.T, root, _ *etree.Element) { promote(root) }},
+		{"a group altered", "Assertion was altered after it was signed", false, func(_ *testing.T, root, _ *etree.Element) { promote(root) }},
+		{"the NameID altered", "Assertion was altered after it was signed", false, func(t *testing.T, root, _ *etree.Element) {
+			root.FindElement(".//NameID").SetText("admin")
+		}},
+		{"unsigned", "Assertion is not signed", false, func(_ *testing.T, _, a *etree.Element) { strip(a) }},
+		{"unsigned and forged", "Assertion is not signed", false, func(_ *testing.T, _, a *etree.Element) { strip(evil(a)) }},
+		{"signed by a stranger who brings the key", "Assertion: the signature fits no key of the provider's metadata: crypto/rsa: verification error", false,
+			func(t *testing.T, root, a *etree.Element) {
+				root.RemoveChild(a)
+				root.AddChild(sign(t, evil(strip(a.Copy()))))
+			}},
+		{"a comment in the NameID", "the document has a comment in NameID", true, func(t *testing.T, root, _ *etree.Element) {
+			root.FindElement(".//NameID").CreateComment("x")
+		}},
+		{"a document type", "the document has a document type", true, func(_ *testing.T, root, _ *etree.Element) {
+			doc := root.Parent()
+			doc.InsertChildAt(0, etree.NewDirective(`DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]`))
+		}},
+		{"wrapped: the response in its own signature", "Response in an unexpected place", true, func(_ *testing.T, root, a *etree.Element) {
+			original := strip(root.Copy())
+			root.SelectElement("Signature").AddChild(original)
+			root.CreateAttr("ID", "_evil-response")
+			evil(a)
+		}},
+		{"wrapped: a forged one in front", "the response has more than one assertion", false, func(_ *testing.T, root, a *etree.Element) {
+			root.InsertChildAt(a.Index(), evil(strip(a.Copy())))
+		}},
+		{"wrapped: a forged one behind", "the response has more than one assertion", false, func(_ *testing.T, root, a *etree.Element) {
+			root.AddChild(evil(strip(a.Copy())))
+		}},
+		{"wrapped: the assertion in a forged one", "Assertion in an unexpected place", false, func(_ *testing.T, root, a *etree.Element) {
+			forged := evil(strip(a.Copy()))
+			root.RemoveChild(a)
+			forged.AddChild(a)
+			root.AddChild(forged)
+		}},
+		{"wrapped: the assertion in the signature of a forged one", "Object in an unexpected place", false, func(_ *testing.T, _, a *etree.Element) {
+			original := strip(a.Copy())
+			evil(a).SelectElement("Signature").CreateElement("ds:Object").AddChild(original)
+		}},
+		{"wrapped: a forged one in extensions", "Assertion in an unexpected place", false, func(_ *testing.T, root, a *etree.Element) {
+			extensions := etree.NewElement("samlp:Extensions")
+			extensions.AddChild(evil(strip(a.Copy())))
+			root.InsertChildAt(a.Index(), extensions)
+		}},
+		{"wrapped: a forged one of the same ID", "an ID is there twice", false, func(_ *testing.T, root, a *etree.Element) {
+			forged := evil(strip(a.Copy()))
+			forged.CreateAttr("ID", a.SelectAttrValue("ID", ""))
+			root.InsertChildAt(a.Index(), forged)
+		}},
+	}
+}

@@ -1,0 +1,382 @@
+package access
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"encoding/xml"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/beevik/etree"
+	"github.com/crewjam/saml"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+// TestSAMLBrowser goes the way of a person, on both engines: to the provider, through its form, back with the form that
+// its page posts, and on with a cookie.
+func TestSAMLBrowser(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		f := federate(t, newIDP(t), harness.Options{DB: dbURL})
+		f.person(t, "ada", "strangers", "engineers")
+		b := f.browser(t, "ada")
+		a := b.post(b.answer(), asPage)
+		held := cookies(a)
+		if a.Status != 303 || a.Header.Get("Location") != "/ui/" || len(held) != 1 || strings.Contains(string(a.Body), "writ_") {
+			t.Fatalf("the way ends with %d %v %s", a.Status, a.Header, a.Body)
+		}
+		c := held[0]
+		f.secrets(c.Value)
+		if c.Name != "writ_session" || !strings.HasPrefix(c.Value, "writ_") || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode ||
+			c.Secure || c.Path != "/" || c.Domain != "" || c.Expires.IsZero() {
+			t.Errorf("the session's cookie on loopback without TLS: %s", a.Header.Get("Set-Cookie"))
+		}
+		var me struct {
+			User  struct{ ID, Username, Role string }
+			Role  string
+			Open  bool
+			Token struct{ Kind string }
+		}
+		want(t, b.Client, http.MethodGet, "/v1/auth/me", nil, 200).JSON(t, &me)
+		if me.User.Username != "ada" || me.User.Role != "operator" || me.Role != "operator" || me.Open || me.Token.Kind != "session" {
+			t.Errorf("%+v", me)
+		}
+		var linked struct {
+			HasPassword bool `json:"has_password"`
+			Identities  []struct{ Protocol, Issuer, Subject string }
+		}
+		want(t, f.Client, http.MethodGet, "/v1/users/"+me.User.ID, nil, 200).JSON(t, &linked)
+		if linked.HasPassword || len(linked.Identities) != 1 || linked.Identities[0].Protocol != "saml" || linked.Identities[0].Issuer != f.idp.URL+"/metadata" || linked.Identities[0].Subject != subject("ada") {
+			t.Errorf("%+v", linked)
+		}
+		for _, from := range [][]string{
+			{"Origin", f.idp.URL}, {"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site", "Origin", f.idp.URL}, {"Origin", "null"}, nil,
+		} {
+			for _, path := range []string{"/v1/runs", "/v1/auth/logout"} {
+				if a := want(t, b.Client, http.MethodPost, path, on("x"), 403, from...); reason(t, a) != "cross_origin" {
+					t.Errorf("a write to %s from %v: %s", path, from, a.Body)
+				}
+			}
+		}
+		if _, n := f.Runs(""); n != 0 {
+			t.Errorf("%d runs were made from elsewhere", n)
+		}
+		want(t, b.Client, http.MethodPost, "/v1/runs", on("x"), 201, "Origin", samlSite)
+		want(t, b.Client, http.MethodPost, "/v1/runs", on("x"), 201, "Sec-Fetch-Site", "same-origin", "Origin", samlSite)
+		if a := want(t, b.Client, http.MethodGet, "/v1/users", nil, 403); reason(t, a) != "forbidden" {
+			t.Errorf("an operator lists accounts: %s", a.Body)
+		}
+		out := want(t, b.Client, http.MethodPost, "/v1/auth/logout", nil, 204, "Sec-Fetch-Site", "same-origin")
+		if gone := cookies(out); len(gone) != 1 || gone[0].Name != c.Name || gone[0].MaxAge >= 0 {
+			t.Errorf("signing out leaves the cookie: %v", out.Header)
+		}
+		want(t, b.Client, http.MethodGet, "/v1/auth/me", nil, 401)
+		want(t, f.As(""), http.MethodGet, "/v1/auth/me", nil, 401, "Cookie", c.Name+"="+c.Value)
+		want(t, f.As(c.Value), http.MethodGet, "/v1/auth/me", nil, 401)
+	})
+}
+
+// TestSAMLProgram asks for JSON and gets a token that works as any other. Whoever comes again is found by the subject,
+// with the role of the groups of that day.
+func TestSAMLProgram(t *testing.T) {
+	t.Parallel()
+	f := federate(t, newIDP(t), harness.Options{})
+	f.person(t, "ada", "engineers")
+	first := f.browser(t, "ada").program()
+	if first.User.ID == "" || first.User.Username != "ada" || first.User.Role != "operator" || first.ExpiresAt == "" {
+		t.Fatalf("%+v", first)
+	}
+	want(t, f.As(first.Token), http.MethodPost, "/v1/runs", on("x"), 201)
+	want(t, f.As(first.Token), http.MethodGet, "/v1/users", nil, 403)
+
+	same := f.browser(t, "ada").program()
+	if same.User != first.User || same.Token == first.Token {
+		t.Errorf("%+v, before %+v", same.User, first.User)
+	}
+	want(t, f.As(first.Token), http.MethodGet, "/v1/auth/me", nil, 200)
+
+	f.person(t, "ada", "engineers", "chiefs")
+	raised := f.browser(t, "ada").program()
+	if raised.User.ID != first.User.ID || raised.User.Role != "admin" {
+		t.Errorf("%+v, before %+v", raised.User, first.User)
+	}
+	want(t, f.As(raised.Token), http.MethodGet, "/v1/users", nil, 200)
+	want(t, f.As(first.Token), http.MethodGet, "/v1/auth/me", nil, 401)
+
+	f.person(t, "ada", "engineers")
+	lowered := f.browser(t, "ada").program()
+	if lowered.User != first.User {
+		t.Errorf("%+v, before %+v", lowered.User, first.User)
+	}
+	want(t, f.As(lowered.Token), http.MethodGet, "/v1/users", nil, 403)
+	want(t, f.As(raised.Token), http.MethodGet, "/v1/users", nil, 401)
+
+	// The provider's user by another name is the same subject, and so the same account.
+	want(t, f.idp, http.MethodPut, "/users/ada-renamed", harness.Body{"password": password, "email": subject("ada"), "groups": []string{"engineers"}}, 204)
+	if renamed := f.browser(t, "ada-renamed").program(); renamed.User.ID != first.User.ID {
+		t.Errorf("%+v, before %+v", renamed.User, first.User)
+	}
+	if n := strings.Count(f.accounts(t), `"username"`); n != 2 {
+		t.Errorf("%d accounts, the first admin's and ada's are expected", n)
+	}
+}
+
+// TestSAMLNoRole refuses whom no mapped group names: nobody new is made, and who was known gets no session.
+func TestSAMLNoRole(t *testing.T) {
+	t.Parallel()
+	f := federate(t, newIDP(t), harness.Options{})
+	f.person(t, "ada", "engineers")
+	f.browser(t, "ada").program()
+	before := f.accounts(t)
+	f.person(t, "eve", "strangers", "Engineers", "engineers,chiefs")
+	f.person(t, "none")
+	f.person(t, "ada", "strangers")
+	for _, name := range []string{"eve", "none", "ada"} {
+		for _, accept := range []string{asJSON, asPage} {
+			b := f.browser(t, name)
+			f.refused(t, name, b.post(b.answer(), accept), 403, "no_role", "")
+			want(t, b.Client, http.MethodGet, "/v1/auth/me", nil, 401)
+		}
+	}
+	if now := f.accounts(t); now != before {
+		t.Errorf("the accounts are %s, before %s", now, before)
+	}
+}
+
+// TestSAMLNames keeps the account that has the name of a provider's user apart from that user, until an operator joins
+// the two.
+func TestSAMLNames(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		f := federate(t, newIDP(t), harness.Options{DB: dbURL})
+		id := made(t, f.Client, "/v1/users", harness.Body{"username": "ada", "role": "viewer", "password": password, "email": subject("ada")})
+		before := f.accounts(t)
+		f.person(t, "ada", "engineers")
+		f.person(t, "admin", "chiefs")
+		for _, name := range []string{"ada", "admin"} {
+			b := f.browser(t, name)
+			f.refused(t, name, b.post(b.answer(), asJSON), 409, "name_taken", "")
+			f.refused(t, name, b.post(b.answer(), asPage), 409, "name_taken", "")
+		}
+		if now := f.accounts(t); now != before || strings.Count(now, `"identities":[]`) != 2 {
+			t.Errorf("the accounts are %s, before %s", now, before)
+		}
+		issuer := f.idp.URL + "/metadata"
+		if out, code := writ(t, "", "user", "set", "ada", "--protocol", "saml", "--issuer", issuer, "--subject", subject("ada"), "--db", f.DB); code != 0 {
+			t.Fatalf("user set: %d %s", code, out)
+		}
+		joined := f.browser(t, "ada").program()
+		if joined.User.ID != id || joined.User.Username != "ada" || joined.User.Role != "operator" {
+			t.Errorf("%+v, the account is %s", joined.User, id)
+		}
+		if own, a := login(t, f.Client, "ada", password); a.Status != 200 || own.User.ID != id {
+			t.Errorf("the password is gone: %d %s", a.Status, a.Body)
+		}
+		if out, code := writ(t, "", "user", "set", "admin", "--protocol", "saml", "--issuer", issuer, "--subject", subject("ada"), "--db", f.DB); code != 1 || strings.Contains(out, canary) {
+			t.Errorf("a subject of two accounts: %d %s", code, out)
+		}
+		if out, code := writ(t, "", "user", "set", "ada", "--unlink", "--db", f.DB); code != 0 {
+			t.Errorf("user set: %d %s", code, out)
+		}
+		b := f.browser(t, "ada")
+		f.refused(t, "unlinked", b.post(b.answer(), asJSON), 409, "name_taken", "")
+	})
+}
+
+const (
+	spent   = "the RelayState is unknown, used or expired"
+	another = "the response answers another request"
+)
+
+// TestSAMLReplay sends what was accepted once a second time: by the browser, by many at once, under another sign-in, and
+// to the server that runs after a restart.
+func TestSAMLReplay(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		f := federate(t, newIDP(t), harness.Options{DB: dbURL})
+		f.person(t, "ada", "engineers")
+		b := f.browser(t, "ada")
+		used := b.answer()
+		b.token(b.post(used, asJSON))
+		before := f.accounts(t)
+		for _, accept := range []string{asJSON, asPage} {
+			f.refused(t, "again", b.post(used, accept), 401, "bad_sign_in", spent)
+			f.refused(t, "by another browser", f.browser(t, "eve").post(used, accept), 401, "bad_sign_in", spent)
+			later := b.answer()
+			f.refused(t, "under another sign-in", b.post(url.Values{"SAMLResponse": used["SAMLResponse"], "RelayState": later["RelayState"]}, accept),
+				401, "bad_sign_in", another)
+			f.refused(t, "after the refusal", b.post(later, accept), 401, "bad_sign_in", spent)
+			portal := b.answer()
+			portal.Del("RelayState")
+			f.refused(t, "without a sign-in", b.post(portal, accept), 401, "bad_sign_in", "the answer needs exactly one RelayState")
+		}
+
+		form := b.answer()
+		answers := make([]harness.Answer, 20)
+		var wg sync.WaitGroup
+		for n := range answers {
+			tab := f.browser(t, "ada")
+			wg.Go(func() { answers[n] = tab.post(form, asJSON) })
+		}
+		wg.Wait()
+		in := 0
+		for _, a := range answers {
+			if a.Status == 200 {
+				in++
+				b.token(a)
+			} else {
+				f.refused(t, "at once", a, 401, "bad_sign_in", spent)
+			}
+		}
+		if in != 1 {
+			t.Errorf("%d of %d signed in", in, len(answers))
+		}
+		if now := f.accounts(t); now != before {
+			t.Errorf("the accounts are %s, before %s", now, before)
+		}
+
+		open := b.answer()
+		f.Stop()
+		f.checkOutput(t, f.Output())
+		f.Server = f.Again()
+		b = f.browser(t, "ada")
+		b.token(b.post(open, asJSON))
+		f.refused(t, "after a restart", b.post(open, asJSON), 401, "bad_sign_in", spent)
+		f.refused(t, "after a restart", b.post(used, asJSON), 401, "bad_sign_in", spent)
+	})
+}
+
+// TestSAMLMetadata reads the description of the server: what a provider needs, whoever asks by whatever name.
+func TestSAMLMetadata(t *testing.T) {
+	t.Parallel()
+	f := federate(t, newIDP(t), harness.Options{})
+	f.person(t, "ada", "engineers")
+	f.browser(t, "ada").program()
+	const path = "/auth/saml/metadata"
+	a := want(t, f.As(""), http.MethodGet, path, nil, 200)
+	if got := a.Header.Get("Content-Type"); got != "application/samlmetadata+xml" {
+		t.Errorf("the type is %q", got)
+	}
+	var d saml.EntityDescriptor
+	if err := xml.Unmarshal(a.Body, &d); err != nil || d.EntityID != samlSite+path || len(d.SPSSODescriptors) != 1 {
+		t.Fatalf("%v: %s", err, a.Body)
+	}
+	sp := d.SPSSODescriptors[0]
+	if len(sp.AssertionConsumerServices) != 1 || sp.AssertionConsumerServices[0].Location != samlSite+acs ||
+		sp.AssertionConsumerServices[0].Binding != saml.HTTPPostBinding || sp.WantAssertionsSigned == nil || !*sp.WantAssertionsSigned {
+		t.Errorf("%s", a.Body)
+	}
+	forged := want(t, f.As(""), http.MethodGet, path, nil, 200, "X-Forwarded-Host", "evil.example", "X-Forwarded-Proto", "https", "Forwarded", "host=evil.example")
+	if string(forged.Body) != string(a.Body) {
+		t.Errorf("headers change the description: %s", forged.Body)
+	}
+}
+
+// TestSAMLEncrypted gives the server a key and the provider's metadata as a file: the provider then encrypts, and the
+// sign-in is the same.
+func TestSAMLEncrypted(t *testing.T) {
+	t.Parallel()
+	idp, own, dir := newIDP(t), pair(t), t.TempDir()
+	der, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{
+		"metadata.xml": want(t, idp, http.MethodGet, "/metadata", nil, 200).Body,
+		"cert.pem":     pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: own.Leaf.Raw}),
+		"key.pem":      pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}),
+	}
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := federate(t, idp, harness.Options{}, "--saml-idp-metadata-file", filepath.Join(dir, "metadata.xml"),
+		"--saml-cert", filepath.Join(dir, "cert.pem"), "--saml-key", filepath.Join(dir, "key.pem"))
+	f.person(t, "ada", "engineers")
+	b := f.browser(t, "ada")
+	form := b.answer()
+	if root := document(t, form).Root(); root.SelectElement("EncryptedAssertion") == nil || root.SelectElement("Assertion") != nil {
+		t.Fatal("the provider did not encrypt")
+	}
+	if s := b.token(b.post(form, asJSON)); s.User.Username != "ada" || s.User.Role != "operator" {
+		t.Errorf("%+v", s.User)
+	}
+	f.refused(t, "again", b.post(form, asJSON), 401, "bad_sign_in", spent)
+}
+
+// forgery makes of what the provider signed something else. It gets the response without the response's own signature,
+// unless it is for all of the response: the assertion's has to hold alone.
+type forgery struct {
+	name, cause string
+	whole       bool
+	make        func(t *testing.T, root, assertion *etree.Element)
+}
+
+// evil makes an assertion about the first admin, with the groups of one.
+func evil(assertion *etree.Element) *etree.Element {
+	assertion.CreateAttr("ID", "_evil")
+	assertion.FindElement(".//NameID").SetText("admin")
+	assertion.FindElement(".//Attribute[@FriendlyName='uid']/AttributeValue").SetText("admin")
+	promote(assertion)
+	return assertion
+}
+
+// promote puts the group of admins in the place of another one.
+func promote(el *etree.Element) {
+	el.FindElement(".//Attribute[@FriendlyName='eduPersonAffiliation']/AttributeValue").SetText("chiefs")
+}
+
+// strip takes an element's own signature away and returns the element.
+func strip(el *etree.Element) *etree.Element {
+	for _, sig := range el.SelectElements("Signature") {
+		el.RemoveChild(sig)
+	}
+	return el
+}
+
+// TestSAMLForgeries posts each forgery as a program and as a browser. Nobody is signed in, no account is made, and the
+// log names the defect.
+func TestSAMLForgeries(t *testing.T) {
+	t.Parallel()
+	f := federate(t, newIDP(t), harness.Options{})
+	f.person(t, "ada", "engineers")
+	b := f.browser(t, "ada")
+	// What is only read and written again is accepted, with and without the signature of the response.
+	b.token(b.post(b.answer(), asJSON))
+	for _, whole := range []bool{true, false} {
+		form := b.answer()
+		doc := document(t, form)
+		if !whole {
+			strip(doc.Root())
+		}
+		b.token(b.post(f.with(t, form, doc), asJSON))
+	}
+	before := f.accounts(t)
+	for _, forgery := range forgeries() {
+		for _, accept := range []string{asJSON, asPage} {
+			form := b.answer()
+			doc := document(t, form)
+			root := doc.Root()
+			if !forgery.whole {
+				strip(root)
+			}
+			forgery.make(t, root, root.SelectElement("Assertion"))
+			thief := f.browser(t, "eve")
+			f.refused(t, forgery.name, thief.post(f.with(t, form, doc), accept), 401, "bad_sign_in", forgery.cause)
+			want(t, thief.Client, http.MethodGet, "/v1/auth/me", nil, 401)
+			// The sign-in that it answered is over, also for the honest response.
+			f.refused(t, forgery.name+", then the honest one", b.post(form, accept), 401, "bad_sign_in", spent)
+		}
+		if now := f.accounts(t); now != before {
+			t.Fatalf("%s: the accounts are %s, before %s", forgery.name, now, before)
+		}
+	}
+	b.token(b.post(b.answer(), asJSON))
+}

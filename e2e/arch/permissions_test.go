@@ -1,0 +1,103 @@
+package arch
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/writ-automation/writ/ports/identity"
+)
+
+// TestPermissionPage writes docs/reference/permissions.md from the matrix that is enforced and the operations of the API
+// document, whose golden file the HTTP adapter's own test keeps current.
+func TestPermissionPage(t *testing.T) {
+	t.Parallel()
+	section(t, "docs/reference/permissions.md", "operations", operationTable(t))
+	section(t, "docs/reference/permissions.md", "rights", rightTable())
+}
+
+var ladder = []identity.Role{identity.Viewer, identity.Operator, identity.Admin}
+
+// least returns the least role that may do act to kind by its global role alone, empty for none.
+func least(kind, act string) identity.Role {
+	for _, role := range ladder {
+		for _, r := range identity.Matrix() {
+			if r.Via == identity.ViaRole && r.Role.Rank() <= role.Rank() && (r.Kind == kind || r.Kind == identity.Any) && (r.Act == act || r.Act == identity.Any) {
+				return role
+			}
+		}
+	}
+	return ""
+}
+
+func operationTable(t *testing.T) string {
+	t.Helper()
+	var doc struct {
+		Paths map[string]map[string]struct {
+			ID      string `json:"operationId"`
+			Summary string `json:"summary"`
+			Access  string `json:"x-access"`
+		} `json:"paths"`
+	}
+	if err := json.Unmarshal([]byte(tree(t).text(t, "e2e/golden/openapi.json")), &doc); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("| Operation | | Asks for | viewer | operator | admin |\n|---|---|---|---|---|---|\n")
+	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
+		for _, method := range slices.Sorted(maps.Keys(doc.Paths[path])) {
+			op := doc.Paths[path][method]
+			marks := make([]string, len(ladder))
+			if op.Access == "public" {
+				marks = []string{"everybody", "", ""}
+			} else {
+				kind, act, ok := strings.Cut(op.Access, ":")
+				from := least(kind, act)
+				if !ok || from == "" {
+					t.Errorf("%s: nobody may call it: %q", op.ID, op.Access)
+				}
+				for i, role := range ladder {
+					if role.Rank() >= from.Rank() {
+						marks[i] = "yes"
+					}
+				}
+			}
+			fmt.Fprintf(&b, "| `%s %s` | %s | %s | %s |\n", strings.ToUpper(method), path, op.Summary, op.Access, strings.Join(marks, " | "))
+		}
+	}
+	return b.String()
+}
+
+// rightTable shows what each way gives on objects, by the global role of the account.
+func rightTable() string {
+	var b strings.Builder
+	b.WriteString("| By | On | viewer | operator |\n|---|---|---|---|\n")
+	for _, via := range []identity.Via{identity.ViaOpen, identity.ViaGrantRead, identity.ViaGrantUse, identity.ViaGrantManage, identity.ViaOrg} {
+		kinds := map[string]bool{}
+		acts := map[identity.Role][]string{}
+		for _, r := range identity.Matrix() {
+			// A grant includes the lower ones: the rows of a lower grant hold for a higher one.
+			if r.Via != via && !(strings.HasPrefix(string(via), "grant") && includes(via, r.Via)) {
+				continue
+			}
+			kinds[r.Kind] = true
+			for _, role := range ladder[:2] {
+				if role.Rank() >= r.Role.Rank() && !slices.Contains(acts[role], r.Act) {
+					acts[role] = append(acts[role], r.Act)
+				}
+			}
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", via, strings.Join(slices.Sorted(maps.Keys(kinds)), ", "),
+			strings.Join(acts[identity.Viewer], ", "), strings.Join(acts[identity.Operator], ", "))
+	}
+	return b.String()
+}
+
+func includes(high, low identity.Via) bool {
+	order := []identity.Via{identity.ViaGrantRead, identity.ViaGrantUse, identity.ViaGrantManage}
+	h, l := slices.Index(order, high), slices.Index(order, low)
+	return l >= 0 && l <= h
+}

@@ -1,0 +1,262 @@
+package audit
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+// world is an install in which every operation can succeed.
+type world struct {
+	*harness.Server
+	t    *testing.T
+	next int
+}
+
+// id makes something and returns its id.
+func (w *world) id(path string, body harness.Body) string {
+	w.t.Helper()
+	var out struct {
+		ID string `json:"id"`
+	}
+	a := w.Do(http.MethodPost, path, body)
+	if a.JSON(w.t, &out); a.Status != http.StatusCreated || out.ID == "" {
+		w.t.Fatalf("POST %s: %d %s", path, a.Status, a.Body)
+	}
+	return out.ID
+}
+
+func (w *world) name(of string) string {
+	w.next++
+	return fmt.Sprint(of, w.next)
+}
+
+func (w *world) user() string {
+	return w.id("/v1/users", harness.Body{"username": w.name("u"), "role": "viewer", "password": password})
+}
+
+func (w *world) team() string { return w.id("/v1/teams", harness.Body{"name": w.name("t")}) }
+func (w *world) org() string  { return w.id("/v1/orgs", harness.Body{"name": w.name("o")}) }
+func (w *world) token() string {
+	return w.id("/v1/tokens", harness.Body{"name": w.name("k")})
+}
+
+func (w *world) grantBody() harness.Body {
+	return harness.Body{"subject": "user:" + w.user(), "object": "queue:" + w.name("q"), "level": "read"}
+}
+
+// parked is a run that nobody executes.
+func (w *world) parked() string {
+	return w.Submit(harness.Body{"tool": "bash", "command": "true", "queue": "parked"}).ID
+}
+
+func (w *world) held() string {
+	return w.Submit(harness.Body{"tool": "bash", "command": "true", "queue": "parked", "require_approval": true}).ID
+}
+
+// fails is an ansible run that has ended with a failed host, split where shards are asked for.
+func (w *world) fails(shards int) string {
+	body := harness.Body{"playbook": w.Dir + "/fails.yml", "inventory": w.Dir + "/hosts"}
+	if shards > 0 {
+		body["shards"] = shards
+	}
+	return w.Await(w.Submit(body).ID).ID
+}
+
+// session signs somebody new in and returns the token.
+func (w *world) session() string {
+	name := w.name("s")
+	w.id("/v1/users", harness.Body{"username": name, "role": "viewer", "password": password})
+	var out struct {
+		Token string `json:"token"`
+	}
+	a := w.As("").Do(http.MethodPost, "/v1/auth/login", harness.Body{"username": name, "password": password})
+	if a.JSON(w.t, &out); out.Token == "" {
+		w.t.Fatalf("login: %d %s", a.Status, a.Body)
+	}
+	return out.Token
+}
+
+// call is one request that succeeds, and what its entry is about where that is not what the path names.
+type call struct {
+	path   string // with what stands in for its parameters
+	body   any
+	as     string // a token; empty is the admin's
+	nobody bool   // without a token
+	object string // the kind of the entry's object; empty is that of the path's id
+}
+
+// calls prepares each operation that is recorded, by its id.
+func calls() map[string]func(w *world) call {
+	onRun := func(act string, run func(w *world) string) func(w *world) call {
+		return func(w *world) call { return call{path: "/v1/runs/" + run(w) + "/" + act, object: "run"} }
+	}
+	return map[string]func(w *world) call{
+		"submit-run": func(*world) call { return call{path: "/v1/runs", body: script("true"), object: "run"} },
+		"submit-pipeline": func(*world) call {
+			return call{path: "/v1/pipelines", object: "run", body: harness.Body{"steps": []harness.Body{{"name": "a", "tool": "bash", "command": "true"}}}}
+		},
+		"cancel-run": onRun("cancel", (*world).parked), "approve-run": onRun("approve", (*world).held), "reject-run": onRun("reject", (*world).held),
+		"retry-run":       onRun("retry", func(w *world) string { return w.fails(2) }),
+		"relaunch-failed": onRun("relaunch-failed", func(w *world) string { return w.fails(0) }),
+		"rerun-run":       onRun("rerun", (*world).parked),
+
+		"sign-in": func(w *world) call {
+			name := w.name("l")
+			w.id("/v1/users", harness.Body{"username": name, "role": "viewer", "password": password})
+			return call{path: "/v1/auth/login", nobody: true, object: "user", body: harness.Body{"username": name, "password": password}}
+		},
+		"sign-out": func(w *world) call { return call{path: "/v1/auth/logout", as: w.session(), object: "*"} },
+		"change-password": func(w *world) call {
+			return call{path: "/v1/auth/me/password", as: w.session(), object: "user", body: harness.Body{"current": password, "new": "another long secret"}}
+		},
+		"create-user": func(w *world) call {
+			return call{path: "/v1/users", object: "user", body: harness.Body{"username": w.name("n"), "role": "viewer"}}
+		},
+		"update-user": func(w *world) call {
+			return call{path: "/v1/users/" + w.user(), body: harness.Body{"role": "operator"}}
+		},
+		"delete-user": func(w *world) call { return call{path: "/v1/users/" + w.user()} },
+		"mint-token": func(w *world) call {
+			return call{path: "/v1/tokens", object: "token", body: harness.Body{"name": w.name("k")}}
+		},
+		"revoke-token": func(w *world) call { return call{path: "/v1/tokens/" + w.token()} },
+		"create-team": func(w *world) call {
+			return call{path: "/v1/teams", object: "team", body: harness.Body{"name": w.name("t")}}
+		},
+		"delete-team": func(w *world) call { return call{path: "/v1/teams/" + w.team()} },
+		"add-team-member": func(w *world) call {
+			return call{path: "/v1/teams/" + w.team() + "/members", body: harness.Body{"user_id": w.user()}}
+		},
+		"remove-team-member": func(w *world) call {
+			team, user := w.team(), w.user()
+			w.Do(http.MethodPost, "/v1/teams/"+team+"/members", harness.Body{"user_id": user})
+			return call{path: "/v1/teams/" + team + "/members/" + user}
+		},
+		"create-org": func(w *world) call {
+			return call{path: "/v1/orgs", object: "org", body: harness.Body{"name": w.name("o")}}
+		},
+		"delete-org": func(w *world) call { return call{path: "/v1/orgs/" + w.org()} },
+		"put-org-member": func(w *world) call {
+			return call{path: "/v1/orgs/" + w.org() + "/members", body: harness.Body{"user_id": w.user(), "role": "member"}}
+		},
+		"remove-org-member": func(w *world) call {
+			org, user := w.org(), w.user()
+			w.Do(http.MethodPost, "/v1/orgs/"+org+"/members", harness.Body{"user_id": user, "role": "member"})
+			return call{path: "/v1/orgs/" + org + "/members/" + user}
+		},
+		"create-grant": func(w *world) call { return call{path: "/v1/grants", object: "grant", body: w.grantBody()} },
+		"delete-grant": func(w *world) call { return call{path: "/v1/grants/" + w.id("/v1/grants", w.grantBody())} },
+	}
+}
+
+// elsewhere are the recorded operations that other tests drive: a provider has to take part in them.
+func elsewhere() []string { return []string{"complete-oidc", "complete-saml"} }
+
+// TestEveryChangeHasExactlyOneEntry drives every operation of the live document that is recorded, on both engines.
+func TestEveryChangeHasExactlyOneEntry(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		w := &world{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
+		write(t, w.Dir+"/fails.yml", "- hosts: all\n  gather_facts: false\n  tasks:\n    - fail: {msg: no}\n")
+		write(t, w.Dir+"/hosts", "a ansible_connection=local\nb ansible_connection=local\n")
+		drives := calls()
+		for _, op := range recorded(t, w.Client) {
+			if slices.Contains(elsewhere(), op.id) {
+				continue
+			}
+			prepare, known := drives[op.id]
+			if !known {
+				t.Errorf("%s %s (%s) is recorded as %s and no test drives it", op.method, op.path, op.id, op.action)
+				continue
+			}
+			delete(drives, op.id)
+			t.Run(op.id, func(t *testing.T) { w.drive(t, op, prepare(w)) })
+		}
+		for id := range drives {
+			t.Errorf("%s is driven, and the document does not say that it is recorded", id)
+		}
+		intact(t, w.Server)
+	})
+}
+
+// drive makes one call and looks at what the trail says of it.
+func (w *world) drive(t *testing.T, op operation, c call) {
+	before := newest(t, w.Server)
+	client := w.Client
+	if c.as != "" || c.nobody {
+		client = w.As(c.as)
+	}
+	a := client.Do(op.method, c.path, c.body)
+	if a.Status < 200 || a.Status > 299 {
+		t.Fatalf("%s %s: %d %s", op.method, c.path, a.Status, a.Body)
+	}
+	all := trail(t, w.Server, before)
+	got := own(all)
+	if len(got) != 1 || got[0].Action != op.action {
+		t.Fatalf("the entries are %+v, want one %s", all, op.action)
+	}
+	e := got[0]
+	if want := fmt.Sprintf("%d:%s", e.Seq, e.Hash); a.Header.Get("Audit-Receipt") != want {
+		t.Errorf("Audit-Receipt is %q, want %q", a.Header.Get("Audit-Receipt"), want)
+	}
+	kind := c.object
+	if kind == "" {
+		kind = strings.TrimSuffix(strings.Split(c.path, "/")[2], "s")
+	}
+	if kind == "*" {
+		kind = e.Object.Kind
+	}
+	switch {
+	case e.Outcome != "applied" || e.Actor.Type != "user" || !strings.HasPrefix(e.Actor.ID, "usr_") || e.Actor.Name == "":
+		t.Errorf("actor and outcome: %+v", e)
+	case e.Actor.IP != "127.0.0.1":
+		t.Errorf("the address is %q", e.Actor.IP)
+	case e.Method != op.method || e.Path != c.path:
+		t.Errorf("%s %s is recorded as %s %s", op.method, c.path, e.Method, e.Path)
+	case e.Object.Kind != kind || e.Object.ID == "":
+		t.Errorf("the object is %+v, want a %s", e.Object, kind)
+	case !strings.HasPrefix(e.DetailsHash, "sha256:") || len(e.DetailsHash) != 71:
+		t.Errorf("the digest of what was asked is %q", e.DetailsHash)
+	case len(e.PrevHash) != 64 || !strings.HasPrefix(e.ID, "aud_") || e.At == "":
+		t.Errorf("%+v", e)
+	}
+	if strings.Contains(string(a.Body), password) {
+		t.Error("the answer repeats a password")
+	}
+}
+
+// operation is a recorded operation of the live API document.
+type operation struct{ id, method, path, action string }
+
+func recorded(t *testing.T, c harness.Client) []operation {
+	t.Helper()
+	var doc struct {
+		Paths map[string]map[string]struct {
+			OperationID string `json:"operationId"`
+			Mutates     bool   `json:"x-mutates"`
+			Audit       string `json:"x-audit"`
+		} `json:"paths"`
+	}
+	c.Do(http.MethodGet, "/openapi.json", nil).JSON(t, &doc)
+	var out []operation
+	for path, item := range doc.Paths {
+		for method, op := range item {
+			if op.Mutates && op.Audit == "" {
+				t.Errorf("%s changes something and has no action", op.OperationID)
+			}
+			if op.Audit != "" {
+				out = append(out, operation{op.OperationID, strings.ToUpper(method), path, op.Audit})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b operation) int { return strings.Compare(a.id, b.id) })
+	if len(out) < 20 {
+		t.Errorf("only %d operations are recorded", len(out))
+	}
+	return out
+}

@@ -1,0 +1,131 @@
+package audittools
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+// steps reads the commands of VERIFY.txt, by the name of their step, in their order.
+func steps(t *testing.T, text string) (names []string, commands map[string]string) {
+	t.Helper()
+	commands = map[string]string{}
+	for _, part := range strings.Split(text, "\n## step ")[1:] {
+		title, script, ok := strings.Cut(part, "\n")
+		name, _, named := strings.Cut(title, ":")
+		if !ok || !named || commands[name] != "" {
+			t.Fatalf("the step %q has no name of its own", title)
+		}
+		names, commands[name] = append(names, name), script
+	}
+	return names, commands
+}
+
+// shell runs a script as somebody does who has the file, a shell and Go. Modules come from where this machine gets them.
+func shell(t *testing.T, dir, script string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// lay writes the files of an archive into a new directory.
+func lay(t *testing.T, files map[string][]byte) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, data := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// stamped is the zip of a real server whose head an authority has stamped, with the certificate that the authority is trusted by.
+func stamped(t *testing.T) map[string][]byte {
+	t.Helper()
+	s := harness.Start(t, harness.Options{})
+	for i := range 300 { // a full tile, and one that is not
+		if a := s.Do(http.MethodPost, "/v1/tokens", harness.Body{"name": fmt.Sprintf("t%d", i)}); a.Status != http.StatusCreated {
+			t.Fatalf("a token: %d %s", a.Status, a.Body)
+		}
+	}
+	authority := harness.NewAuthority(t)
+	cmd := exec.CommandContext(t.Context(), harness.Binary(t), "audit", "anchor", "--tsa", authority.URL, "--db", s.DB, "--data-dir", filepath.Join(s.Dir, "data"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	files := unzip(t, get(t, s, "/v1/audit/bundle?format=tiles"))
+	files["tsa.pem"] = readFile(t, authority.CA)
+	return files
+}
+
+// TestInstructions runs each step of VERIFY.txt as it is written over the zip of a real server, then over copies with one byte
+// changed, which the step has to refuse.
+func TestInstructions(t *testing.T) {
+	t.Parallel()
+	files := stamped(t)
+	names, commands := steps(t, string(files["VERIFY.txt"]))
+	if len(names) != 5 || !slices.Equal(names[:4], []string{"files", "signature", "fsck", "go"}) || !strings.HasPrefix(names[4], "time-anc_") {
+		t.Fatalf("VERIFY.txt has the steps %q", names)
+	}
+	dir := lay(t, files)
+	for _, name := range names {
+		if out, err := shell(t, dir, commands[name]); err != nil {
+			t.Errorf("step %s: %v\n%s", name, err, out)
+		}
+	}
+	// The whole text is a script too, and what it makes is in nobody's way the second time.
+	if out, err := shell(t, dir, ". ./VERIFY.txt"); err != nil {
+		t.Errorf("VERIFY.txt as a script: %v\n%s", err, out)
+	}
+	anchor := "anchors/" + strings.TrimPrefix(names[4], "time-")
+	for step, spoiled := range map[string][]string{
+		"files":     slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return name == "tsa.pem" }),
+		"signature": {"checkpoint", "key.pem"},
+		"fsck":      {"checkpoint", "vkey", "tile/entries/000", "tile/0/001.p/" + partial(t, files)},
+		"go":        {"checkpoint", "vkey", "tile/entries/000", "tile/entries/001.p/" + partial(t, files)},
+		names[4]:    {anchor + ".note", anchor + ".tsr"},
+	} {
+		for _, name := range spoiled {
+			bad := maps.Clone(files)
+			bad[name] = bytes.Clone(files[name])
+			at := len(bad[name]) / 2
+			if strings.HasSuffix(name, ".tsr") {
+				at = len(bad[name]) - 1 // its middle is a certificate that is not needed
+			}
+			bad[name][at] ^= 1
+			// On a changed tile fsck may not end by itself; whoever runs it waits longer.
+			script := strings.Replace(commands[step], "timeout 600", "timeout 8", 1)
+			if out, err := shell(t, lay(t, bad), script); err == nil {
+				t.Errorf("step %s takes another %s:\n%s", step, name, out)
+			}
+		}
+	}
+}
+
+// partial is the width of the tile that is not full.
+func partial(t *testing.T, files map[string][]byte) string {
+	t.Helper()
+	for name := range files {
+		if width, ok := strings.CutPrefix(name, "tile/entries/001.p/"); ok {
+			return width
+		}
+	}
+	t.Fatal("there is no tile that is not full")
+	return ""
+}

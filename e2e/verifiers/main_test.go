@@ -1,0 +1,278 @@
+// Package verifiers holds the three verifiers of audit files to each other: the product's own through its command, the script in
+// this folder and the page that the server serves, in a real browser. They share no code. What one of them finds, all find.
+package verifiers
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
+
+// patience is how long anything may take that is waited for.
+const patience = 2 * time.Minute
+
+const (
+	vectorDir = "../../modules/audit/internal/vectors"
+	pageFile  = "../../adapters/httpapi/ops/assets/verify/verify.html"
+	// vkey is the key that signs the heads of all vectors.
+	vkey = "audit.example.org/in_test/e1+c2f7f880+AYqI4910CfGV/VLbLTy6XXLKZwm/HZQSG/N0iAG0D29c"
+)
+
+// query is one verification.
+type query struct {
+	name string
+	file []byte
+	keys []string
+	from string // SIZE:ROOT, empty for none
+	now  string // the reader's clock, empty for that of this machine
+}
+
+// verdict is what an engine found, as far as engines have to agree. Unknown stands for a file, or a key, that cannot be read.
+type verdict struct {
+	Unknown        bool      `json:"unknown"`
+	OK             bool      `json:"ok"`
+	Pinned         bool      `json:"pinned"`
+	Reason         string    `json:"reason"`
+	BrokeAt        int64     `json:"broke_at"`
+	BrokeSeq       int64     `json:"broke_seq"`
+	Count          int64     `json:"count"`
+	Size           int64     `json:"size"`
+	AnchorProblems []problem `json:"anchor_problems"`
+	Checks         []result  `json:"checks"`
+}
+
+type problem struct {
+	ID      string `json:"id"`
+	Kind    string `json:"kind"`
+	Size    int64  `json:"size"`
+	Problem string `json:"problem"`
+}
+
+type result struct {
+	ID     string `json:"id"`
+	Result string `json:"result"`
+}
+
+// ended returns the ids of the checks with a result.
+func (v verdict) ended(as string) []string {
+	var out []string
+	for _, c := range v.Checks {
+		if c.Result == as {
+			out = append(out, c.ID)
+		}
+	}
+	return out
+}
+
+func read(t testing.TB, path ...string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func decode(t testing.TB, data []byte, out any) {
+	t.Helper()
+	if err := json.Unmarshal(data, out); err != nil {
+		t.Fatalf("%v\n%.2000s", err, data)
+	}
+}
+
+// product verifies through the command, two at a time.
+func product(t testing.TB, all []query) []verdict {
+	t.Helper()
+	out := make([]verdict, len(all))
+	writ, dir := harness.Binary(t), t.TempDir()
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, 2)
+	for i, q := range all {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			out[i] = command(t, writ, dir, q)
+		})
+	}
+	wg.Wait()
+	return out
+}
+
+// command runs the command on one file and holds its exit code to what it says.
+func command(t testing.TB, writ, dir string, q query) (v verdict) {
+	f, err := os.CreateTemp(dir, "file-*")
+	if err == nil {
+		_, err = f.Write(q.file)
+	}
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		t.Errorf("%s: %v", q.name, err)
+		return v
+	}
+	args := []string{"audit", "verify", "--json", f.Name()}
+	for _, k := range q.keys {
+		args = append(args, "--key", k)
+	}
+	if q.from != "" {
+		args = append(args, "--from", q.from)
+	}
+	cmd := exec.CommandContext(t.Context(), writ, args...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	text, err := cmd.Output()
+	code := 0
+	if err != nil {
+		code = cmd.ProcessState.ExitCode()
+	}
+	if code == 2 && len(text) == 0 {
+		return verdict{Unknown: true}
+	}
+	if err := json.Unmarshal(text, &v); err != nil || code != exit(v) {
+		t.Errorf("%s: the command ends with %d, %v\n%.500s\n%.500s", q.name, code, err, text, errs.String())
+	}
+	return v
+}
+
+// exit is the exit code that belongs to a verdict.
+func exit(v verdict) int {
+	switch {
+	case v.Unknown:
+		return 2
+	case !v.OK:
+		return 1
+	case !v.Pinned:
+		return 3
+	}
+	return 0
+}
+
+// driver lets one process of Python verify many files: a line of JSON in, a line out.
+const driver = `
+import base64, io, json, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+import verify
+for line in sys.stdin:
+    q = json.loads(line)
+    try:
+        out = verify.check(io.BytesIO(base64.b64decode(q["file"])), q["keys"] or [], q["from"], q["now"])
+    except verify.Unknown:
+        out = {"unknown": True}
+    print(json.dumps(out))
+`
+
+// wire is a query as the driver and the page take it.
+type wire struct {
+	File []byte   `json:"file"`
+	Keys []string `json:"keys"`
+	From string   `json:"from"`
+	Now  string   `json:"now"`
+}
+
+func (q query) wire() wire {
+	return wire{File: q.file, Keys: append([]string{}, q.keys...), From: q.from, Now: q.now}
+}
+
+func python3(t testing.TB) string {
+	t.Helper()
+	path, err := exec.LookPath("python3")
+	if err != nil {
+		t.Fatalf("python3 is missing; run: make setup: %v", err)
+	}
+	return path
+}
+
+// script verifies with the script.
+func script(t testing.TB, all []query) []verdict {
+	t.Helper()
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var in strings.Builder
+	enc := json.NewEncoder(&in)
+	for _, q := range all {
+		if err := enc.Encode(q.wire()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), python3(t), "-I", "-c", driver, here)
+	cmd.Stdin = strings.NewReader(in.String())
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	text, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("the script: %v\n%s", err, errs.String())
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if len(lines) != len(all) {
+		t.Fatalf("%d answers to %d files", len(lines), len(all))
+	}
+	out := make([]verdict, len(all))
+	for i, line := range lines {
+		decode(t, []byte(line), &out[i])
+	}
+	return out
+}
+
+// equal reports whether two verdicts agree.
+func equal(a, b verdict) bool {
+	return a.Unknown == b.Unknown && a.OK == b.OK && a.Pinned == b.Pinned && a.Reason == b.Reason && a.BrokeAt == b.BrokeAt &&
+		a.BrokeSeq == b.BrokeSeq && a.Count == b.Count && a.Size == b.Size && slices.Equal(a.AnchorProblems, b.AnchorProblems) && slices.Equal(a.Checks, b.Checks)
+}
+
+// agree runs all engines and returns what they found, which is the same.
+func agree(t *testing.T, b *browser, all []query) []verdict {
+	t.Helper()
+	own, py, js := product(t, all), script(t, all), b.verify(t, all)
+	for i, q := range all {
+		if !equal(own[i], py[i]) || !equal(own[i], js[i]) {
+			t.Errorf("%s:\nproduct %+v\nscript  %+v\npage    %+v", q.name, own[i], py[i], js[i])
+		}
+	}
+	return own
+}
+
+// TestScriptAsCommand runs the script as people do.
+func TestScriptAsCommand(t *testing.T) {
+	t.Parallel()
+	good, edited := filepath.Join(vectorDir, "bundles", "window.json"), put(t, "edited.json", bytes.Replace(read(t, vectorDir, "bundles", "window.json"), []byte("usr_1"), []byte("usr_2"), 1))
+	for name, c := range map[string]struct {
+		args []string
+		code int
+	}{
+		"pinned": {[]string{good, "--key", vkey, "--from", "7:UKhRu3WE51MQ9F7hjPA7WfXjBGGRz2bSyL25mxEeBgU="}, 0}, "no key": {[]string{good}, 3}, "edited": {[]string{edited, "--key", vkey}, 1},
+		"another key": {[]string{good, "--key", newSigner(9).vkey(origin)}, 1}, "no file": {[]string{filepath.Join(t.TempDir(), "none")}, 2}, "a folder": {[]string{t.TempDir()}, 2},
+		"half a key": {[]string{good, "--key", "x"}, 2}, "no head": {[]string{good, "--from", "7"}, 2}, "no bundle": {[]string{"main_test.go"}, 2}, "nothing": {nil, 2}, "an unknown flag": {[]string{good, "--x"}, 2},
+	} {
+		cmd := exec.CommandContext(t.Context(), python3(t), append([]string{"-I", "verify.py"}, c.args...)...)
+		out, _ := cmd.Output() // the exit code says it
+		if code := cmd.ProcessState.ExitCode(); code != c.code {
+			t.Errorf("%s: exit code %d, want %d\n%s", name, code, c.code, out)
+		}
+		if c.code == 2 != (len(out) == 0) {
+			t.Errorf("%s: %q", name, out)
+			continue
+		}
+		var v verdict
+		if c.code != 2 {
+			if decode(t, out, &v); exit(v) != c.code {
+				t.Errorf("%s: %+v", name, v)
+			}
+		}
+	}
+}

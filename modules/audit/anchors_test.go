@@ -1,0 +1,117 @@
+package audit_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/modules/audit/internal/leaf"
+	"github.com/writ-automation/writ/ports/audit"
+)
+
+// kept returns the newest checkpoint of the store.
+func (tr *trail) kept(t *testing.T) audit.Anchor {
+	t.Helper()
+	list, err := tr.store.NewestAnchors(t.Context(), audit.KindCheckpoint, 1)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	return list[0]
+}
+
+// TestAnchorsThatSayNothing puts rows into the store that nobody can believe: each is a problem, and none ends the check.
+func TestAnchorsThatSayNothing(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(a *audit.Anchor){
+		"no note":                 func(a *audit.Anchor) { a.Note = "" },
+		"no note at all":          func(a *audit.Anchor) { a.Note = strings.Repeat("\u2014 ", 1<<10) },
+		"half a note":             func(a *audit.Anchor) { a.Note = a.Note[:len(a.Note)/2] },
+		"another size":            func(a *audit.Anchor) { a.Size-- },
+		"another root":            func(a *audit.Anchor) { a.Root[0] ^= 1 },
+		"a signature of nothing":  func(a *audit.Anchor) { a.Note = strings.Split(a.Note, "\u2014 ")[0] + "\u2014 a/b AAAAAAA=\n" },
+		"a root that was edited":  func(a *audit.Anchor) { a.Root[0] ^= 1; a.Note = swapRoot(a.Note, a.Root) },
+		"another epoch":           func(a *audit.Anchor) { a.Epoch = 7 },
+		"a stamp without a token": func(a *audit.Anchor) { a.Kind = audit.KindTimestamp },
+		"a stamp of nonsense":     func(a *audit.Anchor) { a.Kind, a.Evidence = audit.KindTimestamp, bytes.Repeat([]byte{0x30}, 999) },
+		"a stamp of zeros":        func(a *audit.Anchor) { a.Kind, a.Evidence = audit.KindTimestamp, make([]byte, 4096) },
+		"a witness without one":   func(a *audit.Anchor) { a.Kind = audit.KindWitness },
+		"a witness's empty line":  func(a *audit.Anchor) { a.Kind = audit.KindWitness; a.Note += "\u2014 w/w AAAAAAA=\n" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachEngine(t, 12, func(t *testing.T, tr *trail) {
+				a := tr.kept(t)
+				a.ID = "anc_00000000000000000000000000"
+				change(&a)
+				must(t, tr.d.Do(t.Context(), func(ctx context.Context) error { return tr.store.PutAnchor(ctx, a) }))
+				v := tr.verify(t)
+				if v.OK || v.Reason != audit.AnchorUnsatisfied || len(v.AnchorProblems) != 1 || v.AnchorProblems[0].ID != a.ID || v.AnchorProblems[0].Problem != "signature_invalid" {
+					t.Errorf("%+v", v)
+				}
+				tr.refused(t, v)
+			})
+		})
+	}
+}
+
+func swapRoot(note string, root [32]byte) string {
+	lines := strings.SplitN(note, "\n", 4)
+	lines[2] = base64.StdEncoding.EncodeToString(root[:])
+	return strings.Join(lines, "\n")
+}
+
+// witness is a line of somebody who says when the head was seen. No witness's key is known to the server.
+type witness struct{ at time.Time }
+
+func (w witness) Name() string { return "witness.example/w" }
+
+func (w witness) Cosign(context.Context, string, int64, [][32]byte) (string, int64, error) {
+	sig := make([]byte, 4+8+64)
+	for i := range 8 {
+		sig[4+i] = byte(w.at.Unix() >> (56 - 8*i))
+	}
+	return "\u2014 " + w.Name() + " " + base64.StdEncoding.EncodeToString(sig) + "\n", 0, nil
+}
+
+// TestBackdating has a witness see the head, and moves entries to another time than that leaves them (A15, A16).
+func TestBackdating(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, 12, func(t *testing.T, tr *trail) {
+		tr.anchor(t, audit.AnchorRequest{Witness: witness{time.Now()}}) // of 12 entries; the 13th tells of it
+		if v := tr.verify(t); !v.OK || v.Anchored != 12 {
+			t.Fatalf("%+v", v)
+		}
+		// The entry behind it claims an hour before: linked, hashed and indexed as it has to be.
+		tr.rehash(t, 13, func(l *leaf.Leaf) { l.At = leaf.At(time.Now().Add(-time.Hour)) })
+		v := tr.verify(t)
+		if v.OK || v.Reason != audit.AnchorUnsatisfied || problems(v.AnchorProblems) != "witness/12/time_conflict" || !strings.Contains(detail(v, "times"), "entry 13") {
+			t.Errorf("%+v", v)
+		}
+		tr.refused(t, v)
+	})
+	eachEngine(t, 12, func(t *testing.T, tr *trail) {
+		tr.anchor(t, audit.AnchorRequest{Witness: witness{time.Now().Add(-time.Hour)}})
+		v := tr.verify(t)
+		if v.OK || problems(v.AnchorProblems) != "witness/12/time_conflict" {
+			t.Errorf("%+v", v)
+		}
+	})
+	eachEngine(t, 12, func(t *testing.T, tr *trail) {
+		tr.rehash(t, 12, func(l *leaf.Leaf) { l.At = leaf.At(time.Now().Add(-time.Hour)) })
+		if v := tr.verify(t); !v.OK || !strings.Contains(detail(v, "times"), "clock_back: 1") {
+			t.Errorf("%+v", v)
+		}
+	})
+}
+
+func detail(v audit.ChainVerdict, id string) string {
+	for _, c := range v.Checks {
+		if c.ID == id {
+			return c.Detail
+		}
+	}
+	return ""
+}

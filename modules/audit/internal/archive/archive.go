@@ -1,0 +1,181 @@
+// Package archive writes the bundle of the whole chain as a zip in the layout of C2SP tlog-tiles, for tools that know nothing of
+// this product. VERIFY.txt in it says which, and how to run them.
+package archive
+
+import (
+	"archive/zip"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/writ-automation/writ/modules/audit/internal/bundle"
+	"github.com/writ-automation/writ/modules/audit/internal/dsse"
+	"github.com/writ-automation/writ/modules/audit/internal/keys"
+	"github.com/writ-automation/writ/modules/audit/internal/tree"
+)
+
+const (
+	// MediaType is that of the file.
+	MediaType = "application/zip"
+	// SumsName is the file that lists the digest of each other one, and what the statement of the manifest calls it.
+	SumsName = "SHA256SUMS"
+
+	manifestName = "manifest.dsse.json"
+)
+
+// Head is what is known before the entries.
+type Head struct {
+	Manifest   bundle.Manifest
+	Made       time.Time
+	Checkpoint string // the note, byte for byte
+	VKey       string // of the key that signed it
+	KeyPEM     string
+	Policy     string // empty for none
+	Seal       []byte // empty for none
+	Anchors    []Anchor
+	Remarks    []string // sentences for VERIFY.txt
+}
+
+// Anchor is a head that was seen before. Token is the DER of a time-stamp response over the note, empty for none.
+type Anchor struct {
+	ID    string
+	Note  string
+	Token []byte
+}
+
+// Writer writes entry by entry. It holds the entries of one bundle of 256, and of each level of tiles those that are not
+// full.
+type Writer struct {
+	head    Head
+	zip     *zip.Writer
+	sums    []byte
+	edge    tree.Range
+	entries []byte
+	width   int
+	levels  [7][]byte
+}
+
+// NewWriter begins a file. Fault: keys.FormatInvalid for an anchor whose id is no name of a file.
+func NewWriter(w io.Writer, h Head) (*Writer, error) {
+	out := &Writer{head: h, zip: zip.NewWriter(w)}
+	files := []struct {
+		name string
+		data []byte
+	}{
+		{"VERIFY.txt", []byte(Instructions(h))}, {"checkpoint", []byte(h.Checkpoint)}, {"vkey", []byte(h.VKey + "\n")}, {"key.pem", []byte(h.KeyPEM)},
+		{"policy", []byte(h.Policy)}, {"seal.json", h.Seal},
+	}
+	for _, a := range h.Anchors {
+		if err := (bundle.Anchor{ID: a.ID, Kind: "checkpoint"}).CheckID(); err != nil {
+			return nil, err
+		}
+		files = append(files, struct {
+			name string
+			data []byte
+		}{"anchors/" + a.ID + ".note", []byte(a.Note)}, struct {
+			name string
+			data []byte
+		}{"anchors/" + a.ID + ".tsr", a.Token})
+	}
+	for _, f := range files {
+		if len(f.data) == 0 {
+			continue
+		}
+		if err := out.put(f.name, f.data); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Add writes the next entry, whose leaf hash is given.
+func (w *Writer) Add(leaf []byte, hash tree.Hash) (err error) {
+	if w.entries, err = tree.AppendEntry(w.entries, leaf); err != nil {
+		return err
+	}
+	if w.width++; w.width == tree.TileWidth {
+		if err := w.bundle(); err != nil {
+			return err
+		}
+	}
+	w.edge.AppendVisit(hash, func(n tree.Node, h tree.Hash) {
+		if n.Level%8 != 0 || err != nil {
+			return
+		}
+		level := n.Level / 8
+		if w.levels[level] = append(w.levels[level], h[:]...); len(w.levels[level]) == tree.TileWidth*len(h) {
+			err = w.tile(level, n.Index/tree.TileWidth)
+		}
+	})
+	return err
+}
+
+// Root returns the root over what was added.
+func (w *Writer) Root() tree.Hash { return w.edge.Root() }
+
+// Close writes what is partial, and the manifest, which a statement key signs.
+func (w *Writer) Close(signer keys.Signer) error {
+	if w.width > 0 {
+		if err := w.bundle(); err != nil {
+			return err
+		}
+	}
+	for level := range w.levels {
+		if len(w.levels[level]) == 0 {
+			continue
+		}
+		full := w.edge.Size() >> (8 * level) / tree.TileWidth
+		if err := w.tile(uint(level), full); err != nil {
+			return err
+		}
+	}
+	sums := sha256.Sum256(w.sums)
+	s, err := dsse.NewStatement(dsse.BundleV1, w.head.Manifest, dsse.Subject{Name: SumsName, SHA256: sums})
+	if err != nil {
+		return err
+	}
+	signed, err := dsse.SignStatement(s, signer)
+	if err != nil {
+		return err
+	}
+	if err := w.put(SumsName, w.sums); err != nil {
+		return err
+	}
+	if err := w.put(manifestName, signed); err != nil {
+		return err
+	}
+	if err := w.zip.Close(); err != nil {
+		return fmt.Errorf("archive: write: %w", err)
+	}
+	return nil
+}
+
+// bundle writes the entries that were gathered. The tree is not yet a full tile further: see Add.
+func (w *Writer) bundle() error {
+	t := tree.Tile{Index: w.edge.Size() / tree.TileWidth, Width: w.width}
+	err := w.put(t.EntriesPath(), w.entries)
+	w.entries, w.width = w.entries[:0], 0
+	return err
+}
+
+func (w *Writer) tile(level uint, index uint64) error {
+	t := tree.Tile{Level: level, Index: index, Width: len(w.levels[level]) / len(tree.Hash{})}
+	err := w.put(t.Path(), w.levels[level])
+	w.levels[level] = w.levels[level][:0]
+	return err
+}
+
+func (w *Writer) put(name string, data []byte) error {
+	f, err := w.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: w.head.Made})
+	if err == nil {
+		_, err = f.Write(data)
+	}
+	if err != nil {
+		return fmt.Errorf("archive: write %s: %w", name, err)
+	}
+	sum := sha256.Sum256(data)
+	w.sums = append(w.sums, hex.EncodeToString(sum[:])+"  "+name+"\n"...)
+	return nil
+}

@@ -1,0 +1,42 @@
+package disclosure
+
+import "slices"
+
+// Matched is what a leaf's list of digests and the disclosures that were found for it say together.
+type Matched struct {
+	Open    []Disclosure // in the order of the list
+	Missing []string     // digests that nothing was found for: erased or withheld
+}
+
+// Match holds encoded disclosures against the digests of a leaf. It fails with an *Error where one cannot be read, is not in
+// the list (an altered one never is), is given twice or gives a second value to a name that a leaf holds once.
+func Match(sd, encoded []string) (Matched, error) {
+	found := make(map[string]Disclosure, len(encoded))
+	names := make(map[Name]bool, len(encoded))
+	for _, text := range encoded {
+		d, err := Parse(text)
+		if err != nil {
+			return Matched{}, err
+		}
+		digest := Digest(text)
+		if _, ok := found[digest]; ok {
+			return Matched{}, refuse(CodeTwice)
+		}
+		if !slices.Contains(sd, digest) {
+			return Matched{}, refuse(CodeMismatch)
+		}
+		if names[d.Name] && d.Name != Host {
+			return Matched{}, refuse(CodeNameTwice)
+		}
+		found[digest], names[d.Name] = d, true
+	}
+	var m Matched
+	for _, digest := range sd {
+		if d, ok := found[digest]; ok {
+			m.Open = append(m.Open, d)
+		} else {
+			m.Missing = append(m.Missing, digest)
+		}
+	}
+	return m, nil
+}

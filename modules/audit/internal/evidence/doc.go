@@ -1,0 +1,3 @@
+// Package evidence makes the dossier of a run: who asked for it, who allowed it, what it did and what of that can be proved,
+// in one file that needs nothing else.
+package evidence

@@ -1,0 +1,108 @@
+package install
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/writ-automation/writ/modules/audit/internal/keys"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/ids"
+)
+
+// Open is the start of a server. In one unit it gives the install what it lacks: an id, a first epoch, the first entry of the
+// chain, and public keys. Of several servers the first one does that. Then it holds the chain to the heads that were seen
+// before, see Seen.
+//
+// A chain that does not satisfy one is RolledBack. A signing key that cannot be read, and a head file that cannot or that
+// belongs to another install, are errors that say so. Where this server's key is not the install's a warning is logged.
+func (i *Install) Open(ctx context.Context) error {
+	own, err := i.pair()
+	if err != nil {
+		return fmt.Errorf("read the signing key: %w", err)
+	}
+	if err := i.p.Unit.Do(ctx, i.found); err != nil {
+		return fmt.Errorf("open the audit trail: %w", err)
+	}
+	stored, err := i.p.Identity.Keys(ctx)
+	if err != nil {
+		return fmt.Errorf("read the public keys: %w", err)
+	}
+	_, refused := i.usable(stored)
+	i.mu.Lock()
+	i.ready = refused == nil
+	i.mu.Unlock()
+	if refused != nil {
+		i.p.Log.WarnContext(ctx, "this server cannot sign heads, receipts and bundles of the audit trail", "why", refused,
+			"has_key", own != nil, "fix", fixOf(own != nil))
+	}
+	return i.hold(ctx)
+}
+
+// fixOf says what brings a server without the install's key back to signing.
+func fixOf(hasKey bool) string {
+	fix := "copy signing.key from a server that signs, or from its offline copy"
+	if hasKey {
+		fix = "where a rotation of the key was interrupted put signing.key.previous back as signing.key; else " + fix
+	}
+	return fix + ", and start again"
+}
+
+// found gives the install what it lacks.
+func (i *Install) found(ctx context.Context) error {
+	id, err := i.p.Identity.Install(ctx)
+	if err != nil {
+		return err
+	}
+	if id == "" {
+		id = i.p.IDs.New(ids.Install)
+		if err := i.p.Identity.SetInstall(ctx, id); err != nil {
+			return err
+		}
+	}
+	epochs, err := i.p.Identity.Epochs(ctx)
+	if err != nil {
+		return err
+	}
+	if len(epochs) == 0 {
+		origin, err := keys.Origin(i.p.Config.Site, id, 1)
+		if err != nil {
+			return fmt.Errorf("the site name %q makes no origin: %w", i.p.Config.Site, err)
+		}
+		if err := i.p.Identity.PutEpoch(ctx, audit.Epoch{N: 1, Origin: origin, FirstSeq: 1}); err != nil {
+			return err
+		}
+	}
+	stored, err := i.p.Identity.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	if own, _ := i.pair(); len(stored) == 0 && own != nil {
+		if err := i.register(ctx, own, 0); err != nil {
+			return err
+		}
+	}
+	tip, err := i.p.Chain.Tip(ctx)
+	if err != nil || tip.Size > 0 {
+		return err
+	}
+	return i.p.Recorder.Record(ctx, audit.Entry{Action: audit.ServiceGenesis, Object: audit.Object{Kind: "install", ID: id}})
+}
+
+// register makes a server's keys active from a size on, without anybody who hands over to them.
+func (i *Install) register(ctx context.Context, own *pair, first int64) error {
+	for _, k := range own.public() {
+		k.Status, k.FirstSize, k.NotBefore = string(keys.Active), first, i.p.Clock.Now()
+		if err := i.p.Identity.PutKey(ctx, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// public returns the public halves, the checkpoint key first.
+func (p *pair) public() []audit.PublicKey {
+	return []audit.PublicKey{
+		{KID: p.checkpointID, Use: string(keys.Checkpoint), Public: p.checkpoint.Public()},
+		{KID: p.statementID, Use: string(keys.Statement), Public: p.statement.Public()},
+	}
+}

@@ -1,0 +1,79 @@
+package install
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/ids"
+)
+
+// Retain keeps a head as an anchor of the kind checkpoint, unless the store has one of its size or a larger one, or one that
+// is younger than apart. It reports whether the store keeps one that is at least as large now. However many servers do it at
+// once, one does.
+func (i *Install) Retain(ctx context.Context, h Head, apart time.Duration) (kept bool, err error) {
+	err = i.p.Unit.Do(ctx, func(ctx context.Context) error {
+		kept = false
+		if _, err := i.p.Identity.Install(ctx); err != nil { // servers do this one after the other
+			return err
+		}
+		newest, err := i.p.Anchors.NewestAnchors(ctx, audit.KindCheckpoint, 1)
+		if err != nil {
+			return err
+		}
+		now := i.p.Clock.Now()
+		if len(newest) > 0 {
+			a := newest[0]
+			kept = a.Epoch == h.Epoch && a.Size >= h.Size
+			if kept || now.Sub(a.MadeAt) < apart && !a.MadeAt.After(now) {
+				return nil
+			}
+		}
+		kept = true
+		return i.p.Anchors.PutAnchor(ctx, i.Anchor(h, audit.KindCheckpoint))
+	})
+	if err != nil {
+		return false, fmt.Errorf("keep a head: %w", err)
+	}
+	return kept, nil
+}
+
+// Anchor returns an anchor of a head and a kind, made now.
+func (i *Install) Anchor(h Head, kind string) audit.Anchor {
+	return audit.Anchor{
+		ID: i.p.IDs.New(ids.Anchor), Kind: kind, Epoch: h.Epoch, Size: h.Size, Root: h.Root, MadeAt: i.p.Clock.Now(), Note: h.Note,
+	}
+}
+
+// File saves a head in the head file, unless that holds one of the same epoch that is as large. It does nothing where no head
+// file is kept. A head file that cannot be read is not written over, since it may hold the proof of a rollback.
+func (i *Install) File(h Head) error {
+	file := i.p.Config.HeadFile
+	if file == nil {
+		return nil
+	}
+	note, err := file.Load()
+	if err != nil {
+		return fault.Wrap(fault.Conflict, err, "the head file cannot be read")
+	}
+	if note != "" {
+		parsed, err := checkpoint.Parse([]byte(note))
+		if err != nil {
+			return fault.Wrap(fault.Conflict, err, "the head file is not in its form")
+		}
+		mine, err := checkpoint.Parse([]byte(h.Note))
+		if err != nil {
+			return fmt.Errorf("read a head: %w", err)
+		}
+		if parsed.Origin == mine.Origin && parsed.Size >= mine.Size {
+			return nil
+		}
+	}
+	if err := file.Save(h.Note); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "the head file cannot be written")
+	}
+	return nil
+}

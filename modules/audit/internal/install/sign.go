@@ -1,0 +1,167 @@
+package install
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
+	"github.com/writ-automation/writ/modules/audit/internal/keys"
+	"github.com/writ-automation/writ/modules/audit/internal/leaf"
+	"github.com/writ-automation/writ/modules/audit/internal/tree"
+	"github.com/writ-automation/writ/ports/audit"
+)
+
+// Head is a signed head.
+type Head struct {
+	Epoch int64
+	Size  int64
+	Root  tree.Hash
+	Note  string
+}
+
+// Checkpoint signs the head of the committed chain. It is called outside of a unit. Faults: NoSigningKey; Unsatisfied where
+// the chain does not continue what was signed before, Broken where its newest entries do not follow each other. Nothing is
+// signed then.
+func (i *Install) Checkpoint(ctx context.Context) (Head, error) {
+	i.signing.Lock()
+	defer i.signing.Unlock()
+	h, err := i.checkpoint(ctx)
+	for n := 1; n < signings && audit.NoSigningKey.Is(err); n++ {
+		// Another process may have rotated the keys between two reads. What is read now is newer than that.
+		h, err = i.checkpoint(ctx)
+	}
+	return h, err
+}
+
+// signings bounds how often a head is begun anew that met a rotation of the keys.
+const signings = 3
+
+func (i *Install) checkpoint(ctx context.Context) (Head, error) {
+	// The tip comes first: what changes the keys or the epoch has an entry, so that they are at least as new as the tip.
+	tip, err := i.p.Chain.Tip(ctx)
+	if err != nil {
+		return Head{}, fmt.Errorf("read the end of the audit trail: %w", err)
+	}
+	id, err := i.Identity(ctx)
+	if err != nil {
+		return Head{}, err
+	}
+	signer, by, err := i.signer(ctx, id, tip.Size)
+	if err != nil {
+		return Head{}, err
+	}
+	if i.last.Note != "" && i.last.Epoch != id.Epoch.N {
+		i.last, i.edge, i.tip = Head{}, tree.Range{}, tree.Hash{} // the epoch before may have ended at a smaller size
+	}
+	if i.last.Note != "" && i.last.Size == tip.Size && i.by == by && i.tip == tip.Hash {
+		return i.last, nil
+	}
+	edge, err := i.grown(ctx, tip)
+	if err != nil {
+		return Head{}, err
+	}
+	root := edge.Root()
+	if err := i.agrees(ctx, id, tip.Size, root); err != nil {
+		return Head{}, err
+	}
+	note, err := checkpoint.Sign(checkpoint.Body{Origin: id.Epoch.Origin, Size: tip.Size, Root: root}, signer)
+	if err != nil {
+		return Head{}, fmt.Errorf("sign a head: %w", err)
+	}
+	i.last = Head{Epoch: id.Epoch.N, Size: tip.Size, Root: root, Note: string(note)}
+	i.edge, i.tip, i.by = edge, tip.Hash, by
+	return i.last, nil
+}
+
+// signer returns the checkpoint key, which has to speak for the size.
+func (i *Install) signer(ctx context.Context, id Identity, size int64) (keys.Signer, string, error) {
+	own, err := i.current(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, k := range id.Keys {
+		if k.ID != own.checkpointID {
+			continue
+		}
+		if err := k.Admit(size); err != nil {
+			return nil, "", audit.NoSigningKey.New("the signing key of this server may not speak for %d entries", size).Because(err)
+		}
+		return own.checkpoint, own.checkpointID, nil
+	}
+	return nil, "", audit.NoSigningKey.New("the signing key of this server was registered behind %d entries", size)
+}
+
+// grown returns the right edge of the tree at the tip, grown from the one that was signed last.
+func (i *Install) grown(ctx context.Context, tip audit.Tip) (tree.Range, error) {
+	if i.last.Note == "" {
+		edge, err := i.p.Tree.Edge(ctx, tip.Size)
+		if err != nil || tip.Size == 0 {
+			return edge, err
+		}
+		return edge, i.p.Tree.Leaves(ctx, tip.Size, tip.Size, func(_ *audit.Stored, hash tree.Hash) error { return ends(hash, tip) })
+	}
+	if tip.Size < i.last.Size || tip.Size == i.last.Size && tip.Hash != i.tip {
+		return tree.Range{}, unsatisfied(tip.Size, "the head that this server signed", i.last.Size)
+	}
+	edge, before := i.edge, i.tip
+	err := i.p.Tree.Leaves(ctx, i.last.Size+1, tip.Size, func(e *audit.Stored, hash tree.Hash) error {
+		l, err := leaf.Scan([]byte(e.Leaf))
+		if err != nil || l.Prev != before || l.Seq != e.Seq {
+			return audit.Broken.New("entry %d does not follow the one before it", e.Seq).With("broke_at", e.Seq).With("broke_seq", e.Seq)
+		}
+		edge.Append(hash)
+		before = hash
+		return nil
+	})
+	if err != nil {
+		return tree.Range{}, err
+	}
+	return edge, ends(before, tip)
+}
+
+func ends(hash tree.Hash, tip audit.Tip) error {
+	if hash != tip.Hash {
+		return audit.Broken.New("the audit trail does not end with the hash of entry %d", tip.Size).
+			With("broke_at", tip.Size).With("broke_seq", tip.Size)
+	}
+	return nil
+}
+
+func unsatisfied(size int64, what string, seen int64) error {
+	return audit.Unsatisfied.New("the audit trail of %d entries does not continue %s, which has %d", size, what, seen).
+		With("size", size).With("seen_size", seen)
+}
+
+// agrees holds a head against the newest ones that are kept. Those that other servers kept meanwhile may be larger: then the
+// chain has grown since the tip was read.
+func (i *Install) agrees(ctx context.Context, id Identity, size int64, root tree.Hash) error {
+	kept, err := i.p.Anchors.NewestAnchors(ctx, audit.KindCheckpoint, looked)
+	if err != nil {
+		return fmt.Errorf("read kept heads: %w", err)
+	}
+	for _, a := range kept {
+		if givenUp(id.Epochs, Seen{Epoch: a.Epoch, Size: a.Size}) {
+			continue
+		}
+		switch {
+		case a.Size > size:
+			tip, err := i.p.Chain.Tip(ctx)
+			if err != nil {
+				return fmt.Errorf("read the end of the audit trail: %w", err)
+			}
+			if a.Size > tip.Size {
+				return unsatisfied(tip.Size, "the kept head "+a.ID, a.Size)
+			}
+			continue
+		case a.Size < size:
+			if root, err = i.p.Tree.Root(ctx, a.Size); err != nil {
+				return fmt.Errorf("the root of %d entries: %w", a.Size, err)
+			}
+		}
+		if a.Root != root {
+			return unsatisfied(size, "the kept head "+a.ID, a.Size)
+		}
+		return nil
+	}
+	return nil
+}

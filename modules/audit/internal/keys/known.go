@@ -1,0 +1,129 @@
+package keys
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	maxKnown = 1 << 20
+	maxPins  = 4096
+)
+
+// Pin is what a reader remembers of a log: that this key speaks for this origin, and the newest head seen. Later heads
+// have to be consistent with it. A log whose checkpoint and statement keys are both remembered has two pins.
+type Pin struct {
+	Origin string
+	KeyID  string
+	Size   int64
+	Root   [32]byte
+}
+
+// Check asks for the form of the pin's members.
+func (p Pin) Check() error {
+	if err := CheckOrigin(p.Origin); err != nil {
+		return err
+	}
+	if strings.HasPrefix(p.Origin, "#") {
+		return FormatInvalid.New("the origin of a pin does not begin like a comment")
+	}
+	if p.Size < 0 || p.Size > MaxInteger {
+		return FormatInvalid.New("a pin has an impossible size")
+	}
+	return CheckID(p.KeyID)
+}
+
+// Line returns the pin as a line of a known_logs file, its end included.
+func (p Pin) Line() (string, error) {
+	if err := p.Check(); err != nil {
+		return "", err
+	}
+	root := base64.StdEncoding.EncodeToString(p.Root[:])
+	return p.Origin + " " + p.KeyID + " " + strconv.FormatInt(p.Size, 10) + " " + root + "\n", nil
+}
+
+// ParseKnown reads a known_logs file: one pin a line, its members apart by one space, empty lines and lines that begin
+// with # left out. Each line ends with a newline, so that one that was cut off is seen. One key of one origin has one
+// pin. Fault: FormatInvalid, naming the line.
+func ParseKnown(text []byte) ([]Pin, error) {
+	switch {
+	case len(text) > maxKnown:
+		return nil, FormatInvalid.New("a file of known logs has at most %d bytes", maxKnown)
+	case !utf8.Valid(text) || strings.ContainsRune(string(text), '\r'):
+		return nil, FormatInvalid.New("a file of known logs is UTF-8 with plain newlines")
+	case len(text) > 0 && text[len(text)-1] != '\n':
+		return nil, FormatInvalid.New("the last line of the known logs is cut off")
+	}
+	var pins []Pin
+	seen := make(map[[2]string]bool)
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		if line == "\n" || line[0] == '#' {
+			continue
+		}
+		p, err := parsePin(line)
+		if err != nil {
+			return nil, FormatInvalid.New("line %d of the known logs is no pin", n).Because(err)
+		}
+		id := [2]string{p.Origin, p.KeyID}
+		if seen[id] || len(pins) == maxPins {
+			return nil, FormatInvalid.New("line %d of the known logs repeats a key of its log, or there are over %d lines", n, maxPins)
+		}
+		seen[id] = true
+		pins = append(pins, p)
+	}
+	return pins, nil
+}
+
+func parsePin(line string) (Pin, error) {
+	fields := strings.Split(strings.TrimSuffix(line, "\n"), " ")
+	if len(fields) != 4 {
+		return Pin{}, FormatInvalid.New("a pin is an origin, a key id, a size and a root")
+	}
+	size, err := ParseSize(fields[2])
+	if err != nil {
+		return Pin{}, err
+	}
+	root, err := ParseRoot(fields[3])
+	if err != nil {
+		return Pin{}, err
+	}
+	p := Pin{Origin: fields[0], KeyID: fields[1], Size: size, Root: root}
+	return p, p.Check()
+}
+
+// FormatKnown writes a known_logs file of these pins. Comments of an earlier file are the caller's to keep.
+func FormatKnown(pins []Pin) ([]byte, error) {
+	var b strings.Builder
+	for _, p := range pins {
+		line, err := p.Line()
+		if err != nil {
+			return nil, err
+		}
+		b.WriteString(line)
+	}
+	if _, err := ParseKnown([]byte(b.String())); err != nil {
+		return nil, err
+	}
+	return []byte(b.String()), nil
+}
+
+// Pinned returns the ring of those listed keys that pins of this origin name. What a file lists beside them is not
+// trusted. Fault: KeyUntrusted where no pin names a listed key.
+func Pinned(pins []Pin, origin string, listed []Key) (Ring, error) {
+	var trusted []Key
+	for _, k := range listed {
+		for _, p := range pins {
+			if p.Origin == origin && p.KeyID == k.ID && (k.Use == Statement || k.Origin() == origin) {
+				trusted = append(trusted, k)
+			}
+		}
+	}
+	if len(trusted) == 0 {
+		return Ring{}, KeyUntrusted.New("no pin of %s names a listed key", origin)
+	}
+	return NewRing(trusted...)
+}

@@ -1,0 +1,45 @@
+package keys
+
+// MarshalKeys returns a list of keys in its canonical form, which is that of the keys in seal.json. Fault: FormatInvalid for
+// keys that cannot stand in one ring.
+func MarshalKeys(list []Key) ([]byte, error) {
+	if err := checkList(list); err != nil {
+		return nil, err
+	}
+	return Encode(toWire(Seal{Keys: list}).Keys)
+}
+
+// ParseKeys reads what MarshalKeys wrote and nothing else. It trusts nobody. Fault: FormatInvalid.
+func ParseKeys(data []byte) ([]Key, error) {
+	if len(data) > maxSeal {
+		return nil, FormatInvalid.New("a list of keys has at most %d bytes", maxSeal)
+	}
+	var wire []wireKey
+	if err := Decode(data, &wire); err != nil {
+		return nil, err
+	}
+	list := make([]Key, 0, min(len(wire), maxKeys))
+	for _, w := range wire {
+		k, err := w.key()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, k)
+	}
+	return list, checkList(list)
+}
+
+func checkList(list []Key) error {
+	seen := make(map[string]bool, len(list))
+	for _, k := range list {
+		if seen[k.ID] || k.NotBefore.IsZero() || len(k.Handover) > maxText {
+			return FormatInvalid.New("a key is listed twice, without a time or with an impossible handover")
+		}
+		seen[k.ID] = true
+	}
+	if len(list) == 0 {
+		return FormatInvalid.New("the list has no key")
+	}
+	_, err := NewRing(list...)
+	return err
+}

@@ -1,0 +1,78 @@
+package prove
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/writ-automation/writ/modules/audit/internal/leaf"
+	"github.com/writ-automation/writ/ports/audit"
+)
+
+// busy is a world in which an entry is recorded, and its head signed, each time the heads are read: while a verification runs.
+type busy struct {
+	*world
+	t     *testing.T
+	grown chan struct{} // closed once the chain has grown
+}
+
+func (b busy) Anchors(ctx context.Context, fn func(a *audit.Anchor) error) error {
+	b.add(b.t, nil)
+	b.seen(b.t, audit.KindCheckpoint, int64(len(b.rows)))
+	close(b.grown)
+	return b.world.Anchors(ctx, fn)
+}
+
+func (b busy) Range(ctx context.Context, from, to int64, private bool, fn func(e *audit.Stored) error) error {
+	<-b.grown
+	return b.world.Range(ctx, from, to, private, fn)
+}
+
+// TestAHeadThatIsMadeMeanwhile is of entries that were recorded meanwhile, which does not make the chain too short for it.
+func TestAHeadThatIsMadeMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, 1500} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, n)
+			p := w.prover()
+			b := busy{world: w, t: t, grown: make(chan struct{})}
+			p.p.Anchors, p.p.Reader = b, b
+			v, err := p.Verify(t.Context())
+			if err != nil || !v.OK || v.Count != int64(n)+1 || v.Anchored != int64(n)+1 || len(v.AnchorProblems) != 0 {
+				t.Errorf("%+v, %v", v, err)
+			}
+		})
+	}
+}
+
+// TestARowBelowTheFirst is an entry that nobody recorded.
+func TestARowBelowTheFirst(t *testing.T) {
+	t.Parallel()
+	for _, seq := range []int64{0, -1, -1 << 62} {
+		w := newWorld(t, 3)
+		w.rows = append([]audit.Stored{w.rows[0]}, w.rows...)
+		w.rows[0].Seq = seq
+		if v := check(t, w); v.OK || v.Reason != audit.ChainBreak || v.BrokeAt != 1 || v.Count != 4 {
+			t.Errorf("a row of the number %d: %+v", seq, v)
+		}
+	}
+}
+
+// TestAForgedEpochGivesNothingUp: whoever edits the database can close an epoch there, and cannot sign for it.
+func TestAForgedEpochGivesNothingUp(t *testing.T) {
+	t.Parallel()
+	for vouched, want := range map[bool]string{true: "", false: "head_file/12/root_mismatch"} {
+		w := newWorld(t, 12)
+		w.filed = w.note(t, 12)
+		w.rolledBack(t, 8, true)
+		for range 5 {
+			w.add(t, func(*leaf.Leaf, *audit.Stored) {})
+		}
+		w.vouched = vouched
+		v := check(t, w)
+		if got := problems(v.Verdict); got != want || v.OK != vouched {
+			t.Errorf("vouched %t: ok %t, problems %q, want %q", vouched, v.OK, got, want)
+		}
+	}
+}

@@ -1,0 +1,246 @@
+package prove
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/writ-automation/writ/modules/audit/internal/keys"
+	"github.com/writ-automation/writ/modules/audit/internal/receipt"
+	"github.com/writ-automation/writ/modules/audit/internal/report"
+	"github.com/writ-automation/writ/modules/audit/internal/tree"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// perKind is how many of the newest anchors of each outside kind go into a receipt.
+const perKind = 4
+
+// outside are the kinds of anchors that somebody else holds or vouches for.
+func outside() []string {
+	return []string{audit.KindHeadFile, audit.KindWorker, audit.KindReceipt, audit.KindTimestamp, audit.KindWitness, audit.KindPublish}
+}
+
+// Receipt implements audit.Prover. A run whose digest was erased is a Conflict.
+func (p *Prover) Receipt(ctx context.Context, run string, q audit.ReceiptQuery) (audit.SignedReceipt, error) {
+	if q.From != nil && *q.From < 0 {
+		return audit.SignedReceipt{}, fault.BadField("from", "is a number of entries, from 0 on")
+	}
+	own, err := p.p.Reader.OfRun(ctx, run, receipt.MaxEntries+1)
+	if err != nil {
+		return audit.SignedReceipt{}, fmt.Errorf("read the entries of run %s: %w", run, err)
+	}
+	if len(own) == 0 {
+		missing := fault.Missing("run", run)
+		missing.Message = fmt.Sprintf("the audit trail has no entry of a run %q: there is none, or it was made before the trail began", run)
+		return audit.SignedReceipt{}, missing
+	}
+	if first, last := own[0].Seq, own[len(own)-1].Seq; len(own) > receipt.MaxEntries || !q.Sparse && last-first >= receipt.MaxEntries {
+		return audit.SignedReceipt{}, tooLong(len(own) > receipt.MaxEntries)
+	}
+	s, err := p.stand(ctx)
+	if err != nil {
+		return audit.SignedReceipt{}, err
+	}
+	made := receipt.Receipt{Origin: s.id.Epoch.Origin, Mode: receipt.Contiguous, Checkpoint: s.Note, Keys: s.id.Keys}
+	if q.Sparse {
+		made.Mode = receipt.Sparse
+	}
+	made.Scope = made.Mode.Scope()
+	if made.Run, err = p.document(ctx, run, own); err != nil {
+		return audit.SignedReceipt{}, err
+	}
+	if made.Entries, err = p.entries(ctx, &s, own, q); err != nil {
+		return audit.SignedReceipt{}, err
+	}
+	if made.Consistency, err = p.since(ctx, &s, q.From); err != nil {
+		return audit.SignedReceipt{}, err
+	}
+	if made.Anchors, err = p.vouchers(ctx, &s); err != nil {
+		return audit.SignedReceipt{}, err
+	}
+	body, err := receipt.Sign(made, s.signer)
+	if keys.FormatInvalid.Is(err) && weight(made.Entries) > heavy {
+		return audit.SignedReceipt{}, tooLong(q.Sparse).Because(err)
+	}
+	if err != nil {
+		return audit.SignedReceipt{}, fmt.Errorf("sign the receipt of run %s: %w", run, err)
+	}
+	return audit.SignedReceipt{Body: body, KeyID: s.keyID}, nil
+}
+
+// heavy is from which weight on a receipt may have more bytes than any has.
+const heavy = 4 << 20
+
+// weight returns how many bytes the entries have without their proofs.
+func weight(list []receipt.Entry) (n int) {
+	for _, e := range list {
+		n += len(e.Leaf)
+		for _, d := range e.Disclosures {
+			n += len(d)
+		}
+	}
+	return n
+}
+
+// tooLong is the fault of a receipt over too much, with what to do instead.
+func tooLong(sparse bool) *fault.Error {
+	if sparse {
+		return audit.ReceiptTooLong.New("the run has more entries than a receipt holds, which is %d of together 24 MiB: take a bundle of them", receipt.MaxEntries)
+	}
+	return audit.ReceiptTooLong.New("from the first to the last entry of the run are more than a receipt holds, which is %d of together 24 MiB: "+
+		"ask for ?sparse, which holds those of the run alone", receipt.MaxEntries)
+}
+
+// document returns the digest of what the run left behind, as the entry that ends the run has it.
+func (p *Prover) document(ctx context.Context, run string, own []audit.Stored) (json.RawMessage, error) {
+	for i := len(own) - 1; i >= 0; i-- {
+		e := &own[i]
+		if e.Action != string(audit.RunFinal) || e.Object != receipt.Object(run) {
+			continue
+		}
+		if e.Detail == "" {
+			return nil, fault.Wrap(fault.Conflict, nil, "the digest of what run %s left behind was erased, so that there is no receipt of it", run)
+		}
+		links := links{next: e.Seq, any: true}
+		l, _, err := links.take(e)
+		if err != nil {
+			return nil, err
+		}
+		if l.Det != digest(sha256.Sum256([]byte(e.Detail))) {
+			return nil, changed(e.Seq, e.Seq)
+		}
+		return json.RawMessage(e.Detail), nil
+	}
+	status := ""
+	if p.p.Settings.Status != nil {
+		var err error
+		if status, err = p.p.Settings.Status(ctx, run); err != nil {
+			return nil, fmt.Errorf("the status of run %s: %w", run, err)
+		}
+	}
+	doc, err := receipt.Open(run, status)
+	if err != nil {
+		return nil, fault.Wrap(fault.Internal, err, "run %s has no document", run)
+	}
+	return doc, nil
+}
+
+// entries returns the entries of the receipt with their proofs.
+func (p *Prover) entries(ctx context.Context, s *standing, own []audit.Stored, q audit.ReceiptQuery) ([]receipt.Entry, error) {
+	first, last := own[0].Seq, own[len(own)-1].Seq
+	var out []receipt.Entry
+	var hashes []tree.Hash
+	links := links{next: first, any: true}
+	take := func(e *audit.Stored) error {
+		l, hash, err := links.take(e)
+		if err != nil {
+			return err
+		}
+		made := receipt.Entry{Index: e.Seq - 1, Leaf: e.Leaf}
+		if q.Private {
+			if made.Disclosures, err = open(e, &l); err != nil {
+				return err
+			}
+		}
+		out, hashes = append(out, made), append(hashes, hash)
+		return nil
+	}
+	if q.Sparse {
+		for i := range own {
+			if own[i].Seq > links.next {
+				links.next, links.any = own[i].Seq, true
+			}
+			if err := take(&own[i]); err != nil {
+				return nil, err
+			}
+		}
+	} else if err := p.p.Reader.Range(ctx, first, last, q.Private, take); err != nil {
+		return nil, fmt.Errorf("read entries %d to %d: %w", first, last, err)
+	}
+	if links.next != last+1 {
+		return nil, changed(links.next, links.next)
+	}
+	for i := range out {
+		if !q.Sparse && i > 0 && i < len(out)-1 {
+			continue
+		}
+		proof, err := p.inclusion(ctx, s, out[i].Index+1, hashes[i])
+		if err != nil {
+			return nil, err
+		}
+		out[i].Proven, out[i].Proof = true, proof
+	}
+	return out, nil
+}
+
+// since returns the proof that the chain goes on from a size.
+func (p *Prover) since(ctx context.Context, s *standing, from *int64) (*receipt.Consistency, error) {
+	if from == nil {
+		return nil, nil
+	}
+	if *from > s.Size {
+		return nil, p.unsatisfied(s, audit.AnchorProblem{ID: "from", Kind: "from", Size: *from}, report.TailMissing)
+	}
+	proof, err := p.p.Tree.Consistency(ctx, *from, s.Size)
+	if err != nil {
+		return nil, fmt.Errorf("prove that the audit trail goes on from %d entries: %w", *from, err)
+	}
+	return &receipt.Consistency{From: *from, Proof: proof}, nil
+}
+
+// younger reports whether an anchor is of a chain that has grown since the head was signed.
+func (p *Prover) younger(ctx context.Context, s *standing, size int64) (bool, error) {
+	if size <= s.Size {
+		return false, nil
+	}
+	tip, err := p.p.Chain.Tip(ctx)
+	if err != nil {
+		return false, fmt.Errorf("read the end of the audit trail: %w", err)
+	}
+	return size <= tip.Size, nil
+}
+
+// vouchers returns the newest outside anchors of the present epoch.
+func (p *Prover) vouchers(ctx context.Context, s *standing) ([]receipt.Anchor, error) {
+	known, err := p.newSeen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []receipt.Anchor
+	for _, kind := range outside() {
+		newest, err := p.p.Anchors.NewestAnchors(ctx, kind, perKind)
+		if err != nil {
+			return nil, fmt.Errorf("read anchors: %w", err)
+		}
+		for _, a := range newest {
+			if a.Epoch != s.Epoch {
+				continue
+			}
+			if younger, err := p.younger(ctx, s, a.Size); err != nil || younger {
+				if err != nil {
+					return nil, err
+				}
+				continue
+			}
+			problem := audit.AnchorProblem{ID: a.ID, Kind: a.Kind, Size: a.Size}
+			if known.mark(&a, true).bad {
+				return nil, p.unsatisfied(s, problem, report.BadSignature)
+			}
+			proof, err := p.grown(ctx, s, problem, a.Root)
+			if err != nil {
+				return nil, err
+			}
+			made := receipt.Anchor{ID: a.ID, Kind: a.Kind, Size: a.Size, Note: a.Note, Proof: proof}
+			if a.Kind == audit.KindTimestamp {
+				made.Token = a.Evidence
+			}
+			out = append(out, made)
+		}
+	}
+	slices.SortFunc(out, func(a, b receipt.Anchor) int { return cmp.Or(cmp.Compare(a.Size, b.Size), cmp.Compare(a.ID, b.ID)) })
+	return out, nil
+}

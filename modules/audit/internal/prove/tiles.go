@@ -1,0 +1,89 @@
+package prove
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/writ-automation/writ/modules/audit/internal/archive"
+	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
+	"github.com/writ-automation/writ/modules/audit/internal/keys"
+	"github.com/writ-automation/writ/modules/audit/internal/tree"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// tiles is a bundle in the layout of tlog-tiles.
+type tiles struct {
+	document
+	files archive.Head
+}
+
+// maxArchived is how many anchors the zip has at most: the newest. Each is a file or two.
+const maxArchived = 256
+
+// tiled makes the zip of what the document holds.
+func (d *document) tiled(ctx context.Context) (audit.Document, error) {
+	h := &d.head
+	key, err := d.by()
+	if err != nil {
+		return nil, err
+	}
+	out := &tiles{document: document{p: d.p, s: d.s, head: *h, last: d.last}}
+	out.files = archive.Head{
+		Manifest: h.Manifest(), Made: h.GeneratedAt, Checkpoint: h.Checkpoint, VKey: key.VKey, KeyPEM: key.SPKI,
+	}
+	if out.files.Seal, err = d.p.Seal(ctx); err != nil {
+		return nil, err
+	}
+	list := d.anchors
+	if n := len(list) - maxArchived; n > 0 {
+		list = list[n:]
+		out.files.Remarks = append(out.files.Remarks, fmt.Sprintf("%d older heads of the install are not in this file.", n))
+	}
+	for _, a := range list {
+		made := archive.Anchor{ID: a.ID, Note: a.Note}
+		if a.Kind == audit.KindTimestamp {
+			made.Token = a.Evidence
+		}
+		out.files.Anchors = append(out.files.Anchors, made)
+	}
+	return out, nil
+}
+
+// by returns the key that signed the head.
+func (d *document) by() (keys.Key, error) {
+	ring, err := keys.NewRing(d.head.Keys...)
+	if err != nil {
+		return keys.Key{}, fmt.Errorf("the keys of the install: %w", err)
+	}
+	signed, err := checkpoint.Open([]byte(d.head.Checkpoint), ring)
+	if err != nil {
+		return keys.Key{}, fmt.Errorf("the signed head: %w", err)
+	}
+	return signed.By[0], nil
+}
+
+// MediaType implements audit.Document.
+func (t *tiles) MediaType() string { return archive.MediaType }
+
+// Name implements audit.Document.
+func (t *tiles) Name() string { return fmt.Sprintf("audit-%s-%d.zip", t.s.id.InstallID, t.head.Size) }
+
+// WriteTo implements audit.Document.
+func (t *tiles) WriteTo(ctx context.Context, w io.Writer) error {
+	if t.written.Swap(true) {
+		return fault.Wrap(fault.Internal, nil, "a bundle is written once")
+	}
+	out, err := archive.NewWriter(w, t.files)
+	if err != nil {
+		return err
+	}
+	if err := t.each(ctx, func(e *audit.Stored, hash tree.Hash) error { return out.Add([]byte(e.Leaf), hash) }); err != nil {
+		return err
+	}
+	if out.Root() != t.s.Root {
+		return changed(t.head.To, t.head.To)
+	}
+	return out.Close(t.s.signer)
+}

@@ -1,0 +1,260 @@
+package prove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/writ-automation/writ/modules/audit/internal/keys"
+	"github.com/writ-automation/writ/modules/audit/internal/leaf"
+	"github.com/writ-automation/writ/modules/audit/internal/report"
+	"github.com/writ-automation/writ/modules/audit/internal/tree"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// found is what a verification of the stored chain found.
+type found struct {
+	audit.ChainVerdict
+	root    tree.Hash // of the tree over all entries, where the chain holds
+	foreign int64     // entries of a version that is not read here
+}
+
+// Verify implements audit.Prover. An error says that the stores could not be read.
+func (p *Prover) Verify(ctx context.Context) (audit.ChainVerdict, error) {
+	f, err := p.verify(ctx)
+	f.Checks, f.NotChecked = append([]audit.Check(nil), f.Checks...), append([]string(nil), f.NotChecked...)
+	return f.ChainVerdict, err
+}
+
+func (p *Prover) verify(ctx context.Context) (found, error) { return p.flights.do(ctx, p.scan) }
+
+// scan goes through the chain as it was when it began: the reader of the store is ahead of the check by a few batches.
+func (p *Prover) scan(ctx context.Context) (found, error) {
+	// The tip and the epochs come first, so that the entries are at least as new.
+	tip, err := p.p.Chain.Tip(ctx)
+	if err != nil {
+		return found{}, fmt.Errorf("read the end of the audit trail: %w", err)
+	}
+	w := &walk{report: report.OfStore(), latest: leaf.At(p.p.Clock.Now().Add(report.Tolerance)), beat: p.p.Settings.Beat, tip: tip}
+	w.AnchorProblems, w.NotChecked = []audit.AnchorProblem{}, report.Unprovable()
+	if w.seen, err = p.newSeen(ctx); err != nil {
+		return found{}, err
+	}
+	w.turns = turns(w.seen.id.Epochs)
+	last, err := p.lastSeq(ctx)
+	if err != nil {
+		return found{}, err
+	}
+	base := ctx
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	w.marks = stream(ctx, p.marks(w.seen))
+	err = p.read(ctx, w, last)
+	stop()
+	w.marks.wait() // so that nothing reads behind the back of who called
+	if err != nil {
+		return found{}, fmt.Errorf("read the audit trail: %w", err)
+	}
+	n := w.place
+	if w.broken { // what lies behind the break was not met
+		if n, _, err = p.p.Reader.Count(base); err != nil {
+			return found{}, fmt.Errorf("count the audit trail: %w", err)
+		}
+	}
+	w.Count, w.Size = n, n
+	w.report.Finish(&w.Verdict)
+	f := found{ChainVerdict: audit.ChainVerdict{Verdict: w.Verdict, Head: w.prev, Anchored: w.anchored}, foreign: w.foreign}
+	f.root = w.edge.Root()
+	return f, nil
+}
+
+// read goes through the entries up to last, and on from there while a head is of more: one that was made meanwhile is of entries
+// that were recorded meanwhile.
+func (p *Prover) read(ctx context.Context, w *walk, last int64) error {
+	for from := int64(math.MinInt64); ; { // a row below the first one is one too many
+		part, stop := context.WithCancel(ctx)
+		entries := stream(part, func(ctx context.Context, give func(e *audit.Stored) error) error {
+			return p.p.Reader.Range(ctx, from, last, false, give)
+		})
+		err := w.run(ctx, entries)
+		stop()
+		entries.wait()
+		if err != nil || w.broken {
+			return err
+		}
+		m, err := w.peek(ctx)
+		if err != nil {
+			return err
+		}
+		newer := last
+		if m != nil {
+			if newer, err = p.lastSeq(ctx); err != nil {
+				return err
+			}
+		}
+		if newer <= last {
+			return w.conclude(ctx)
+		}
+		from, last = last+1, newer
+	}
+}
+
+// lastSeq returns the highest sequence number there is. To count the entries would take a quarter of the time that it takes to
+// check them.
+func (p *Prover) lastSeq(ctx context.Context) (int64, error) {
+	last, _, err := p.p.Reader.Page(ctx, audit.Filter{Limit: 1})
+	if err != nil {
+		return 0, fmt.Errorf("read the newest entry of the audit trail: %w", err)
+	}
+	if len(last) == 0 {
+		return 0, nil
+	}
+	return last[0].Seq, nil
+}
+
+// refusal returns the fault of a chain that does not verify, with the coordinates of the verdict.
+func refusal(f found) *fault.Error {
+	code, text := audit.Broken, "the audit trail does not recompute"
+	if f.Reason == audit.AnchorUnsatisfied {
+		code, text = audit.Unsatisfied, "the audit trail does not satisfy a head that was seen before"
+	}
+	return detailed(code, f.ChainVerdict, text)
+}
+
+func detailed(code fault.Code, v audit.ChainVerdict, text string) *fault.Error {
+	return code.New("%s", text).With("reason", code.Name).With("broke_at", v.BrokeAt).With("broke_seq", v.BrokeSeq).
+		With("count", v.Count).With("anchor_problems", v.AnchorProblems)
+}
+
+// walk is the check of the entries, one after the other.
+type walk struct {
+	audit.Verdict
+	report report.Report
+	latest string        // the last time that is not ahead of this server's clock
+	beat   time.Duration // how far beats are apart
+	tip    audit.Tip
+	seen   *seen
+	marks  *flow[mark]
+	turns  []turn // that were not come to
+
+	place   int64
+	broken  bool
+	prev    tree.Hash
+	at      string // time of the entry before
+	edge    tree.Range
+	foreign int64
+	clock   times
+	headings
+}
+
+// run checks entries until there are no more, or until one of them breaks the chain.
+func (w *walk) run(ctx context.Context, entries *flow[audit.Stored]) error {
+	w.turn(nil)
+	if err := w.meet(ctx); err != nil {
+		return err
+	}
+	for {
+		batch, err := entries.next(ctx)
+		if err != nil {
+			return err
+		}
+		if batch == nil {
+			return nil
+		}
+		for i := range batch {
+			if w.entry(&batch[i]); w.broken {
+				w.report.Fail(report.Heads, audit.ChainBreak, "not reached: the heads behind the break were not looked at")
+				w.ends()
+				return nil
+			}
+			if err := w.meet(ctx); err != nil {
+				return err
+			}
+		}
+		entries.back(batch)
+	}
+}
+
+func (w *walk) snap(at, seq int64, text string, args ...any) {
+	w.broken = true
+	w.report.Snap(&w.Verdict, at, seq, text, args...)
+}
+
+// entry holds an entry to its form, its place, the one before it, its stored hash and its projection.
+func (w *walk) entry(e *audit.Stored) {
+	w.place++
+	l, err := leaf.ScanText(e.Leaf)
+	if err != nil {
+		if l, err = w.otherVersion([]byte(e.Leaf), err); err != nil {
+			w.snap(0, 0, "the entry at place %d cannot be read: %s", w.place, err)
+			return
+		}
+	}
+	if text, ok := report.Linked(w.place, l.Seq, w.place, l.Prev, w.prev); !ok {
+		w.snap(w.place, l.Seq, "%s", text)
+		return
+	}
+	hash := leaf.HashText(e.Leaf)
+	if hash != e.Hash {
+		w.snap(w.place, l.Seq, "the hash that is stored with entry %d is not its own", l.Seq)
+		return
+	}
+	if name := differs(e, &l); name != "" {
+		w.snap(w.place, l.Seq, "projection: the column %s of entry %d says something else than the entry", name, l.Seq)
+		return
+	}
+	w.edge.Append(hash)
+	w.prev = hash
+	w.turn(&l)
+	w.tick(&l)
+	w.at = l.At
+	if l.Seq == w.tip.Size && hash != w.tip.Hash {
+		w.report.Unsatisfied(&w.Verdict, report.Heads, tipProblem(w.tip, report.RootMismatch))
+	}
+}
+
+// differs names the first column that does not repeat the leaf.
+func differs(e *audit.Stored, l *leaf.Leaf) string {
+	switch {
+	case e.Seq != l.Seq:
+		return "seq"
+	case e.ID != l.ID:
+		return "id"
+	case e.At != l.At:
+		return "at"
+	case e.Action != l.Act:
+		return "action"
+	case e.Actor != l.Sub:
+		return "actor"
+	case e.Object != l.Obj:
+		return "object"
+	case e.Run != l.Run:
+		return "run"
+	}
+	return ""
+}
+
+// otherVersion reads a leaf whose one flaw is that it is of another version. The chain holds over it; no file of this version
+// does.
+func (w *walk) otherVersion(raw []byte, why error) (leaf.Leaf, error) {
+	var flaw *leaf.Error
+	if !errors.As(why, &flaw) || flaw.Code != leaf.CodeVersion || flaw.At <= 0 || flaw.At > len(raw) {
+		return leaf.Leaf{}, why
+	}
+	l, err := leaf.Scan(append(append([]byte(nil), raw[:flaw.At]...), '0'+leaf.Version, '}'))
+	if end := raw[flaw.At:]; err != nil || len(end) < 2 || end[len(end)-1] != '}' {
+		return leaf.Leaf{}, why
+	}
+	if _, err := keys.ParseSize(string(raw[flaw.At : len(raw)-1])); err != nil {
+		return leaf.Leaf{}, why
+	}
+	w.foreign++
+	return l, nil
+}
+
+func tipProblem(tip audit.Tip, what string) audit.AnchorProblem {
+	return audit.AnchorProblem{ID: "tip", Kind: "tip", Size: tip.Size, Problem: what}
+}

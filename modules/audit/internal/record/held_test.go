@@ -1,0 +1,89 @@
+package record_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	sqlaudit "github.com/writ-automation/writ/adapters/sqlstore/audit"
+	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
+	"github.com/writ-automation/writ/modules/audit/internal/record"
+	"github.com/writ-automation/writ/platform/clock"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/platform/ids"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// TestATipThatSomebodyHolds stands for a server that stopped in the middle of a unit: the others refuse changes within a bounded
+// time, answer readers meanwhile, and go on once the tip is free.
+func TestATipThatSomebodyHolds(t *testing.T) {
+	t.Parallel()
+	url := dbtest.Fresh(t, db.Postgres, migrations.FS)
+	stopped := dbtest.Connect(t, db.Config{URL: url, UnitTimeout: time.Minute})
+	d := dbtest.Connect(t, db.Config{URL: url})
+	store := sqlaudit.New(d)
+	r := record.New(record.Params{Chain: store, IDs: ids.New(clock.New())})
+	change := func() error {
+		return d.Do(t.Context(), func(ctx context.Context) error { return r.Record(ctx, audit.Entry{Action: audit.AuthLogin}) })
+	}
+	held, release := make(chan struct{}), make(chan struct{})
+	var holder sync.WaitGroup
+	holder.Go(func() {
+		err := stopped.Do(t.Context(), func(ctx context.Context) error {
+			_, _, err := sqlaudit.New(stopped).Lock(ctx)
+			close(held)
+			<-release
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	<-held
+	// Of the first ones each takes a connection, and there are more of them than connections. Those that come later neither wait
+	// as long nor keep readers from one.
+	for _, most := range []time.Duration{9 * time.Second, 3 * time.Second} {
+		refused(t, 40, most, change)
+	}
+	reading := make(chan time.Duration, 1)
+	go func() {
+		<-time.After(100 * time.Millisecond)
+		began := time.Now()
+		_, err := store.Tip(t.Context())
+		for n := 0; fault.Is(err, fault.Unavailable) && n < 5; n++ { // its connection was one that somebody gave up
+			_, err = store.Tip(t.Context())
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		reading <- time.Since(began)
+	}()
+	refused(t, 40, 3*time.Second, change)
+	if took := <-reading; took > 3*time.Second {
+		t.Errorf("a reader waits for %s", took)
+	}
+	close(release)
+	holder.Wait()
+	if err := change(); err != nil {
+		t.Errorf("once the tip is free: %v", err)
+	}
+}
+
+// refused makes n changes at once, each of which is to be refused in time.
+func refused(t *testing.T, n int, most time.Duration, change func() error) {
+	t.Helper()
+	var waiting sync.WaitGroup
+	for range n {
+		waiting.Go(func() {
+			began := time.Now()
+			err := change()
+			if took := time.Since(began); !fault.Is(err, fault.Unavailable) || took > most {
+				t.Errorf("after %s: %v", took, err)
+			}
+		})
+	}
+	waiting.Wait()
+}

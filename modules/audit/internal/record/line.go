@@ -1,0 +1,89 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/writ-automation/writ/modules/audit/internal/disclosure"
+	"github.com/writ-automation/writ/modules/audit/internal/jcs"
+	"github.com/writ-automation/writ/modules/audit/internal/leaf"
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/audit"
+)
+
+// Line returns an entry as the trail shows it: what the leaf says, with what is still disclosed of its private values and its
+// document. A leaf, a disclosure or a document that was altered is a Broken fault with the place of the entry. The columns
+// beside the leaf are not looked at.
+func Line(s *audit.Stored) (audit.Line, error) {
+	l, err := leaf.Scan([]byte(s.Leaf))
+	if err != nil {
+		return audit.Line{}, altered(s, err)
+	}
+	at, err := l.Time()
+	if err != nil {
+		return audit.Line{}, altered(s, err)
+	}
+	line := audit.Line{
+		Seq: l.Seq, ID: l.ID, At: at, Actor: actor.Actor{Type: typeOf(l.Sub), ID: l.Sub}, Action: audit.Action(l.Act), Method: l.Met,
+		Run: l.Run, Outcome: audit.Outcome(l.Out), DetailsHash: l.Det, PrevHash: l.Prev, Hash: leaf.Hash([]byte(s.Leaf)),
+	}
+	line.Object.Kind, line.Object.ID, _ = strings.Cut(l.Obj, "/")
+	open, err := disclosure.Match(l.SD, s.Disclosures)
+	if err != nil {
+		return audit.Line{}, altered(s, err)
+	}
+	for _, d := range open.Open {
+		switch d.Name {
+		case disclosure.SubName:
+			line.Actor.Name = d.Value
+		case disclosure.NetAddr:
+			line.Actor.IP = d.Value
+		case disclosure.ObjName:
+			line.Object.Name = d.Value
+		case disclosure.Path:
+			line.Path = d.Value
+		case disclosure.Text:
+			line.Text = d.Value
+		}
+	}
+	if s.Detail == "" {
+		return line, nil
+	}
+	if detailHash(s.Detail) != l.Det {
+		return audit.Line{}, altered(s, nil)
+	}
+	if line.Details, err = unsalted(s.Detail); err != nil {
+		return audit.Line{}, altered(s, err)
+	}
+	return line, nil
+}
+
+func altered(s *audit.Stored, err error) error {
+	return audit.Broken.New("entry %d of the audit trail is not as it was recorded", s.Seq).
+		With("broke_at", s.Seq).With("broke_seq", s.Seq).Because(err)
+}
+
+// unsalted returns a document without its salt: who sees it could else not be kept from proving what it said.
+func unsalted(doc string) (json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(doc), &members); err != nil {
+		return nil, err
+	}
+	delete(members, memberSalt)
+	names := make([]string, 0, len(members))
+	for name := range members {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, compareNames)
+	b := append(make([]byte, 0, len(doc)), '{')
+	for i, name := range names {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b, _ = jcs.Append(b, name)
+		b = append(append(b, ':'), bytes.TrimSpace(members[name])...)
+	}
+	return append(b, '}'), nil
+}

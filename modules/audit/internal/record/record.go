@@ -1,0 +1,97 @@
+// Package record makes entries and links them to the chain as the last part of the unit of work that they tell of.
+//
+// What can be made beforehand is made at once: the private values with their digests and the document of details. What is
+// left for the end, while the tip is held and others wait for it, is to number the leaf, to stamp it and to hash it.
+package record
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// Params is what a Recorder is made of.
+type Params struct {
+	Chain audit.ChainStore
+	IDs   ids.Generator
+}
+
+// Recorder implements audit.Recorder over a chain. It may be used by several goroutines.
+type Recorder struct {
+	chain   audit.ChainStore
+	ids     ids.Generator
+	actions map[audit.Action]bool
+	stuck   atomic.Bool // whether the last one waited for the tip in vain
+}
+
+var _ audit.Recorder = (*Recorder)(nil)
+
+// New returns a recorder.
+func New(p Params) *Recorder {
+	r := &Recorder{chain: p.Chain, ids: p.IDs, actions: make(map[audit.Action]bool)}
+	for _, a := range audit.Actions() {
+		r.actions[a] = true
+	}
+	return r
+}
+
+// gathered is the key under which a unit keeps the drafts of one recorder.
+type gathered struct{ by *Recorder }
+
+// Record implements audit.Recorder. Texts from outside are cut and mended where a leaf or a disclosure cannot hold them; what
+// the service itself says wrongly is an Internal fault. The receipt of the entry goes to the slip of ctx once the unit has
+// committed.
+func (r *Recorder) Record(ctx context.Context, e audit.Entry) error {
+	if err := r.check(&e); err != nil {
+		return err
+	}
+	d, err := r.draft(ctx, &e)
+	if err != nil {
+		return err
+	}
+	return tx.Gather(ctx, gathered{r}, d, r.link)
+}
+
+// maxID bounds the ids in a leaf, so that no leaf is larger than one may be; maxKind does so for kinds.
+const (
+	maxID   = 200
+	maxKind = 64
+)
+
+func (r *Recorder) check(e *audit.Entry) error {
+	o := e.Object
+	switch {
+	case !r.actions[e.Action]:
+		return wrong("the action %q is not registered", e.Action)
+	case e.Outcome != "" && e.Outcome != audit.Applied && e.Outcome != audit.Denied && e.Outcome != audit.Failure:
+		return wrong("an entry of %s has no outcome %q", e.Action, e.Outcome)
+	case (o.Kind == "") != (o.ID == ""), o.Kind != "" && !isKind(o.Kind):
+		return wrong("the object of an entry of %s is not a kind and an id", e.Action)
+	case len(o.ID) > maxID || len(e.Run) > maxID || o.ID != mended(o.ID) || e.Run != mended(e.Run):
+		return wrong("an id in an entry of %s is longer than %d bytes or no text", e.Action, maxID)
+	case e.Final && (o.Kind != kindRun || o.ID == ""):
+		return wrong("the final entry of a run has the run as its object")
+	}
+	return nil
+}
+
+// kindRun is the kind of the object of what belongs to a run.
+const kindRun = "run"
+
+// isKind accepts [a-z][a-z_]* up to a bound.
+func isKind(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; !(c >= 'a' && c <= 'z' || c == '_' && i > 0) {
+			return false
+		}
+	}
+	return len(s) <= maxKind
+}
+
+func wrong(format string, args ...any) error {
+	return fault.Wrap(fault.Internal, nil, format, args...)
+}

@@ -1,0 +1,197 @@
+// Package upkeep is what the trail does without being asked: it signs the head while the chain grows, keeps the signed heads
+// in the head file and as anchors, writes tiles, and says from time to time that the service is alive.
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/writ-automation/writ/modules/audit/internal/install"
+	"github.com/writ-automation/writ/modules/audit/internal/treelog"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// Config are the times of the work. Zero is the default.
+type Config struct {
+	Every  time.Duration // between two looks at the chain; 5 s
+	Anchor time.Duration // between two heads that are kept; 1 min
+	Beat   time.Duration // between two beats of an install; 1 h
+}
+
+// passTimeout bounds one pass. A first one over a long chain without tiles has to read all of it, and the next one goes on
+// where it ended.
+const passTimeout = 5 * time.Minute
+
+// lastTimeout bounds the last head: with a database that does not answer the others that stop have their time too.
+const lastTimeout = 5 * time.Second
+
+// Params is what a Background is made of.
+type Params struct {
+	Install  *install.Install
+	Chain    audit.ChainStore
+	Reader   audit.ChainReader
+	Tree     *treelog.Tree
+	Recorder audit.Recorder
+	Unit     tx.Unit
+	Clock    clock.Clock
+	Log      *slog.Logger
+	Config   Config
+}
+
+// Background is the loop. It owns one goroutine between Start and Stop.
+type Background struct {
+	p   Params
+	cfg Config
+
+	mu   sync.Mutex
+	stop context.CancelFunc
+	done chan struct{}
+
+	// What follows belongs to the loop.
+	full   int64           // full tiles of the lowest level that were written
+	head   install.Head    // the newest one that was signed
+	kept   int64           // size of the newest head that is kept as an anchor
+	filed  int64           // size of the newest head that is in the head file
+	beaten time.Time       // when the install beat last, as far as is known
+	failed map[string]bool // work that failed the last time, and that was told
+}
+
+// New makes the loop; Start begins it.
+func New(p Params) *Background {
+	b := &Background{p: p, cfg: p.Config, failed: make(map[string]bool)}
+	for _, d := range []struct {
+		to    *time.Duration
+		usual time.Duration
+	}{{&b.cfg.Every, 5 * time.Second}, {&b.cfg.Anchor, time.Minute}, {&b.cfg.Beat, time.Hour}} {
+		if *d.to <= 0 {
+			*d.to = d.usual
+		}
+	}
+	b.cfg.Every = min(b.cfg.Every, b.cfg.Beat)
+	return b
+}
+
+// Start begins the work and returns at once. It does nothing where the work has begun.
+func (b *Background) Start() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.stop != nil {
+		return
+	}
+	// The work outlives the call that started it; Stop ends it.
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	b.stop, b.done = cancel, done
+	go func() {
+		defer close(done)
+		b.loop(ctx)
+	}()
+}
+
+// Stop ends the work, signs a last head and keeps it in the head file and as an anchor. It returns when all of that has
+// ended, or when ctx ends. It does nothing where the work has not begun.
+func (b *Background) Stop(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.stop == nil {
+		return nil
+	}
+	b.stop()
+	select {
+	case <-b.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	b.stop = nil
+	bound, cancel := context.WithTimeout(ctx, lastTimeout)
+	defer cancel()
+	b.sign(bound, 0)
+	return nil
+}
+
+func (b *Background) loop(ctx context.Context) {
+	t := time.NewTimer(b.cfg.Every)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		bound, cancel := context.WithTimeout(ctx, passTimeout)
+		b.pass(bound)
+		cancel()
+		t.Reset(b.cfg.Every)
+	}
+}
+
+// pass does the work once. What fails keeps nothing else from being done.
+func (b *Background) pass(ctx context.Context) {
+	b.report(ctx, "beat", b.beat(ctx))
+	b.report(ctx, "tiles", b.grow(ctx))
+	b.sign(ctx, b.cfg.Anchor)
+}
+
+// report tells of work that failed, once until it succeeds again.
+func (b *Background) report(ctx context.Context, work string, err error) {
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+	case err == nil && b.failed[work]:
+		delete(b.failed, work)
+		b.p.Log.InfoContext(ctx, "upkeep of the audit trail works again", "work", work)
+	case err != nil && !b.failed[work]:
+		b.failed[work] = true
+		b.p.Log.ErrorContext(ctx, "upkeep of the audit trail failed; it is tried again", "work", work, "err", err)
+	}
+}
+
+// sign signs the head and puts it where heads are kept, anchors not sooner than apart one after the other.
+func (b *Background) sign(ctx context.Context, apart time.Duration) {
+	h, err := b.p.Install.Checkpoint(ctx)
+	if audit.NoSigningKey.Is(err) && !b.p.Install.HasKey() {
+		return // the start said so; the key may still come
+	}
+	b.report(ctx, "head", err)
+	if err != nil {
+		return
+	}
+	if h.Epoch != b.head.Epoch {
+		b.kept, b.filed = -1, -1
+	}
+	b.head = h
+	if b.filed != h.Size {
+		if err = b.p.Install.File(h); err == nil {
+			b.filed = h.Size
+		}
+		b.report(ctx, "head file", err)
+	}
+	if b.kept != h.Size {
+		kept, err := b.p.Install.Retain(ctx, h, apart)
+		if kept {
+			b.kept = h.Size
+		}
+		b.report(ctx, "anchor", err)
+	}
+}
+
+// grow writes tiles where the chain has completed one.
+func (b *Background) grow(ctx context.Context) error {
+	tip, err := b.p.Chain.Tip(ctx)
+	if err != nil {
+		return err
+	}
+	full := tip.Size / tileWidth
+	if full == b.full {
+		return nil
+	}
+	if err := b.p.Tree.Grow(ctx, b.p.Unit, tip.Size); err != nil {
+		return err
+	}
+	b.full = full
+	return nil
+}

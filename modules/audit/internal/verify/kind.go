@@ -1,0 +1,25 @@
+package verify
+
+import (
+	"bytes"
+
+	"github.com/writ-automation/writ/modules/audit/internal/bundle"
+	"github.com/writ-automation/writ/modules/audit/internal/receipt"
+)
+
+// The kinds of files.
+const (
+	KindBundle  = "bundle"
+	KindReceipt = "receipt"
+)
+
+// Kind tells what a file is by how it begins, empty for what is neither. It takes 16 bytes to tell.
+func Kind(prefix []byte) string {
+	switch {
+	case bytes.HasPrefix(prefix, []byte(bundle.Opening)):
+		return KindBundle
+	case bytes.HasPrefix(prefix, []byte(receipt.Opening)):
+		return KindReceipt
+	}
+	return ""
+}

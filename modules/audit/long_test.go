@@ -1,0 +1,6 @@
+//go:build !race
+
+package audit_test
+
+// longChain is how many entries the chain of TestMemoryStaysFlat has.
+const longChain = 50_000

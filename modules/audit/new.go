@@ -1,0 +1,142 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/writ-automation/writ/modules/audit/internal/evidence"
+	"github.com/writ-automation/writ/modules/audit/internal/install"
+	"github.com/writ-automation/writ/modules/audit/internal/keep"
+	"github.com/writ-automation/writ/modules/audit/internal/keys"
+	"github.com/writ-automation/writ/modules/audit/internal/prove"
+	"github.com/writ-automation/writ/modules/audit/internal/record"
+	"github.com/writ-automation/writ/modules/audit/internal/register"
+	"github.com/writ-automation/writ/modules/audit/internal/trail"
+	"github.com/writ-automation/writ/modules/audit/internal/treelog"
+	"github.com/writ-automation/writ/modules/audit/internal/upkeep"
+	"github.com/writ-automation/writ/modules/audit/internal/verify"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// NewVerifier returns the verifier of files. It depends on nothing and keeps nothing.
+func NewVerifier() audit.Verifier { return verify.Files{} }
+
+// Stores are where this context keeps what it owns.
+type Stores struct {
+	Chain    audit.ChainStore
+	Reader   audit.ChainReader
+	Tiles    audit.TileStore
+	Anchors  audit.AnchorStore
+	Identity audit.IdentityStore
+}
+
+// Kernel is what every context needs of the process that it lives in.
+type Kernel struct {
+	Unit  tx.Unit
+	Clock clock.Clock
+	IDs   ids.Generator
+	Log   *slog.Logger
+}
+
+// Params is all that the context is made of.
+type Params struct {
+	Stores
+	Kernel
+	Config Config
+}
+
+// Result is what the context provides. Background has to be started; Opening comes before it, and before anything is signed.
+type Result struct {
+	Recorder   audit.Recorder
+	Trail      audit.Trail
+	Keeper     audit.Keeper
+	Opening    *Opening
+	Background *upkeep.Background
+	core       core
+}
+
+// core is what the provers need beside the stores.
+type core struct {
+	p    Params
+	tree *treelog.Tree
+	who  *install.Install
+}
+
+// New makes the writing side of the context and starts nothing.
+func New(p Params) (Result, error) {
+	if p.Chain == nil || p.Reader == nil || p.Tiles == nil || p.Anchors == nil || p.Identity == nil || p.Unit == nil {
+		return Result{}, errors.New("audit: a store or the unit of work is missing")
+	}
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	tree := treelog.New(p.Reader, p.Tiles)
+	recorder := record.New(record.Params{Chain: p.Chain, IDs: p.IDs})
+	var load func() ([]byte, error)
+	if p.Config.Keys != nil {
+		load = p.Config.Keys.Load
+	}
+	who := install.New(install.Params{
+		Unit: p.Unit, Identity: p.Identity, Chain: p.Chain, Reader: p.Reader, Anchors: p.Anchors, Tree: tree, Recorder: recorder,
+		Clock: p.Clock, IDs: p.IDs, Log: p.Log,
+		Config: install.Config{Site: p.Config.site(), Version: p.Config.Version, HeadFile: p.Config.HeadFile, Load: load},
+	})
+	return Result{
+		Recorder: recorder,
+		Trail:    trail.New(p.Chain, p.Reader),
+		Keeper: keep.New(keep.Params{
+			Install: who, Tree: tree, Recorder: recorder, Unit: p.Unit, Clock: p.Clock,
+			Stores: keep.Stores{Chain: p.Chain, Identity: p.Identity, Anchors: p.Anchors, Tiles: p.Tiles},
+		}),
+		Opening: &Opening{keys: p.Config.Keys, stored: p.Identity, who: who},
+		Background: upkeep.New(upkeep.Params{
+			Install: who, Chain: p.Chain, Reader: p.Reader, Tree: tree, Recorder: recorder, Unit: p.Unit, Clock: p.Clock, Log: p.Log,
+			Config: upkeep.Config{Beat: p.Config.Beat},
+		}),
+		core: core{p: p, tree: tree, who: who},
+	}, nil
+}
+
+// NewProver returns what makes signed files of the trail that r records. A run that has not ended is shown with its status.
+func NewProver(r Result, store runs.Store) audit.Prover {
+	p := r.core.p
+	return prove.New(prove.Params{
+		Reader: p.Reader, Chain: p.Chain, Anchors: p.Anchors, HeadFile: p.Config.HeadFile, Tree: r.core.tree, Install: r.core.who, Clock: p.Clock,
+		Settings: prove.Settings{
+			Service: keys.Product{Name: "writ", Version: p.Config.Version}, VerifyPage: "/verify", Beat: p.Config.Beat, Status: statusOf(store),
+		},
+	})
+}
+
+// NewReporter returns what makes documents for people. Without a licence the register is refused.
+func NewReporter(r Result, reader runs.Reader, prover audit.Prover, licence audit.Licence) audit.Reporter {
+	p := r.core.p
+	if licence == nil {
+		licence = register.Community{}
+	}
+	return reporter{
+		dossiers: evidence.New(evidence.Params{Runs: reader, Chain: p.Reader, Anchors: p.Anchors, Prover: prover, Clock: p.Clock}),
+		book:     register.New(register.Params{Chain: p.Reader, Runs: reader, Licence: licence, Clock: p.Clock}),
+	}
+}
+
+// reporter makes both kinds of documents.
+type reporter struct {
+	dossiers *evidence.Evidence
+	book     *register.Register
+}
+
+// Evidence implements audit.Reporter.
+func (r reporter) Evidence(ctx context.Context, run string) (audit.Evidence, error) {
+	return r.dossiers.Evidence(ctx, run)
+}
+
+// Register implements audit.Reporter.
+func (r reporter) Register(ctx context.Context, p audit.Period) ([]byte, error) {
+	return r.book.Register(ctx, p)
+}

@@ -1,0 +1,2 @@
+// Package catalog is the behaviour of what people launch.
+package catalog

@@ -1,0 +1,275 @@
+package inventory_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/writ-automation/writ/modules/catalog/internal/inventory"
+	"github.com/writ-automation/writ/ports/catalog"
+)
+
+// answer is what the real ansible-inventory made of one file.
+type answer struct {
+	Code     int
+	Out, Err string
+}
+
+// view is what is compared: names and values in one spelling.
+type view struct {
+	Groups map[string]groupView
+	Vars   map[string]map[string]any
+}
+
+type groupView struct {
+	Hosts, Children []string
+	Vars            map[string]any
+}
+
+// python is the interpreter of the real ansible-inventory.
+func python(t *testing.T) string {
+	t.Helper()
+	tool, err := exec.LookPath("ansible-inventory")
+	if err != nil {
+		t.Fatalf("ansible-inventory is missing, install it with `make setup`: %v", err)
+	}
+	text, err := os.ReadFile(tool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	words := strings.Fields(strings.TrimPrefix(line, "#!"))
+	if !strings.HasPrefix(line, "#!") || len(words) == 0 {
+		t.Fatalf("%s begins with %q, no interpreter", tool, line)
+	}
+	return words[len(words)-1]
+}
+
+// environment is one in which nothing of the machine changes what ansible-inventory answers. An empty list of plugins
+// is the default one.
+func environment(t *testing.T, plugins string) []string {
+	t.Helper()
+	config := write(t, filepath.Join(t.TempDir(), "ansible.cfg"), "[defaults]\n")
+	env := append(os.Environ(), "ANSIBLE_CONFIG="+config, "ANSIBLE_INVENTORY_UNPARSED_FAILED=1", "ANSIBLE_NOCOLOR=1", "LC_ALL=C.UTF-8")
+	if plugins != "" {
+		env = append(env, "ANSIBLE_INVENTORY_ENABLED="+plugins)
+	}
+	return env
+}
+
+// ask runs ansible-inventory for all files at once.
+func ask(t *testing.T, plugins string, files []string) map[string]answer {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), python(t), append([]string{filepath.Join("testdata", "list.py")}, files...)...)
+	cmd.Env = environment(t, plugins)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("ansible-inventory: %v\n%s", err, stderr.String())
+	}
+	var answers map[string]answer
+	if err := json.Unmarshal(out, &answers); err != nil {
+		t.Fatal(err)
+	}
+	return answers
+}
+
+// compare tells how what the real one answers differs from what Parse makes of the text; empty says that it does not.
+func compare(text string, format catalog.Format, real answer) string {
+	content, err := inventory.Parse([]byte(text), format)
+	hosts, groups, countErr := inventory.Count([]byte(text), format)
+	switch {
+	case real.Code != 0 && err != nil:
+		return ""
+	case real.Code != 0:
+		return fmt.Sprintf("Ansible refuses, Parse does not: %s", real.Err)
+	case err != nil:
+		return fmt.Sprintf("Parse refuses, Ansible does not: %v\n%s", err, real.Out)
+	case countErr != nil || hosts != len(content.Hosts) || groups != len(content.Groups)-2:
+		return fmt.Sprintf("Count says %d, %d, %v", hosts, groups, countErr)
+	}
+	want, wrong := theirs(real.Out)
+	if wrong != nil {
+		return wrong.Error() + "\n" + real.Out
+	}
+	return cmp.Diff(want, ours(content))
+}
+
+// theirs reads the output of --list --export, which leaves out the hosts of all, and groups that say nothing.
+func theirs(out string) (view, error) {
+	dec := json.NewDecoder(strings.NewReader(out))
+	dec.UseNumber()
+	raw := map[string]map[string]any{}
+	if err := dec.Decode(&raw); err != nil {
+		return view{}, err
+	}
+	v := view{Groups: map[string]groupView{"all": {}, "ungrouped": {}}, Vars: map[string]map[string]any{}}
+	hostvars, _ := raw["_meta"]["hostvars"].(map[string]any)
+	for name, vars := range hostvars {
+		v.Vars[name] = plain(vars).(map[string]any)
+	}
+	delete(raw, "_meta")
+	for name, g := range raw {
+		gv := groupView{Hosts: texts(g["hosts"]), Children: texts(g["children"])}
+		if vars, ok := g["vars"]; ok {
+			gv.Vars = plain(vars).(map[string]any)
+		}
+		slices.Sort(gv.Children)
+		v.Groups[name] = gv
+	}
+	for _, g := range raw {
+		for _, child := range texts(g["children"]) {
+			if _, ok := v.Groups[child]; !ok {
+				v.Groups[child] = groupView{}
+			}
+		}
+	}
+	return v, nil
+}
+
+func texts(v any) []string {
+	list, _ := v.([]any)
+	var out []string
+	for _, item := range list {
+		out = append(out, item.(string))
+	}
+	return out
+}
+
+func ours(c *catalog.InventoryContent) view {
+	v := view{Groups: map[string]groupView{}, Vars: map[string]map[string]any{}}
+	for name, g := range c.Groups {
+		for _, host := range g.Hosts {
+			// The tool lists the variables of hosts that it lists in a group other than all.
+			if vars, ok := c.Vars[host]; ok && name != "all" {
+				v.Vars[host] = plain(vars).(map[string]any)
+			}
+		}
+		gv := groupView{Hosts: g.Hosts, Children: slices.Sorted(slices.Values(g.Children))}
+		if name == "all" {
+			gv.Hosts = nil
+		}
+		if len(gv.Hosts) == 0 {
+			gv.Hosts = nil
+		}
+		if g.Vars != nil {
+			gv.Vars = plain(prioritized(g.Vars)).(map[string]any)
+		}
+		if len(gv.Vars) == 0 {
+			gv.Vars = nil
+		}
+		v.Groups[name] = gv
+	}
+	return v
+}
+
+// prioritized has the priority of a group as the tool prints it: a whole number, and not at all where it is the default.
+func prioritized(vars map[string]any) map[string]any {
+	const key = "ansible_group_priority"
+	out := maps.Clone(vars)
+	n := int64(0)
+	switch v := vars[key].(type) {
+	case nil:
+		return out
+	case int64:
+		n = v
+	case float64:
+		n = int64(v)
+	case bool:
+		n = map[bool]int64{true: 1}[v]
+	case string:
+		n, _ = strconv.ParseInt(strings.TrimSpace(v), 10, 64)
+	}
+	if out[key] = n; n == 1 {
+		delete(out, key)
+	}
+	return out
+}
+
+// plain spells numbers in one way that keeps whole numbers and floats apart.
+func plain(v any) any {
+	switch v := v.(type) {
+	case int64:
+		return "whole " + strconv.FormatInt(v, 10)
+	case float64:
+		return "float " + strconv.FormatFloat(v, 'g', -1, 64)
+	case json.Number:
+		if f, err := v.Float64(); err == nil && strings.ContainsAny(string(v), ".eE") {
+			return plain(f)
+		}
+		return "whole " + string(v)
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = plain(v[i])
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k := range v {
+			out[k] = plain(v[k])
+		}
+		return out
+	default:
+		return v
+	}
+}
+
+// write puts a text into a file of its own.
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestCases compares every case of testdata with what the plugin of its format makes of it.
+func TestCases(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, c := range []struct {
+		file    string
+		plugin  string
+		format  catalog.Format
+		byLines bool
+	}{
+		{"cases.ini", "ini", catalog.INI, false}, {"taken.ini", "ini", catalog.INI, false}, {"refused.ini", "ini", catalog.INI, true},
+		{"cases.yaml", "yaml", catalog.YAML, false}, {"cases.json", "yaml", catalog.JSON, false},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(filepath.Join("testdata", c.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			separator := "=====\n"
+			if c.byLines {
+				separator = "\n"
+			}
+			texts := map[string]string{}
+			var files []string
+			for i, part := range strings.Split(string(text), separator) {
+				name := filepath.Join(dir, fmt.Sprintf("%s-%d.%s", c.file, i, c.format))
+				texts[name] = part
+				files = append(files, write(t, name, part))
+			}
+			answers := ask(t, c.plugin, files)
+			for _, name := range files {
+				if diff := compare(texts[name], c.format, answers[name]); diff != "" {
+					t.Errorf("%s\n%s", texts[name], diff)
+				}
+			}
+		})
+	}
+}

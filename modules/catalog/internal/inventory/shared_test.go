@@ -1,0 +1,148 @@
+package inventory_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/writ-automation/writ/modules/catalog/internal/inventory"
+	"github.com/writ-automation/writ/ports/catalog"
+)
+
+// TestShared compares real inventories of others with what ansible-inventory makes of them, its plugins being the
+// default ones.
+func TestShared(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv("WRIT_SHARED")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "..", "..", "shared")
+	}
+	entries, err := os.ReadDir(filepath.Join(dir, "testdata", "inventories"))
+	if err != nil {
+		t.Skipf("no shared test data: %v", err)
+	}
+	formats := map[string]catalog.Format{".ini": catalog.INI, ".yml": catalog.YAML, ".yaml": catalog.YAML, ".json": catalog.JSON}
+	texts := map[string]string{}
+	var files []string
+	for _, e := range entries {
+		name := filepath.Join(dir, "testdata", "inventories", e.Name())
+		if formats[filepath.Ext(name)] == "" {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A file of another's that may be executed would be run, so a copy is read.
+		copied := write(t, filepath.Join(t.TempDir(), e.Name()), string(text))
+		texts[copied] = string(text)
+		files = append(files, copied)
+	}
+	if len(files) < 10 {
+		t.Fatalf("%d inventories only", len(files))
+	}
+	answers := ask(t, "", files)
+	for _, name := range files {
+		if diff := compare(texts[name], formats[filepath.Ext(name)], answers[name]); diff != "" {
+			t.Errorf("%s\n%s", name, diff)
+		}
+	}
+}
+
+// TestCommand has the command itself answer once, as a user calls it: what the other tests ask is the same.
+func TestCommand(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join("testdata", "sample.ini")
+	cmd := exec.CommandContext(t.Context(), "ansible-inventory", "-i", name, "--list", "--export")
+	cmd.Env = environment(t, "")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("ansible-inventory, which `make setup` installs: %v", err)
+	}
+	if diff := cmp.Diff(string(out), ask(t, "", []string{name})[name].Out); diff != "" {
+		t.Error(diff)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := compare(string(text), catalog.INI, answer{Out: string(out)}); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// anyINI draws small inventories of few names, so that they meet.
+func anyINI(t *rapid.T) string {
+	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
+	name := func() string {
+		return pick("name", "a", "b", "web1", "web2", "web[1:3]", "web[01:03]", "db[a:c]", "a:22", "[::1]:23", "g", "h", "x.y", "w[1:2][a:b]", "web[3:1]")
+	}
+	value := func() string {
+		return pick("value", "1", "01", "1.5", "yes", "True", "None", "[1,2]", "{'a':1}", `"q r"`, `'it"s'`, "a=b", "", "'1'", `"[1, 'x']"`, "a#b", `\x`, "(1,)", "{{x}}", "-3", "0x1f", "1_0")
+	}
+	var b strings.Builder
+	kind := "hosts"
+	for range rapid.IntRange(1, 9).Draw(t, "lines") {
+		switch pick("line", "section", "item", "item", "item", "comment") {
+		case "section":
+			kind = pick("kind", "hosts", "hosts", "vars", "children")
+			group := pick("group", "g", "h", "k", "all", "ungrouped", "a")
+			b.WriteString("[" + group + map[string]string{"hosts": "", "vars": ":vars", "children": ":children"}[kind] + "]" + pick("tail", "", "", " # c") + "\n")
+		case "comment":
+			b.WriteString(pick("comment", "# c", "; c", "", "  # c") + "\n")
+		default:
+			switch kind {
+			case "hosts":
+				b.WriteString(name())
+				for range rapid.IntRange(0, 2).Draw(t, "vars") {
+					b.WriteString(" " + pick("key", "x", "y", "ansible_port") + "=" + value())
+				}
+			case "vars":
+				b.WriteString(pick("key", "x", "y ", "ansible_group_priority") + "=" + value())
+			default:
+				b.WriteString(pick("child", "g", "h", "k", "ungrouped", "h # c"))
+			}
+			b.WriteString("\n")
+		}
+	}
+	return b.String()
+}
+
+// TestGenerated asks about all generated inventories at once, since the tool takes its time to start. A failure prints
+// the inventory, which is small.
+func TestGenerated(t *testing.T) {
+	t.Parallel()
+	const most = 80
+	dir := t.TempDir()
+	texts := map[string]bool{}
+	rapid.Check(t, func(t *rapid.T) {
+		text := anyINI(t)
+		if _, err := inventory.Parse([]byte(text), catalog.INI); err != nil && len(texts)%4 != 0 {
+			return // most of what is compared is what is taken
+		}
+		if len(texts) < most {
+			texts[text] = true
+		}
+	})
+	if len(texts) < most/3 {
+		t.Fatalf("%d inventories only", len(texts))
+	}
+	byName := map[string]string{}
+	var files []string
+	for text := range texts {
+		name := filepath.Join(dir, "drawn-"+string(rune('a'+len(files)/26))+string(rune('a'+len(files)%26))+".ini")
+		byName[name] = text
+		files = append(files, write(t, name, text))
+	}
+	answers := ask(t, "ini", files)
+	for _, name := range files {
+		if diff := compare(byName[name], catalog.INI, answers[name]); diff != "" {
+			t.Errorf("%s\n%s", byName[name], diff)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package survey
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// Answer turns answers into the extra vars of a launch: a string, an int64 or a bool for each var. Null is no answer.
+// A field without an answer takes its default, and where it has none it has no var, unless it is required. A required
+// text or choice is not empty.
+//
+// The answers are what JSON decodes to, numbers as json.Number or float64; int64 and int are taken too. An Invalid
+// fault names answers.<var> and never repeats the answer: an unknown var, a missing one, or one that its field
+// refuses. Then vars is nil.
+func Answer(fields []catalog.SurveyField, answers map[string]any) (vars map[string]any, err error) {
+	known := make(map[string]bool, len(fields))
+	for _, f := range fields {
+		known[f.Var] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(answers)) {
+		if !known[name] {
+			return nil, fault.BadField("answers."+name, "no question of the survey has this var")
+		}
+	}
+	vars = make(map[string]any, len(fields))
+	for i, f := range fields {
+		given := answers[f.Var]
+		if given == nil {
+			given = f.Default
+		}
+		if given == nil {
+			if f.Required {
+				return nil, fault.BadField("answers."+f.Var, "is required")
+			}
+			continue
+		}
+		pattern, err := compile(f, func(key, format string, args ...any) error {
+			return fault.BadField("survey["+strconv.Itoa(i)+"]."+key, format, args...)
+		})
+		if err != nil {
+			return nil, err
+		}
+		value, wrong := accept(f, pattern, given)
+		if wrong != "" {
+			return nil, fault.BadField("answers."+f.Var, "%s", wrong)
+		}
+		vars[f.Var] = value
+	}
+	return vars, nil
+}
+
+// accept returns the value of an answer, or what is wrong with it.
+func accept(f catalog.SurveyField, pattern matcher, given any) (value any, wrong string) {
+	switch f.Type {
+	case catalog.IntAnswer:
+		return acceptInt(f, given)
+	case catalog.BoolAnswer:
+		b, ok := given.(bool)
+		if !ok {
+			return nil, "has to be true or false"
+		}
+		return b, ""
+	case catalog.TextAnswer, catalog.MultilineAnswer, catalog.ChoiceAnswer:
+	default:
+		return nil, "has a type that nobody knows"
+	}
+	s, ok := given.(string)
+	if !ok {
+		return nil, "has to be a text"
+	}
+	if wrong := textual(s); wrong != "" {
+		return nil, wrong
+	}
+	if s == "" && f.Required {
+		return nil, "is required"
+	}
+	if f.Type == catalog.ChoiceAnswer {
+		if !slices.Contains(f.Choices, s) {
+			return nil, "has to be one of the choices"
+		}
+		return s, ""
+	}
+	return acceptText(f, pattern, s)
+}
+
+// matcher is what a compiled pattern does.
+type matcher interface{ MatchString(string) bool }
+
+func acceptText(f catalog.SurveyField, pattern matcher, s string) (value any, wrong string) {
+	if f.Type == catalog.TextAnswer && strings.ContainsAny(s, "\r\n") {
+		return nil, "has to be one line"
+	}
+	n := int64(utf8.RuneCountInString(s))
+	if f.MinLength != nil && n < *f.MinLength {
+		return nil, fmt.Sprintf("has to have at least %d characters", *f.MinLength)
+	}
+	if f.MaxLength != nil && n > *f.MaxLength {
+		return nil, fmt.Sprintf("has to have at most %d characters", *f.MaxLength)
+	}
+	if f.Pattern != "" && !pattern.MatchString(s) {
+		return nil, "has to match the pattern as a whole"
+	}
+	return s, ""
+}
+
+// textual says what is wrong with a text of whatever kind.
+func textual(s string) string {
+	switch {
+	case len(s) > maxText:
+		return fmt.Sprintf("has to have at most %d bytes", maxText)
+	case !utf8.ValidString(s):
+		return "has to be text in UTF-8"
+	case strings.ContainsRune(s, 0):
+		return "has to be a text without U+0000"
+	default:
+		return ""
+	}
+}
+
+func acceptInt(f catalog.SurveyField, given any) (value any, wrong string) {
+	n, ok := whole(given)
+	switch {
+	case !ok:
+		return nil, "has to be a whole number from -2^53 to 2^53"
+	case f.Min != nil && n < *f.Min:
+		return nil, fmt.Sprintf("has to be at least %d", *f.Min)
+	case f.Max != nil && n > *f.Max:
+		return nil, fmt.Sprintf("has to be at most %d", *f.Max)
+	default:
+		return n, ""
+	}
+}
+
+// whole reads a number that has no fraction, however it is written: 10, 10.0 and 1e1 are one number in JSON.
+func whole(given any) (int64, bool) {
+	var n int64
+	switch v := given.(type) {
+	case int64:
+		n = v
+	case int:
+		n = int64(v)
+	case float64:
+		if v != math.Trunc(v) || math.Abs(v) > maxWhole {
+			return 0, false
+		}
+		n = int64(v)
+	case json.Number:
+		return decimal(string(v))
+	default:
+		return 0, false
+	}
+	return n, n >= -maxWhole && n <= maxWhole
+}

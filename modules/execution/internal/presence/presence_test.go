@@ -1,0 +1,84 @@
+package presence_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/writ-automation/writ/modules/execution/internal/presence"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/page"
+)
+
+// store counts what it is told.
+type store struct {
+	mu      sync.Mutex
+	reports []execution.Worker
+	removed []string
+	err     error
+}
+
+func (s *store) ReportWorker(_ context.Context, w execution.Worker) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reports = append(s.reports, w)
+	return s.err
+}
+
+func (s *store) RemoveWorker(_ context.Context, name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.removed = append(s.removed, name)
+	return s.err
+}
+func (s *store) ForgetWorkers(context.Context, time.Duration) error { return s.err }
+func (s *store) Workers(context.Context, page.Window) ([]execution.Worker, int, error) {
+	return nil, 0, nil
+}
+
+type unit struct{}
+
+func (unit) Do(ctx context.Context, fn func(context.Context) error) error { return fn(ctx) }
+
+// TestReports says at once and then every ten seconds what the worker is like, whether or not that is stored, and says
+// goodbye.
+func TestReports(t *testing.T) {
+	t.Parallel()
+	for name, err := range map[string]error{"stored": nil, "failing": errors.New("the disk is gone")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &store{err: err}
+				running := 0
+				r := presence.New(s, unit{}, slog.New(slog.DiscardHandler), func() execution.Worker {
+					running++
+					return execution.Worker{Name: "w", Running: running}
+				})
+				r.Start()
+				r.Start()
+				synctest.Wait()
+				time.Sleep(5*execution.ReportEvery + time.Second)
+				synctest.Wait()
+				r.Stop()
+				r.Stop()
+				if len(s.reports) != 6 || s.reports[5].Running != 6 || len(s.removed) != 1 || s.removed[0] != "w" {
+					t.Errorf("%d reports, removed %v", len(s.reports), s.removed)
+				}
+			})
+		})
+	}
+}
+
+// TestNeverStarted says nothing at all.
+func TestNeverStarted(t *testing.T) {
+	t.Parallel()
+	s := &store{}
+	presence.New(s, unit{}, slog.New(slog.DiscardHandler), func() execution.Worker { return execution.Worker{} }).Stop()
+	if len(s.reports)+len(s.removed) != 0 {
+		t.Errorf("%v %v", s.reports, s.removed)
+	}
+}

@@ -1,2 +1,0 @@
-// Package access resolves callers and keeps their tokens.
-package access

@@ -1,0 +1,119 @@
+package account
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+
+	"github.com/writ-automation/writ/modules/identity/internal/check"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// Kernel is what the package needs of the process.
+type Kernel struct {
+	Unit  tx.Unit
+	Clock clock.Clock
+	IDs   ids.Generator
+	Log   *slog.Logger
+	// Recorder records each change together with it.
+	Recorder audit.Recorder
+}
+
+// Accounts keeps accounts.
+type Accounts struct {
+	Kernel
+	store   identity.AccountStore
+	callers identity.CallerStore
+	tokens  identity.TokenStore
+	hasher  identity.Hasher
+}
+
+var _ identity.Accounts = (*Accounts)(nil)
+
+// New makes the keeper of accounts.
+func New(k Kernel, s identity.AccountStore, c identity.CallerStore, t identity.TokenStore, h identity.Hasher) *Accounts {
+	return &Accounts{Kernel: k, store: s, callers: c, tokens: t, hasher: h}
+}
+
+// Create implements identity.Accounts.
+func (a *Accounts) Create(ctx context.Context, n identity.NewAccount) (identity.Account, error) {
+	if err := checkNew(n); err != nil {
+		return identity.Account{}, err
+	}
+	var hash string
+	if n.Password != "" {
+		var err error
+		if hash, err = a.hasher.Hash(ctx, n.Password); err != nil {
+			return identity.Account{}, err
+		}
+	}
+	now := a.Clock.Now()
+	made := identity.Account{
+		User:    identity.User{ID: a.IDs.New(ids.User), Username: n.Username, Role: n.Role, CreatedAt: now},
+		Profile: n.Profile, HasPassword: hash != "", Identities: n.Identities, UpdatedAt: now, Revision: 1,
+	}
+	made.Profile.Links = slices.Clone(n.Profile.Links)
+	made.Identities = slices.Clone(n.Identities)
+	err := a.Unit.Do(ctx, func(ctx context.Context) error {
+		if err := a.store.InsertAccount(ctx, made, hash); err != nil {
+			return err
+		}
+		return a.Recorder.Record(ctx, created(made))
+	})
+	if err != nil {
+		return identity.Account{}, taken(err)
+	}
+	a.Log.InfoContext(ctx, "account created", "account", made.ID, "role", made.Role, "by", check.Author(ctx))
+	return made, nil
+}
+
+func checkNew(n identity.NewAccount) error {
+	if err := checkUsername(n.Username); err != nil {
+		return err
+	}
+	if err := checkRole(n.Role); err != nil {
+		return err
+	}
+	if n.Password != "" {
+		if err := CheckPassword("password", n.Password); err != nil {
+			return err
+		}
+	}
+	if err := checkProfile(n.Profile); err != nil {
+		return err
+	}
+	return checkIdentities(n.Identities)
+}
+
+// taken names the member of a request that another account has.
+func taken(err error) error {
+	err = check.Naming(err, identity.NameTaken, "username", "the user name is taken")
+	return check.Naming(err, identity.LinkTaken, "identities", "another account has one of the identities")
+}
+
+// Get implements identity.Accounts.
+func (a *Accounts) Get(ctx context.Context, id string) (identity.Account, error) {
+	return a.store.AccountByID(ctx, id)
+}
+
+// ByName implements identity.Accounts.
+func (a *Accounts) ByName(ctx context.Context, username string) (identity.Account, error) {
+	if !Name(username) {
+		return identity.Account{}, identity.UserNotFound.New("no such account")
+	}
+	u, _, err := a.callers.UserByName(ctx, username)
+	if err != nil {
+		return identity.Account{}, err
+	}
+	return a.store.AccountByID(ctx, u.ID)
+}
+
+// List implements identity.Accounts.
+func (a *Accounts) List(ctx context.Context, w page.Window) ([]identity.Account, int, error) {
+	return a.store.ListAccounts(ctx, w)
+}

@@ -1,0 +1,77 @@
+package account
+
+import (
+	"context"
+
+	"github.com/writ-automation/writ/modules/identity/internal/check"
+	"github.com/writ-automation/writ/modules/identity/internal/token"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/ids"
+)
+
+const (
+	// AdminName is the account of a fresh install.
+	AdminName = "admin"
+	// firstToken is the name of its token.
+	firstToken = "first start"
+)
+
+// Bootstrap makes a fresh install usable.
+type Bootstrap struct {
+	Kernel
+	store  identity.AccountStore
+	tokens identity.TokenStore
+}
+
+var _ identity.Bootstrap = (*Bootstrap)(nil)
+
+// NewBootstrap makes a bootstrap.
+func NewBootstrap(k Kernel, s identity.AccountStore, t identity.TokenStore) *Bootstrap {
+	return &Bootstrap{Kernel: k, store: s, tokens: t}
+}
+
+// EnsureAdmin implements identity.Bootstrap. The account has no password. Of several servers that start at once on one
+// database, one makes the account and gets the secret.
+func (b *Bootstrap) EnsureAdmin(ctx context.Context, mint bool) (string, error) {
+	var id, secret string
+	err := b.Unit.Do(ctx, func(ctx context.Context) error {
+		id, secret = "", ""
+		n, err := b.store.CountAccounts(ctx)
+		if err != nil || n > 0 {
+			return err
+		}
+		id, secret, err = b.makeAdmin(ctx, mint)
+		return err
+	})
+	if fault.Is(err, fault.Conflict) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if id != "" {
+		b.Log.InfoContext(ctx, "account created", "account", id, "role", identity.Admin, "by", check.Author(ctx))
+	}
+	return secret, nil
+}
+
+func (b *Bootstrap) makeAdmin(ctx context.Context, mint bool) (id, secret string, err error) {
+	now := b.Clock.Now()
+	admin := identity.Account{
+		User:      identity.User{ID: b.IDs.New(ids.User), Username: AdminName, Role: identity.Admin, CreatedAt: now},
+		UpdatedAt: now, Revision: 1,
+	}
+	if err := b.store.InsertAccount(ctx, admin, ""); err != nil {
+		return admin.ID, "", err
+	}
+	if err := b.Recorder.Record(ctx, created(admin)); err != nil || !mint {
+		return admin.ID, "", err
+	}
+	issuer := token.Issuer{Clock: b.Clock, IDs: b.IDs}
+	t, secret := issuer.Issue(identity.APIToken, firstToken, admin.ID, check.Author(ctx), 0)
+	if err := b.tokens.InsertToken(ctx, t, token.Hash(secret)); err != nil {
+		return admin.ID, "", err
+	}
+	return admin.ID, secret, b.Recorder.Record(ctx, token.Created(t))
+}

@@ -1,0 +1,5 @@
+// Package account keeps accounts, and makes the first one.
+//
+// A user name has 1 to 64 characters: letters and digits of any script and . _ @ + -, the first one a letter, a digit
+// or _. It is compared as it is stored, so that Ann and ann are two accounts.
+package account

@@ -1,0 +1,2 @@
+// Package caller resolves who calls, and tells callers about themselves.
+package caller

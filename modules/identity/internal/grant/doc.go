@@ -1,0 +1,2 @@
+// Package grant keeps grants, and the objects that carry them.
+package grant

@@ -1,0 +1,149 @@
+package group
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+
+	"github.com/writ-automation/writ/modules/identity/internal/check"
+	"github.com/writ-automation/writ/modules/identity/internal/trail"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// Kernel is what both kinds of groups need of the process.
+type Kernel struct {
+	Unit  tx.Unit
+	Clock clock.Clock
+	IDs   ids.Generator
+	Log   *slog.Logger
+	// Recorder records each change together with it.
+	Recorder audit.Recorder
+}
+
+// Teams keeps teams.
+type Teams struct {
+	Kernel
+	store identity.TeamStore
+}
+
+var _ identity.Teams = (*Teams)(nil)
+
+// NewTeams makes the keeper of teams.
+func NewTeams(k Kernel, s identity.TeamStore) *Teams { return &Teams{Kernel: k, store: s} }
+
+// Create implements identity.Teams.
+func (t *Teams) Create(ctx context.Context, name string) (identity.Team, error) {
+	name, err := check.Name("name", name)
+	if err != nil {
+		return identity.Team{}, err
+	}
+	made := identity.Team{ID: t.IDs.New(ids.Team), Name: name, CreatedAt: t.Clock.Now(), CreatedBy: check.Author(ctx)}
+	err = t.Unit.Do(ctx, func(ctx context.Context) error {
+		if err := t.store.InsertTeam(ctx, made); err != nil {
+			return err
+		}
+		return t.Recorder.Record(ctx, audit.Entry{Action: audit.TeamCreate, Object: trail.Team(made), Detail: map[string]any{"members": 0}})
+	})
+	if err != nil {
+		return identity.Team{}, nameTaken(err)
+	}
+	t.Log.InfoContext(ctx, "team created", "team", made.ID, "by", made.CreatedBy)
+	return made, nil
+}
+
+// Get implements identity.Teams.
+func (t *Teams) Get(ctx context.Context, id string) (identity.Team, error) {
+	return t.store.TeamByID(ctx, id)
+}
+
+// List implements identity.Teams.
+func (t *Teams) List(ctx context.Context, w page.Window) ([]identity.Team, int, error) {
+	return t.store.ListTeams(ctx, w)
+}
+
+// Delete implements identity.Teams.
+func (t *Teams) Delete(ctx context.Context, id string) error {
+	err := t.Unit.Do(ctx, func(ctx context.Context) error {
+		was, err := t.store.TeamByID(ctx, id)
+		if err != nil {
+			return err
+		}
+		_, members, err := t.store.TeamMembers(ctx, id, page.Window{Limit: 1})
+		if err != nil {
+			return err
+		}
+		if err := t.store.DeleteTeam(ctx, id); err != nil {
+			return err
+		}
+		return t.Recorder.Record(ctx, audit.Entry{
+			Action: audit.TeamDelete, Object: trail.Team(was), Detail: map[string]any{"members": members},
+		})
+	})
+	if err == nil {
+		t.Log.InfoContext(ctx, "team deleted", "team", id, "by", check.Author(ctx))
+	}
+	return err
+}
+
+// AddMember implements identity.Teams.
+func (t *Teams) AddMember(ctx context.Context, id, userID string) (identity.Member, error) {
+	at := t.Clock.Now()
+	var m identity.Member
+	err := t.Unit.Do(ctx, func(ctx context.Context) (err error) {
+		if m, err = t.store.AddTeamMember(ctx, id, userID, at); err != nil {
+			return err
+		}
+		team, err := t.store.TeamByID(ctx, id)
+		if err != nil {
+			return err
+		}
+		return t.Recorder.Record(ctx, audit.Entry{
+			Action: audit.TeamMemberAdd, Object: trail.Team(team), Detail: map[string]any{"user_id": userID},
+		})
+	})
+	if err != nil {
+		return identity.Member{}, noUser(err)
+	}
+	t.Log.InfoContext(ctx, "member added", "team", id, "account", userID, "by", check.Author(ctx))
+	return m, nil
+}
+
+// Members implements identity.Teams.
+func (t *Teams) Members(ctx context.Context, id string, w page.Window) ([]identity.Member, int, error) {
+	if _, err := t.store.TeamByID(ctx, id); err != nil {
+		return nil, 0, err
+	}
+	err := mayRead(ctx, func(userID string) (bool, error) {
+		list, err := t.store.TeamsOf(ctx, userID)
+		return slices.ContainsFunc(list, func(x identity.Team) bool { return x.ID == id }), err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return t.store.TeamMembers(ctx, id, w)
+}
+
+// RemoveMember implements identity.Teams.
+func (t *Teams) RemoveMember(ctx context.Context, id, userID string) error {
+	err := t.Unit.Do(ctx, func(ctx context.Context) error {
+		was, err := t.store.TeamByID(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := t.store.RemoveTeamMember(ctx, id, userID); err != nil {
+			return err
+		}
+		return t.Recorder.Record(ctx, audit.Entry{
+			Action: audit.TeamMemberDrop, Object: trail.Team(was), Detail: map[string]any{"user_id": userID},
+		})
+	})
+	if err == nil {
+		t.Log.InfoContext(ctx, "member removed", "team", id, "account", userID, "by", check.Author(ctx))
+	}
+	return err
+}

@@ -1,0 +1,75 @@
+// Package guard decides for other contexts what the caller may do to objects.
+package guard
+
+import (
+	"context"
+
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/identity"
+)
+
+// Guard asks the authorizer for the caller of a context.
+type Guard struct{ authz identity.Authorizer }
+
+var _ access.Guard = (*Guard)(nil)
+
+// New makes a guard.
+func New(a identity.Authorizer) *Guard { return &Guard{authz: a} }
+
+// May implements access.Guard. Empty names are no objects and passed over; an object of an unknown kind is an admin's
+// alone.
+func (g *Guard) May(ctx context.Context, want access.Level, objects ...string) (bool, error) {
+	p, known := identity.From(ctx)
+	if !known {
+		return application(ctx), nil
+	}
+	if !want.Valid() {
+		return false, nil
+	}
+	for _, object := range objects {
+		if object == "" {
+			continue
+		}
+		ok, err := g.one(ctx, p, want, object)
+		if err != nil || !ok {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (g *Guard) one(ctx context.Context, p identity.Principal, want access.Level, object string) (bool, error) {
+	kind := identity.KindOf(object)
+	if kind == "" {
+		return p.User.Role == identity.Admin, nil
+	}
+	err := g.authz.Authorize(ctx, p, identity.Need{Kind: kind, Act: string(want), Object: object})
+	if identity.NotAllowed.Is(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Scope implements access.Guard. For a request without a known caller it shows nothing.
+func (g *Guard) Scope(ctx context.Context) (access.Scope, error) {
+	p, known := identity.From(ctx)
+	switch {
+	case known:
+		s, err := g.authz.Scope(ctx, p)
+		if err != nil {
+			return nothing(), err
+		}
+		return s, nil
+	case application(ctx):
+		return access.Everything(), nil
+	default:
+		return nothing(), nil
+	}
+}
+
+// application reports whether no request made the context.
+func application(ctx context.Context) bool { return actor.From(ctx).Type == actor.System }
+
+// nothing is the scope that shows neither what carries a grant nor what carries none.
+func nothing() access.Scope { return access.Scope{Strict: true} }

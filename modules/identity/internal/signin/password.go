@@ -1,0 +1,102 @@
+package signin
+
+import (
+	"context"
+	"errors"
+
+	"github.com/writ-automation/writ/modules/identity/internal/account"
+	"github.com/writ-automation/writ/modules/identity/internal/trail"
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/identity"
+)
+
+// ChangePassword implements identity.SignIn. An Invalid fault names the member new; NotAllowed where ctx has no caller
+// with an account. The first password takes no proof but the token that the caller came with: nobody vouches for the
+// account but who made it, and who made it gave no other.
+func (s *SignIn) ChangePassword(ctx context.Context, current, next identity.Password) error {
+	p, known := identity.From(ctx)
+	if !known || p.User.ID == "" {
+		return identity.NotAllowed.New("only an account may change its password")
+	}
+	if err := account.CheckPassword("new", next); err != nil {
+		return err
+	}
+	if current == "" {
+		u, hash, err := s.callers.UserByName(ctx, p.User.Username)
+		if err == nil && u.ID == p.User.ID && hash == "" {
+			return s.first(ctx, u, next)
+		}
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return err
+		}
+	}
+	denied := func(identity.User) audit.Entry { // about the caller's own, whoever has the name by now
+		return audit.Entry{Action: audit.UserPassword, Object: trail.User(p.User), Detail: map[string]any{}}
+	}
+	return s.attempt(ctx, p.User.Username, current, denied, func(v verdict) error {
+		if v.user.ID != p.User.ID {
+			return errChanged // the name is another account's by now
+		}
+		return s.replace(ctx, v, next, func(context.Context) error { return nil })
+	})
+}
+
+// first sets the password of an account that has none. Nothing is guessed, so nothing is counted.
+func (s *SignIn) first(ctx context.Context, u identity.User, next identity.Password) error {
+	unlinked := func(ctx context.Context) error {
+		a, err := s.accounts.AccountByID(ctx, u.ID)
+		switch {
+		case fault.Is(err, fault.NotFound):
+			return errChanged
+		case err == nil && len(a.Identities) > 0:
+			return identity.NotAllowed.New("an admin sets the first password of an account that signs in at a provider")
+		}
+		return err
+	}
+	err := unlinked(ctx) // so that a refusal hashes nothing
+	if err == nil {
+		err = s.replace(ctx, verdict{user: u}, next, unlinked)
+	}
+	if errors.Is(err, errChanged) {
+		s.Log.WarnContext(ctx, refused, "reason", identity.BadLogin.Name, "account", u.ID, "address", actor.From(ctx).IP)
+		return badLogin()
+	}
+	return err
+}
+
+// replace stores a password where what was judged still holds, and so does what more is asked for, and records it.
+func (s *SignIn) replace(ctx context.Context, v verdict, next identity.Password, more func(context.Context) error) error {
+	hash, err := s.hasher.Hash(ctx, next)
+	if err != nil {
+		return err
+	}
+	p, _ := identity.From(ctx)
+	err = s.Unit.Do(ctx, func(ctx context.Context) error {
+		u, err := s.unchanged(ctx, v)
+		if err != nil {
+			return err
+		}
+		if err := more(ctx); err != nil {
+			return err
+		}
+		now := s.Issuer.Clock.Now()
+		if err := s.accounts.SetPassword(ctx, u.ID, hash, now, false); err != nil {
+			return err
+		}
+		ended, err := s.tokens.DeleteSessions(ctx, u.ID, p.TokenID)
+		if err != nil {
+			return err
+		}
+		return s.Recorder.Record(ctx, audit.Entry{
+			Action: audit.UserPassword, Object: trail.User(u),
+			Detail: map[string]any{"password_set": true, "first": v.hash == "", "sessions_ended": ended},
+		})
+	})
+	if err != nil {
+		return err
+	}
+	s.Log.InfoContext(ctx, "account changed", "account", v.user.ID, "new_password", true, "by", v.user.ID)
+	return nil
+}

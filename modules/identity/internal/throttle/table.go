@@ -1,0 +1,106 @@
+package throttle
+
+import (
+	"slices"
+	"time"
+)
+
+// sample is how many entries are looked at to find the one that matters least.
+const sample = 16
+
+// table counts failures by key in a sliding window. It forgets what is over, and where it is full it gives up an entry
+// with few failures: whoever wants to get rid of an entry has to fill the table with others that have as many.
+type table[K comparable] struct {
+	limit    int
+	capacity int
+	entries  map[K]*entry
+	swept    time.Duration
+}
+
+// entry holds the times of the failures of the last window, oldest first.
+type entry struct {
+	times   []time.Duration
+	refused bool // since the last time that something was added
+}
+
+// wait returns how long the key has to wait, zero for not at all, and whether this is its first refusal in a row.
+func (t *table[K]) wait(k K, now time.Duration) (wait time.Duration, first bool) {
+	e := t.entries[k]
+	if e == nil {
+		return 0, false
+	}
+	e.expire(now)
+	if len(e.times) < t.limit {
+		return 0, false
+	}
+	first = !e.refused
+	e.refused = true
+	return e.times[0] + window - now, first
+}
+
+func (t *table[K]) add(k K, now time.Duration) {
+	e := t.entries[k]
+	if e == nil {
+		t.room(now)
+		e = &entry{}
+		t.entries[k] = e
+	}
+	e.times, e.refused = append(e.times, now), false
+}
+
+func (t *table[K]) remove(k K, at time.Duration) {
+	e := t.entries[k]
+	if e == nil {
+		return
+	}
+	if i := slices.Index(e.times, at); i >= 0 {
+		e.times = slices.Delete(e.times, i, i+1)
+	}
+	if len(e.times) == 0 {
+		delete(t.entries, k)
+	}
+}
+
+func (t *table[K]) clear(k K) { delete(t.entries, k) }
+
+// room makes room for one entry.
+func (t *table[K]) room(now time.Duration) {
+	if t.entries == nil {
+		t.entries = make(map[K]*entry)
+	}
+	if now-t.swept >= window {
+		t.swept = now
+		for k, e := range t.entries {
+			if e.expire(now); len(e.times) == 0 {
+				delete(t.entries, k)
+			}
+		}
+	}
+	if len(t.entries) >= t.capacity {
+		t.giveUp(now)
+	}
+}
+
+// giveUp drops, of a sample, the entry with the fewest failures.
+func (t *table[K]) giveUp(now time.Duration) {
+	var victim K
+	fewest, looked := -1, 0
+	for k, e := range t.entries { // in no order, so that nobody can foresee the sample
+		if e.expire(now); fewest < 0 || len(e.times) < fewest {
+			victim, fewest = k, len(e.times)
+		}
+		if looked++; looked == sample {
+			break
+		}
+	}
+	delete(t.entries, victim)
+}
+
+// expire drops the failures that are over.
+func (e *entry) expire(now time.Duration) {
+	n := 0
+	for n < len(e.times) && now-e.times[n] >= window {
+		n++
+	}
+	e.times = slices.Delete(e.times, 0, n)
+}

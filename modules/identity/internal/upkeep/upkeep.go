@@ -1,0 +1,143 @@
+// Package upkeep drops what identity no longer needs: ended sessions, sign-ins that were never completed, and what
+// tells of changes of rights that every server has long seen.
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+const (
+	// first keeps a start quick, and every is the pause between two passes.
+	first = time.Minute
+	every = time.Minute
+	// passTimeout bounds one pass. Within it, drain is how long one drops sign-ins that were not completed.
+	passTimeout = 2 * time.Minute
+	drain       = time.Minute
+	// grace is how long an ended session is kept, for those who look at the list of tokens.
+	grace = 24 * time.Hour
+	// batch bounds how many rows one statement drops, and batches how many such statements a pass has for sessions.
+	batch   = 1000
+	batches = 10
+	// changes is how many changes of rights are remembered.
+	changes = 10_000
+)
+
+// Upkeep is the loop.
+type Upkeep struct {
+	tokens     identity.TokenStore
+	handshakes identity.HandshakeStore
+	rights     identity.RightsStore
+	unit       tx.Unit
+	clock      clock.Clock
+	log        *slog.Logger
+
+	mu   sync.Mutex
+	stop context.CancelFunc
+	work sync.WaitGroup
+}
+
+// New makes the loop; Start begins it.
+func New(t identity.TokenStore, h identity.HandshakeStore, r identity.RightsStore, u tx.Unit, c clock.Clock, log *slog.Logger) *Upkeep {
+	return &Upkeep{tokens: t, handshakes: h, rights: r, unit: u, clock: c, log: log}
+}
+
+// Start begins the loop. It does nothing where it has begun.
+func (u *Upkeep) Start() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.stop != nil {
+		return
+	}
+	// The work outlives the call that started it; Stop ends it.
+	ctx, cancel := context.WithCancel(context.Background())
+	u.stop = cancel
+	u.work.Go(func() { u.loop(ctx) })
+}
+
+// Stop ends the loop and returns when nothing runs any more.
+func (u *Upkeep) Stop() {
+	u.mu.Lock()
+	stop := u.stop
+	u.stop = nil
+	u.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	u.work.Wait()
+}
+
+func (u *Upkeep) loop(ctx context.Context) {
+	timer := time.NewTimer(first)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		bound, cancel := context.WithTimeout(ctx, passTimeout)
+		if err := u.Pass(bound); err != nil && ctx.Err() == nil {
+			u.log.ErrorContext(ctx, "upkeep of identity failed; it is tried again", "err", err)
+		}
+		cancel()
+		timer.Reset(every)
+	}
+}
+
+// Pass does the work once. What fails keeps nothing else from being done.
+func (u *Upkeep) Pass(ctx context.Context) error {
+	return errors.Join(u.sessions(ctx), u.forget(ctx), u.outdated(ctx))
+}
+
+func (u *Upkeep) sessions(ctx context.Context) error {
+	before := u.clock.Now().Add(-grace)
+	for range batches {
+		n := 0
+		err := u.unit.Do(ctx, func(ctx context.Context) (err error) {
+			n, err = u.tokens.PurgeTokens(ctx, before, batch)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("drop ended sessions: %w", err)
+		}
+		if n < batch {
+			break
+		}
+	}
+	return nil
+}
+
+// outdated goes on until nothing is left: beginning a sign-in costs its caller nothing, so there may be many.
+func (u *Upkeep) outdated(ctx context.Context) error {
+	for end := u.clock.Now().Add(drain); u.clock.Now().Before(end); {
+		n := 0
+		err := u.unit.Do(ctx, func(ctx context.Context) (err error) {
+			n, err = u.handshakes.PurgeHandshakes(ctx, batch)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("drop sign-ins that were not completed: %w", err)
+		}
+		if n < batch {
+			break
+		}
+	}
+	return nil
+}
+
+func (u *Upkeep) forget(ctx context.Context) error {
+	err := u.unit.Do(ctx, func(ctx context.Context) error { return u.rights.ForgetChanges(ctx, changes) })
+	if err != nil {
+		return fmt.Errorf("forget old changes of rights: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package guard
+
+import (
+	"context"
+
+	"github.com/writ-automation/writ/modules/runs/internal/insight"
+	"github.com/writ-automation/writ/modules/runs/internal/rights"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Insight answers about the runs that the caller may read.
+type Insight struct {
+	next runs.Insight
+	gate *rights.Gate
+}
+
+var _ runs.Insight = (*Insight)(nil)
+
+// NewInsight guards an insight.
+func NewInsight(next runs.Insight, g *rights.Gate) *Insight { return &Insight{next: next, gate: g} }
+
+// Matrix implements runs.Insight.
+func (x *Insight) Matrix(ctx context.Context, id string, q runs.MatrixQuery) (*runs.Matrix, error) {
+	if err := x.gate.Read(ctx, id); err != nil {
+		return nil, err
+	}
+	return x.next.Matrix(ctx, id, q)
+}
+
+// Failures implements runs.Insight.
+func (x *Insight) Failures(ctx context.Context, id string) ([]runs.FailureGroup, error) {
+	if err := x.gate.Read(ctx, id); err != nil {
+		return nil, err
+	}
+	return x.next.Failures(ctx, id)
+}
+
+// Find implements runs.Insight. What is wrong with the question is told first.
+func (x *Insight) Find(ctx context.Context, id string, q runs.LogQuery) (*runs.LogHits, error) {
+	if err := insight.Judge(q); err != nil {
+		return nil, err
+	}
+	if err := x.gate.Read(ctx, id); err != nil {
+		return nil, err
+	}
+	return x.next.Find(ctx, id, q)
+}
+
+// Why implements runs.Insight.
+func (x *Insight) Why(ctx context.Context, id string) (*runs.Explanation, error) {
+	if err := x.gate.Read(ctx, id); err != nil {
+		return nil, err
+	}
+	return x.next.Why(ctx, id)
+}

@@ -1,0 +1,131 @@
+package guard
+
+import (
+	"context"
+
+	"github.com/writ-automation/writ/modules/runs/internal/query"
+	"github.com/writ-automation/writ/modules/runs/internal/rights"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Answers are a reader that can tell which run came before another.
+type Answers interface {
+	runs.Reader
+	// Before returns the id of the newest run before a run that the scope may read. NoBaseline where there is none.
+	Before(ctx context.Context, id string, s access.Scope) (string, error)
+}
+
+// Reader shows the runs that the caller may read; any other does not exist.
+type Reader struct {
+	next Answers
+	gate *rights.Gate
+}
+
+var _ runs.Reader = (*Reader)(nil)
+
+// NewReader guards a reader.
+func NewReader(next Answers, g *rights.Gate) *Reader { return &Reader{next: next, gate: g} }
+
+// Get implements runs.Reader.
+func (r *Reader) Get(ctx context.Context, id string) (*runs.Run, error) {
+	if err := r.gate.Read(ctx, id); err != nil {
+		return nil, err
+	}
+	return r.next.Get(ctx, id)
+}
+
+// List implements runs.Reader. Whatever scope the filter came with, the caller's own counts.
+func (r *Reader) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
+	var err error
+	if f.Scope, err = r.gate.Scope(ctx); err != nil {
+		return nil, err
+	}
+	return r.next.List(ctx, f)
+}
+
+// Children implements runs.Reader. Children name what their parent does.
+func (r *Reader) Children(ctx context.Context, id string) ([]*runs.Run, error) {
+	if err := r.gate.Read(ctx, id); err != nil {
+		return nil, err
+	}
+	return r.next.Children(ctx, id)
+}
+
+// Events implements runs.Reader.
+func (r *Reader) Events(ctx context.Context, id string, after int64, limit int) (*runs.EventPage, error) {
+	if err := r.gate.Read(ctx, id); err != nil {
+		return nil, err
+	}
+	return r.next.Events(ctx, id, after, limit)
+}
+
+// Log implements runs.Reader.
+func (r *Reader) Log(ctx context.Context, id string, rg runs.LogRange) (*runs.LogView, error) {
+	if err := r.gate.Read(ctx, id); err != nil {
+		return nil, err
+	}
+	return r.next.Log(ctx, id, rg)
+}
+
+// Hosts implements runs.Reader.
+func (r *Reader) Hosts(ctx context.Context, id string) ([]runs.HostSummary, error) {
+	if err := r.gate.Read(ctx, id); err != nil {
+		return nil, err
+	}
+	return r.next.Hosts(ctx, id)
+}
+
+// Tasks implements runs.Reader.
+func (r *Reader) Tasks(ctx context.Context, id string) ([]runs.TaskSummary, error) {
+	if err := r.gate.Read(ctx, id); err != nil {
+		return nil, err
+	}
+	return r.next.Tasks(ctx, id)
+}
+
+// Compare implements runs.Reader. A baseline that was named and may not be read does not exist; where none is named, it is the
+// newest one that may be read. Nothing is worked out before both are known to be readable.
+func (r *Reader) Compare(ctx context.Context, id, with string) (*runs.Comparison, error) {
+	// An unknown run comes before an unknown baseline.
+	if err := r.gate.Read(ctx, id); err != nil {
+		return nil, err
+	}
+	named := !query.Previous(with)
+	if !named {
+		s, err := r.gate.Scope(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if with, err = r.next.Before(ctx, id, s); err != nil {
+			return nil, err
+		}
+	}
+	err := r.gate.Read(ctx, with)
+	switch {
+	case !named && runs.RunNotFound.Is(err): // the right was lost meanwhile
+		return nil, query.NoPrevious()
+	case err != nil:
+		return nil, err
+	}
+	return r.next.Compare(ctx, id, with)
+}
+
+// Digests are those of the runs that the caller may read.
+type Digests struct {
+	next runs.Digests
+	gate *rights.Gate
+}
+
+var _ runs.Digests = (*Digests)(nil)
+
+// NewDigests guards digests.
+func NewDigests(next runs.Digests, g *rights.Gate) *Digests { return &Digests{next: next, gate: g} }
+
+// Digest implements runs.Digests.
+func (d *Digests) Digest(ctx context.Context, id string) (*runs.RunDigest, error) {
+	if err := d.gate.Read(ctx, id); err != nil {
+		return nil, err
+	}
+	return d.next.Digest(ctx, id)
+}

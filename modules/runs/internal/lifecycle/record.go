@@ -1,0 +1,145 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/writ-automation/writ/modules/runs/internal/digest"
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// ErrBehind says that a run's journal holds more than was folded of it before the unit. The caller undoes the unit, folds again
+// and tries anew.
+var ErrBehind = errors.New("the run's journal went on meanwhile")
+
+// FewEvents is how many events a unit reads to fold them, beside those that it stored itself.
+const FewEvents = 500
+
+// eventsPerRead bounds the events that are in memory at once.
+const eventsPerRead = 1000
+
+// Ahead is what was folded of a run's journal before the unit that ends it. What the journal holds never changes: events are only
+// added, so that the unit folds those that came since.
+type Ahead struct {
+	Events digest.Events
+	// Most bounds the events that the unit still reads. Where there are more it is ErrBehind. Zero does not bound.
+	Most int64
+	// Hosts is the digest of the host table where it was made before; then Revision is that of the record before the table was
+	// read, and nothing but the end may have changed it. A Revision of zero is not compared.
+	Hosts    string
+	Revision int64
+}
+
+// Note records an entry about a run as it stands, by whoever the context says.
+func (m *Machine) Note(ctx context.Context, a audit.Action, r *runs.Run, detail map[string]any, text string) error {
+	return m.Recorder.Record(ctx, audit.Entry{Action: a, Object: object(r), Run: top(r), Detail: detail, Text: text})
+}
+
+// Started records that a worker began a run.
+func (m *Machine) Started(ctx context.Context, r *runs.Run, l runs.Lease) error {
+	return m.Recorder.Record(ctx, audit.Entry{Action: audit.RunStart, Object: object(r), Run: top(r), By: holder(l)})
+}
+
+func object(r *runs.Run) audit.Object { return audit.Object{Kind: "run", ID: r.ID, Name: r.Name} }
+
+// top returns the id of the run that a run belongs to; children have no children.
+func top(r *runs.Run) string {
+	if r.ParentID != "" {
+		return r.ParentID
+	}
+	return r.ID
+}
+
+func holder(l runs.Lease) *actor.Actor { return &actor.Actor{Type: actor.Worker, ID: l.Worker} }
+
+func system() *actor.Actor { return &actor.Actor{Type: actor.System, Name: "system"} }
+
+// final records the end of a run together with the digest of what it left. r is the record after the transition, whose row the
+// unit holds: nothing is added to its journal any more.
+func (m *Machine) final(ctx context.Context, r *runs.Run, by *actor.Actor, a *Ahead) error {
+	if a == nil {
+		a = &Ahead{}
+	}
+	d := digest.Of(r)
+	var err error
+	if d.Events, err = m.eventsOf(ctx, r, a); err != nil {
+		return err
+	}
+	if d.Hosts, err = m.hostsOf(ctx, r, a); err != nil {
+		return err
+	}
+	return m.Recorder.Record(ctx, audit.Entry{
+		Action: audit.RunFinal, Object: object(r), Run: top(r), By: by, Detail: d.Document(), Final: true,
+	})
+}
+
+func (m *Machine) eventsOf(ctx context.Context, r *runs.Run, a *Ahead) (*runs.EventsDigest, error) {
+	e, err := a.Events.Clone()
+	if err != nil {
+		return nil, err
+	}
+	if a.Most > 0 && r.EventCount-e.Count() > a.Most {
+		return nil, ErrBehind
+	}
+	if err := m.Fold(ctx, r.ID, &e, r.EventCount); err != nil {
+		return nil, err
+	}
+	if e.Count() != r.EventCount {
+		return nil, &fault.Error{Kind: fault.Internal, Message: fmt.Sprintf("the run %s counts %d events and has %d", r.ID, r.EventCount, e.Count())}
+	}
+	return e.Sum()
+}
+
+func (m *Machine) hostsOf(ctx context.Context, r *runs.Run, a *Ahead) (string, error) {
+	if a.Hosts != "" && a.Revision != 0 && r.Revision != a.Revision+1 {
+		return "", ErrBehind
+	}
+	if a.Hosts != "" || r.Kind.Parent() || !Touched(r) {
+		return a.Hosts, nil
+	}
+	return m.HostsDigest(ctx, r, nil)
+}
+
+// Touched reports whether a run's record tells of hosts.
+func Touched(r *runs.Run) bool { return r.HostsTouched > 0 || len(r.Hosts) > 0 }
+
+// HostsDigest returns the digest of a run's host table, of a parent that of its children together. It is empty for a run that
+// has none, see runs.RunDigest.
+func (m *Machine) HostsDigest(ctx context.Context, r *runs.Run, kids []*runs.Run) (string, error) {
+	if !Touched(r) || r.Kind.Parent() && r.HostsTouched > runs.MaxParentHosts {
+		return "", nil
+	}
+	table, err := Hosts(ctx, m.Summaries, Counted(r, kids))
+	if err != nil {
+		return "", err
+	}
+	return digest.Hosts(table)
+}
+
+// Fold adds the events of a run that follow those that were folded, up to the one with the number to; a negative one means all
+// that there are. It may stop earlier, where no more are stored.
+func (m *Machine) Fold(ctx context.Context, id string, e *digest.Events, to int64) error {
+	for to < 0 || e.Count() < to {
+		limit := eventsPerRead
+		if to >= 0 {
+			limit = int(min(to-e.Count(), eventsPerRead))
+		}
+		list, err := m.Events.Events(ctx, id, e.Count(), limit)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			if err := e.Add(&list[i]); err != nil {
+				return fmt.Errorf("run %s: %w", id, err)
+			}
+		}
+		if len(list) < limit {
+			return nil
+		}
+	}
+	return nil
+}

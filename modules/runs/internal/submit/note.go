@@ -1,0 +1,85 @@
+package submit
+
+import (
+	"context"
+	"slices"
+
+	"github.com/writ-automation/writ/modules/runs/internal/digest"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// note records a request for a run, and behind it that the run is held.
+func (s *Submitter) note(ctx context.Context, r *runs.Run, asked map[string]any) error {
+	if err := s.machine.Note(ctx, action(r.Origin.Source), r, asked, ""); err != nil || r.HeldBy == nil {
+		return err
+	}
+	by := map[string]any{"name": r.HeldBy.Name}
+	if r.HeldBy.ID != "" {
+		by["id"] = r.HeldBy.ID
+	}
+	return s.machine.Note(ctx, audit.RunHold, r, map[string]any{"held_by": by}, "")
+}
+
+func action(s runs.Source) audit.Action {
+	switch s {
+	case runs.FromRetry:
+		return audit.RunRetry
+	case runs.FromRelaunch:
+		return audit.RunRelaunch
+	case runs.FromRerun:
+		return audit.RunRerun
+	default:
+		return audit.RunSubmit
+	}
+}
+
+// detail returns what is recorded of a request: what it names by id, and the digest of the rest. Nothing of it is a secret.
+func detail(r *runs.Run) (map[string]any, error) {
+	inputs, err := digest.Inputs(r)
+	if err != nil {
+		return nil, err
+	}
+	s := &r.Spec
+	d := map[string]any{"kind": string(r.Kind), "queue": s.Queue, "inputs": inputs, "dry_run": s.DryRun}
+	for k, v := range map[string]string{
+		"tool": s.Tool, "source": string(r.Origin.Source), "source_id": r.Origin.SourceID, "retry_of": r.Origin.RetryOf,
+		"rerun_of": r.Origin.RerunOf, "project_id": s.ProjectID,
+	} {
+		if v != "" {
+			d[k] = v
+		}
+	}
+	if s.RequireApproval {
+		d["require_approval"] = true
+	}
+	if r.Kind == runs.Split && r.ShardCount > 0 {
+		d["shards"] = int64(r.ShardCount)
+	}
+	inventories, credentials := []string{s.InventoryID}, slices.Clone(s.CredentialIDs)
+	if r.Graph != nil {
+		d["steps"] = int64(len(r.Graph.Steps))
+		for i := range r.Graph.Steps {
+			x := &r.Graph.Steps[i]
+			inventories = append(inventories, x.InventoryID)
+			credentials = append(credentials, x.CredentialIDs...)
+		}
+	}
+	put(d, "inventory_ids", inventories)
+	put(d, "credential_ids", credentials)
+	return d, nil
+}
+
+// put adds a list of ids, each once, where there is any.
+func put(d map[string]any, key string, ids []string) {
+	slices.Sort(ids)
+	var list []any
+	for _, id := range slices.Compact(ids) {
+		if id != "" {
+			list = append(list, id)
+		}
+	}
+	if list != nil {
+		d[key] = list
+	}
+}

@@ -1,0 +1,130 @@
+package submit
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
+	"github.com/writ-automation/writ/modules/runs/internal/rights"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// levels is how far its one caller may go with each object.
+type levels map[string]access.Level
+
+func (l levels) May(_ context.Context, want access.Level, objects ...string) (bool, error) {
+	return !slices.ContainsFunc(objects, func(o string) bool { return !l[o].Covers(want) }), nil
+}
+func (levels) Scope(context.Context) (access.Scope, error) { return access.Scope{}, nil }
+
+const (
+	used, read, hidden = "00000000000000000000000001", "00000000000000000000000002", "00000000000000000000000003"
+	absent             = "00000000000000000000000004"
+)
+
+// limited returns a submitter whose caller may use some objects, read some and see nothing of others.
+func limited() *Submitter {
+	known, may := knows{}, levels{"queue:default": access.Use, "queue:read": access.Read}
+	for _, kind := range []ids.Prefix{ids.Inventory, ids.Project, ids.Credential} {
+		for suffix, level := range map[string]access.Level{used: access.Use, read: access.Read, hidden: access.None, absent: access.Use} {
+			known[string(kind)+suffix] = suffix != absent
+			may[string(kind)+suffix] = level
+		}
+	}
+	return New(&lifecycle.Machine{}, nil, execution.Tools{"ansible": nil, "bash": nil}, known, rights.New(may, nil))
+}
+
+func TestWhatIsNamedMustBeUsable(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		at, says string
+		code     string
+		change   func(*runs.Submission)
+	}{
+		{"queue", "queue: no such queue", "queue_not_found", func(s *runs.Submission) { s.Queue = "hidden" }},
+		{"queue", "queue: this takes the right to use the queue", "use_required", func(s *runs.Submission) { s.Queue = "read" }},
+		{"inventory_id", `inventory_id: no inventory "inv_` + hidden + `"`, "inventory_not_found", func(s *runs.Submission) { s.InventoryID = "inv_" + hidden }},
+		{"inventory_id", `inventory_id: no inventory "inv_` + absent + `"`, "inventory_not_found", func(s *runs.Submission) { s.InventoryID = "inv_" + absent }},
+		{"inventory_id", "inventory_id: this takes the right to use the inventory", "use_required", func(s *runs.Submission) { s.InventoryID = "inv_" + read }},
+		{"project_id", `project_id: no project "prj_` + hidden + `"`, "project_not_found", func(s *runs.Submission) { s.ProjectID = "prj_" + hidden }},
+		{"project_id", "project_id: this takes the right to use the project", "use_required", func(s *runs.Submission) { s.ProjectID = "prj_" + read }},
+		{"credential_ids[1]", `credential_ids[1]: no credential "crd_` + hidden + `"`, "credential_not_found",
+			func(s *runs.Submission) { s.CredentialIDs = []string{"crd_" + used, "crd_" + hidden} }},
+		{"credential_ids[0]", "credential_ids[0]: this takes the right to use the credential", "use_required",
+			func(s *runs.Submission) { s.CredentialIDs = []string{"crd_" + read} }},
+		// What does not exist and what is hidden come in one order, so that neither tells of the other.
+		{"project_id", `project_id: no project "prj_` + absent + `"`, "project_not_found",
+			func(s *runs.Submission) { s.InventoryID, s.ProjectID = "inv_"+read, "prj_"+absent }},
+		{"inventory_id", `inventory_id: no inventory "inv_` + hidden + `"`, "inventory_not_found",
+			func(s *runs.Submission) { s.InventoryID, s.ProjectID = "inv_"+hidden, "prj_"+absent }},
+		{"playbook", "playbook: is required for ansible", "invalid", func(s *runs.Submission) { s.Playbook, s.Queue = "", "hidden" }},
+	} {
+		q := playbook(c.change)
+		err := limited().judge(t.Context(), &q)
+		if err == nil || err.Error() != c.says || !cmp.Equal(locations(err), []string{c.at}) || !(fault.Code{Name: c.code}).Is(err) {
+			t.Errorf("got %v at %v, want %s (%s) at %s", err, locations(err), c.says, c.code, c.at)
+		}
+	}
+	q := playbook(func(s *runs.Submission) {
+		s.InventoryID, s.ProjectID, s.CredentialIDs = "inv_"+used, "prj_"+used, []string{"crd_" + used}
+	})
+	if err := limited().judge(t.Context(), &q); err != nil {
+		t.Errorf("what may be used: %v", err)
+	}
+}
+
+func TestTheDefaultQueueMustBeUsable(t *testing.T) {
+	t.Parallel()
+	s := limited()
+	s.gate = rights.New(levels{}, nil)
+	q := playbook(func(*runs.Submission) {})
+	if err := s.judge(t.Context(), &q); !runs.QueueNotFound.Is(err) || !cmp.Equal(locations(err), []string{"queue"}) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWhatStepsNameMustBeUsable(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		at, says string
+		change   func(*runs.StepSpec)
+	}{
+		{"steps[1].queue", "steps[1].queue: no such queue", func(s *runs.StepSpec) { s.Queue = "hidden" }},
+		{"steps[1].queue", "steps[1].queue: this takes the right to use the queue", func(s *runs.StepSpec) { s.Queue = "read" }},
+		{"steps[1].inventory_id", `steps[1].inventory_id: no inventory "inv_` + hidden + `"`, func(s *runs.StepSpec) { s.InventoryID = "inv_" + hidden }},
+		{"steps[1].credential_ids[0]", "steps[1].credential_ids[0]: this takes the right to use the credential",
+			func(s *runs.StepSpec) { s.CredentialIDs = []string{"crd_" + read} }},
+	} {
+		steps := []runs.StepSpec{{Name: "a", Tool: "bash", Command: "true"}, {Name: "b", Tool: "bash", Command: "true"}}
+		c.change(&steps[1])
+		r := &runs.Run{}
+		normalise(&r.Spec)
+		_, err := limited().judgePipeline(t.Context(), r, steps, nil)
+		if err == nil || err.Error() != c.says || !cmp.Equal(locations(err), []string{c.at}) {
+			t.Errorf("got %v at %v, want %s", err, locations(err), c.says)
+		}
+	}
+}
+
+func TestARunMadeOfAnotherKeepsItsObjects(t *testing.T) {
+	t.Parallel()
+	of := &runs.Run{Lineage: "tpl_1", Objects: []string{"inv_1", "queue:gpu", "tpl_1"}}
+	r := &runs.Run{Spec: runs.Spec{Queue: "gpu", InventoryID: "inv_1"}}
+	descend(r, of, nil)
+	if diff := cmp.Diff([]string{"inv_1", "queue:gpu", "tpl_1"}, r.Objects); diff != "" || r.Lineage != "tpl_1" {
+		t.Errorf("lineage %s, objects %s", r.Lineage, diff)
+	}
+	fresh := &runs.Run{Origin: runs.Origin{Source: runs.FromTemplate, SourceID: "tpl_2"}, Spec: runs.Spec{ProjectID: "prj_1"},
+		Graph: &runs.Graph{Steps: []runs.StepState{{StepSpec: runs.StepSpec{Queue: "gpu", InventoryID: "inv_2"}}, {StepSpec: runs.StepSpec{Queue: "gpu"}}}}}
+	descend(fresh, nil, nil)
+	if diff := cmp.Diff([]string{"inv_2", "prj_1", "queue:default", "queue:gpu", "tpl_2"}, fresh.Objects); diff != "" {
+		t.Error(diff)
+	}
+}

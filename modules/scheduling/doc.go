@@ -1,0 +1,2 @@
+// Package scheduling is the behaviour of what fires by itself.
+package scheduling

@@ -1,0 +1,86 @@
+package egress
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// connectTimeout bounds a dial with everything in it: the lookup and all addresses of the name.
+const connectTimeout = 10 * time.Second
+
+// Dialer opens TCP connections to what its policy allows. It is safe for concurrent use.
+type Dialer struct {
+	policy Policy
+	dialer net.Dialer
+}
+
+// NewDialer makes a Dialer. A nil resolver is the machine's own.
+func NewDialer(p Policy, r *net.Resolver) *Dialer {
+	d := &Dialer{policy: p, dialer: net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second, Resolver: r}}
+	d.dialer.ControlContext = d.control
+	return d
+}
+
+// DialContext connects to host:port over "tcp", "tcp4" or "tcp6". Of the addresses of a name it dials only those that the
+// policy allows; where there is none, the error wraps ErrRefused and nothing was sent to any of them.
+func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	switch network {
+	case "tcp", "tcp4", "tcp6":
+	default:
+		return nil, fmt.Errorf("%w: network %q", ErrRefused, network)
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("dial: %w", err)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return nil, fmt.Errorf("%w: port %q", ErrRefused, port)
+	}
+	if err := checkHost(host); err != nil {
+		return nil, err
+	}
+	return d.dialer.DialContext(ctx, network, address)
+}
+
+// control is called with the address of each socket before it connects; what it refuses sends no packet.
+func (d *Dialer) control(_ context.Context, _, address string, _ syscall.RawConn) error {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("%w: %q is no address", ErrRefused, address)
+	}
+	return d.policy.Check(ap.Addr())
+}
+
+// checkHost refuses hosts that are neither names nor addresses in their one canonical form.
+func checkHost(host string) error {
+	if host == "" {
+		return fmt.Errorf("%w: no host", ErrRefused)
+	}
+	if _, err := netip.ParseAddr(host); err == nil {
+		return nil
+	}
+	if strings.ContainsAny(host, "%/\\@:[] ") || endsInNumber(host) {
+		return fmt.Errorf("%w: %q is neither a name nor an address", ErrRefused, host)
+	}
+	return nil
+}
+
+// endsInNumber tells hosts that old parsers take for IPv4 addresses: decimal, octal, hexadecimal, or with parts left
+// out. No top-level domain is a number.
+func endsInNumber(host string) bool {
+	host = strings.TrimSuffix(host, ".")
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	if last == "" {
+		return true
+	}
+	if hex, ok := strings.CutPrefix(strings.ToLower(last), "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return strings.Trim(last, "0123456789") == ""
+}

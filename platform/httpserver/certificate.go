@@ -1,0 +1,87 @@
+package httpserver
+
+import (
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/writ-automation/writ/platform/clock"
+)
+
+// lookEvery is how long a certificate is used before its files are looked at again.
+const lookEvery = 5 * time.Second
+
+// certificate serves the pair of files, and the new one once they were replaced: renewal takes no restart.
+type certificate struct {
+	certFile, keyFile string
+	every             time.Duration
+	log               *slog.Logger
+
+	mu     sync.Mutex
+	pair   *tls.Certificate
+	stamp  [2]fileStamp
+	looked clock.Stopwatch
+}
+
+// fileStamp tells two versions of a file apart.
+type fileStamp struct {
+	modified time.Time
+	size     int64
+}
+
+// newCertificate loads the pair; it returns an error where that is not possible now.
+func newCertificate(certFile, keyFile string, every time.Duration, log *slog.Logger) (*certificate, error) {
+	c := &certificate{certFile: certFile, keyFile: keyFile, every: every, log: log}
+	stamp, err := c.stamps()
+	if err == nil {
+		err = c.load(stamp)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load the TLS certificate: %w", err)
+	}
+	return c, nil
+}
+
+// get is a tls.Config's GetCertificate. Files that cannot be read, or do not fit each other while they are being
+// replaced, leave the pair before them in use.
+func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.looked.Elapsed() < c.every {
+		return c.pair, nil
+	}
+	c.looked = clock.Start()
+	stamp, err := c.stamps()
+	if err == nil && stamp != c.stamp {
+		if err = c.load(stamp); err == nil {
+			c.log.Info("the TLS certificate was renewed", "file", c.certFile)
+		}
+	}
+	if err != nil {
+		c.log.Warn("the TLS certificate could not be read again; the one before stays in use", "error", err)
+	}
+	return c.pair, nil
+}
+
+func (c *certificate) load(stamp [2]fileStamp) error {
+	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
+	if err != nil {
+		return err
+	}
+	c.pair, c.stamp, c.looked = &pair, stamp, clock.Start()
+	return nil
+}
+
+func (c *certificate) stamps() (out [2]fileStamp, err error) {
+	for i, name := range []string{c.certFile, c.keyFile} {
+		info, err := os.Stat(name)
+		if err != nil {
+			return out, err
+		}
+		out[i] = fileStamp{info.ModTime(), info.Size()}
+	}
+	return out, nil
+}

@@ -1,0 +1,58 @@
+package audit
+
+// Action names what was done, in the form <noun>.<verb>. The list is closed: an action that is not in it is refused.
+type Action string
+
+// What happens to runs. A request has one entry of its own: the submission, the decision or the cancel. What follows from it,
+// a hold, a start and an end, has entries beside.
+const (
+	RunSubmit   Action = "run.submit" // pipelines too
+	RunRetry    Action = "run.retry"
+	RunRelaunch Action = "run.relaunch"
+	RunRerun    Action = "run.rerun"
+	RunHold     Action = "run.hold"
+	RunApprove  Action = "run.approve"
+	RunReject   Action = "run.reject"
+	RunCancel   Action = "run.cancel"
+	RunStart    Action = "run.start"
+	RunFinal    Action = "run.final" // the end, with the digest of what the run left behind
+)
+
+// What happens to who may enter and what they may do.
+const (
+	UserCreate     Action = "user.create"
+	UserUpdate     Action = "user.update"
+	UserDelete     Action = "user.delete"
+	UserPassword   Action = "user.password" //nolint:gosec // the name of an action
+	TokenCreate    Action = "token.create"
+	TokenRevoke    Action = "token.revoke"
+	AuthLogin      Action = "auth.login"
+	AuthLogout     Action = "auth.logout"
+	TeamCreate     Action = "team.create"
+	TeamDelete     Action = "team.delete"
+	TeamMemberAdd  Action = "team.member_add"
+	TeamMemberDrop Action = "team.member_remove"
+	OrgCreate      Action = "org.create"
+	OrgDelete      Action = "org.delete"
+	OrgMemberSet   Action = "org.member_set"
+	OrgMemberDrop  Action = "org.member_remove"
+	GrantCreate    Action = "grant.create"
+	GrantDelete    Action = "grant.delete"
+	ServiceGenesis Action = "svc.genesis" // the first entry of a chain
+	ServiceEpoch   Action = "svc.epoch"   // the first entry after an accepted rollback
+	AuditBeat      Action = "audit.beat"  // that the service was alive, and how much it recorded
+	AuditErase     Action = "audit.erase"
+	AuditAnchor    Action = "audit.anchor" // a head was handed to somebody outside
+	SigningRotate  Action = "key.rotate"
+)
+
+// Actions lists every action.
+func Actions() []Action {
+	return []Action{
+		RunSubmit, RunRetry, RunRelaunch, RunRerun, RunHold, RunApprove, RunReject, RunCancel, RunStart, RunFinal,
+		UserCreate, UserUpdate, UserDelete, UserPassword, TokenCreate, TokenRevoke, AuthLogin, AuthLogout,
+		TeamCreate, TeamDelete, TeamMemberAdd, TeamMemberDrop, OrgCreate, OrgDelete, OrgMemberSet, OrgMemberDrop,
+		GrantCreate, GrantDelete, ServiceGenesis, ServiceEpoch, AuditBeat, AuditErase, AuditAnchor,
+		SigningRotate,
+	}
+}

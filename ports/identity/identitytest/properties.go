@@ -1,0 +1,116 @@
+package identitytest
+
+import (
+	"flag"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/page"
+)
+
+// only is the part of a state that is about one world.
+func (w *world) only(s state) state {
+	out := state{Objects: map[string]identity.ObjectRights{}, Users: map[string]identity.UserRights{}}
+	for id, o := range s.Objects {
+		if slices.Contains(w.objectIDs, id) || id == w.queue {
+			out.Objects[id] = o
+		}
+	}
+	for _, id := range w.userIDs {
+		if u, ok := s.Users[id]; ok {
+			out.Users[id] = u
+		}
+	}
+	return out
+}
+
+// worlds is how many random worlds a property makes where no other number of -rapid.checks is asked for.
+const worlds = 25
+
+// few keeps a property that needs a database from making as many worlds as one that needs none. The worlds that it does
+// make are as deep as ever, and once one fails there is no bound any more, so that the failure can be made smaller.
+func few(property func(*rapid.T)) func(*rapid.T) {
+	if f := flag.Lookup("rapid.checks"); f != nil && f.Value.String() != f.DefValue {
+		return property
+	}
+	made, failed := 0, false
+	return func(rt *rapid.T) {
+		if made == worlds && !failed {
+			return
+		}
+		passed := false
+		defer func() {
+			if passed && !rt.Failed() {
+				made++
+			} else {
+				failed = true
+			}
+		}()
+		property(rt)
+		passed = true
+	}
+}
+
+// rightsProperty runs random commands and wants three to agree in the end: a model, all rights, and a mirror that
+// followed.
+func rightsProperty(t *testing.T, e *env) {
+	rapid.Check(t, few(func(rt *rapid.T) {
+		w := e.newWorld(rt)
+		m := e.load(rt)
+		for range rapid.IntRange(4, 14).Draw(rt, "units") {
+			w.unit(rt)
+			if rapid.IntRange(0, 3).Draw(rt, "follow") == 0 {
+				e.follow(rt, m)
+			}
+		}
+		e.follow(rt, m)
+		same(rt, "model and mirror", w.now.state(), w.only(m.state))
+		same(rt, "all rights and mirror", e.load(rt).state, m.state)
+		same(rt, "version", e.version(rt, e.addAccount(rt).ID), m.version)
+	}))
+}
+
+// readableProperty makes a random store and asks it for random scopes.
+func readableProperty(t *testing.T, e *env) {
+	rapid.Check(t, few(func(rt *rapid.T) {
+		w := e.newWorld(rt)
+		defer w.clean(t)
+		for range rapid.IntRange(4, 14).Draw(rt, "units") {
+			w.unit(rt)
+		}
+		var subjects []string
+		for _, id := range w.userIDs {
+			subjects = append(subjects, identity.UserSubject(id))
+		}
+		for _, id := range w.teamIDs {
+			subjects = append(subjects, identity.TeamSubject(id))
+		}
+		for range 6 {
+			s := access.Scope{
+				All:      rapid.IntRange(0, 7).Draw(rt, "all") == 0,
+				Strict:   rapid.Bool().Draw(rt, "strict"),
+				Subjects: rapid.SliceOfN(rapid.SampledFrom(append(subjects, "", "user:none")), 0, 4).Draw(rt, "subjects"),
+				Orgs:     rapid.SliceOfN(rapid.SampledFrom(append(w.orgIDs, "", "org_none")), 0, 3).Draw(rt, "organizations"),
+			}
+			kind := pick(rt, "kind", identity.KindProject, identity.KindTemplate, identity.KindInventory)
+			window := page.Window{Offset: rapid.IntRange(0, 4).Draw(rt, "offset"), Limit: rapid.IntRange(0, 4).Draw(rt, "limit")}
+			want := w.now.readable(kind, s)
+			got, n, err := e.Objects.Readable(rt.Context(), kind, s, window)
+			if err != nil {
+				rt.Fatalf("readable: %v", err)
+			}
+			same(rt, "total", len(want), n)
+			same(rt, "readable", cut(want, window), got)
+		}
+	}))
+}
+
+// cut is what a window shows of a list.
+func cut[T any](list []T, w page.Window) []T {
+	from := min(w.Offset, len(list))
+	return list[from:min(from+w.Rows(), len(list))]
+}
