@@ -66,6 +66,7 @@ func Libraries() map[string][]string {
 		"notify":      {"github.com/wneessen/go-mail/**"},
 		"ai":          nil,
 		"git":         nil,
+		"inventory":   nil,
 		"importers":   {"gopkg.in/yaml.v3", "github.com/robfig/cron/v3"},
 		"relayclient": nil,
 		"goplugin":    {"github.com/hashicorp/**", "google.golang.org/**"},

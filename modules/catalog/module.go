@@ -2,5 +2,5 @@ package catalog
 
 import "go.uber.org/fx"
 
-// Module provides what reads inventories and surveys.
-var Module = fx.Module("catalog", fx.Provide(NewInventories, NewSurveys))
+// Module is the context as fx sees it.
+var Module = fx.Module("catalog")

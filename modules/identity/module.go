@@ -67,6 +67,7 @@ type results struct {
 	Grants        identity.Grants
 	Objects       identity.Objects
 	Guard         access.Guard
+	Owners        access.Owners
 }
 
 func provide(life fx.Lifecycle, s peopleParams, r rightsParams, o ownParams) (results, error) {
@@ -87,6 +88,6 @@ func provide(life fx.Lifecycle, s peopleParams, r rightsParams, o ownParams) (re
 	return results{
 		Authenticator: res.Authenticator, Bootstrap: res.Bootstrap, Accounts: res.Accounts, Tokens: res.Tokens,
 		SignIn: res.SignIn, Self: res.Self, Federation: res.Federation, Beginnings: res.Beginnings, Teams: res.Teams, Orgs: res.Orgs,
-		Grants: res.Grants, Objects: res.Objects, Guard: res.Guard,
+		Grants: res.Grants, Objects: res.Objects, Guard: res.Guard, Owners: res.Owners,
 	}, nil
 }

@@ -75,6 +75,7 @@ type Result struct {
 	Grants        identity.Grants
 	Objects       identity.Objects
 	Guard         access.Guard
+	Owners        access.Owners
 	Background    *Background
 }
 
@@ -88,6 +89,7 @@ func New(p Params) (Result, error) {
 		return Result{}, err
 	}
 	cfg, people, rights := p.Config.withDefaults(), p.People, p.Rights
+	guardian := guard.New(p.Authorizer)
 	recorder := usage.New(people.Uses, p.Unit, p.Log)
 	var auth identity.Authenticator = caller.NewAuthenticator(people.Callers, p.Clock, recorder)
 	if cfg.Open {
@@ -111,7 +113,8 @@ func New(p Params) (Result, error) {
 		Orgs:          group.NewOrgs(ofGroups, rights.Orgs),
 		Grants:        grant.NewGrants(rights.Grants, p.Recorder, p.Unit, p.Clock, p.IDs, p.Log),
 		Objects:       grant.NewObjects(rights.Objects, p.Unit),
-		Guard:         guard.New(p.Authorizer),
+		Guard:         guardian,
+		Owners:        guardian,
 		Background: &Background{
 			uses:   recorder,
 			upkeep: upkeep.New(people.Tokens, people.Handshakes, rights.Rights, p.Unit, p.Clock, p.Log),

@@ -46,6 +46,31 @@ const (
 	SigningRotate  Action = "key.rotate"
 )
 
+// What happens to what people launch, and to what launches it. A launch is a submission of a run.
+const (
+	ProjectCreate   Action = "project.create"
+	ProjectUpdate   Action = "project.update"
+	ProjectDelete   Action = "project.delete"
+	ProjectSync     Action = "project.sync"
+	InventoryCreate Action = "inventory.create"
+	InventoryUpdate Action = "inventory.update"
+	InventoryDelete Action = "inventory.delete"
+	SourceCreate    Action = "inventory_source.create"
+	SourceUpdate    Action = "inventory_source.update"
+	SourceDelete    Action = "inventory_source.delete"
+	SourceRefresh   Action = "inventory_source.refresh" // by hand, or by itself where it changed the inventory
+	TemplateCreate  Action = "template.create"
+	TemplateUpdate  Action = "template.update"
+	TemplateDelete  Action = "template.delete"
+	ScheduleCreate  Action = "schedule.create"
+	ScheduleUpdate  Action = "schedule.update"
+	ScheduleDelete  Action = "schedule.delete"
+	TriggerCreate   Action = "trigger.create"
+	TriggerUpdate   Action = "trigger.update"
+	TriggerDelete   Action = "trigger.delete"
+	TriggerRotate   Action = "trigger.rotate_secret"
+)
+
 // Actions lists every action.
 func Actions() []Action {
 	return []Action{
@@ -54,5 +79,8 @@ func Actions() []Action {
 		TeamCreate, TeamDelete, TeamMemberAdd, TeamMemberDrop, OrgCreate, OrgDelete, OrgMemberSet, OrgMemberDrop,
 		GrantCreate, GrantDelete, ServiceGenesis, ServiceEpoch, AuditBeat, AuditErase, AuditAnchor,
 		SigningRotate,
+		ProjectCreate, ProjectUpdate, ProjectDelete, ProjectSync, InventoryCreate, InventoryUpdate, InventoryDelete,
+		SourceCreate, SourceUpdate, SourceDelete, SourceRefresh, TemplateCreate, TemplateUpdate, TemplateDelete,
+		ScheduleCreate, ScheduleUpdate, ScheduleDelete, TriggerCreate, TriggerUpdate, TriggerDelete, TriggerRotate,
 	}
 }

@@ -1,5 +1,13 @@
 package catalog
 
+import (
+	"context"
+	"time"
+
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/page"
+)
+
 // Format is how an inventory is written.
 type Format string
 
@@ -10,29 +18,155 @@ const (
 	JSON Format = "json"
 )
 
-// InventoryGroup is a group of hosts as it was written. Vars are those of the group alone. Children of all are the groups
-// that are nobody else's, and ungrouped.
-type InventoryGroup struct {
-	Hosts    []string // in the order of their first appearance
-	Children []string
-	Vars     map[string]any
+// MaxInventory is how many bytes an inventory has at most.
+const MaxInventory = 8 << 20
+
+// Inventory is a stored inventory. Lists leave Content out.
+type Inventory struct {
+	Record
+	Content       []byte
+	Format        Format
+	CredentialIDs []string
+	Queue         string // of runs that name none; empty: the default one
+	Hosts, Groups int    // groups beside all and ungrouped
+	// Digest is the SHA-256 of the content, in hex.
+	Digest string
 }
 
-// InventoryContent is what an inventory says. The groups all and ungrouped always exist, as in Ansible.
-//
-// Values are nil, bool, int64, float64 (finite), string, []any and map[string]any; whole numbers beyond 64 bits are
-// json.Number, dates and times are in ISO 8601. An encrypted value is a map of the one member "__ansible_vault", a text
-// that is never a template one of "__ansible_unsafe", as ansible-inventory prints them. Values may be shared between
-// hosts, so nobody changes them.
-type InventoryContent struct {
-	Hosts  []string                  // every host, in the order of its first appearance
-	Vars   map[string]map[string]any // of each host that has some
-	Groups map[string]*InventoryGroup
+// HostEntry is a host of an inventory with the groups that it is in, parents included, but for all and ungrouped.
+type HostEntry struct {
+	Name   string
+	Groups []string
+	Vars   map[string]any // its own
 }
 
-// Inventories reads the text of inventories as Ansible does. Invalid faults name content, with its line, or format.
+// Resolution is what a host pattern selects.
+type Resolution struct {
+	Count    int
+	Groups   []string // that have at least one of the hosts, by name
+	Sample   []string // the first MaxSample in inventory order
+	Warnings []string
+}
+
+// MaxSample is how many hosts a resolution names.
+const MaxSample = 100
+
+// Inventories keeps inventories. Without the right to read one it is InventoryNotFound, without the right to change one NotAllowed.
 type Inventories interface {
-	Parse(content []byte, f Format) (*InventoryContent, error)
-	// Count returns how many hosts there are, and how many groups beside all and ungrouped, without building variables.
-	Count(content []byte, f Format) (hosts, groups int, err error)
+	// Create stores an inventory. Invalid faults name the member, content with its line; NameTaken.
+	Create(ctx context.Context, i Inventory) (Inventory, error)
+	// Get returns an inventory with its content.
+	Get(ctx context.Context, id string) (Inventory, error)
+	// List returns inventories by name without their contents and how many there are.
+	List(ctx context.Context, f Filter, w page.Window) ([]Inventory, int, error)
+	// Update replaces what a caller may set; nil content keeps the stored one. RevisionChanged where the revision is not 0 and not
+	// the stored one.
+	Update(ctx context.Context, id string, revision int64, i Inventory) (Inventory, error)
+	// Delete forgets an inventory. InUse while something names it.
+	Delete(ctx context.Context, id string, revision int64) error
+	// Hosts lists hosts in inventory order and how many there are.
+	Hosts(ctx context.Context, id string, w page.Window) ([]HostEntry, int, error)
+	// Resolve tells which hosts a limit selects, by Ansible's host patterns; an empty one selects all. Invalid naming limit.
+	Resolve(ctx context.Context, id, limit string) (Resolution, error)
+}
+
+// InventoryStore keeps inventories. Writes join the unit of ctx.
+type InventoryStore interface {
+	// InsertInventory stores an inventory with its content. NameTaken.
+	InsertInventory(ctx context.Context, i Inventory) error
+	// InventoryByID returns one without its content.
+	InventoryByID(ctx context.Context, id string) (Inventory, error)
+	// InventoryContent returns the content and its format.
+	InventoryContent(ctx context.Context, id string) ([]byte, Format, error)
+	ListInventories(ctx context.Context, s access.Scope, f Filter, w page.Window) ([]Inventory, int, error)
+	// UpdateInventory stores what a caller may set, with the content where it is not nil, counts the revision up and returns it
+	// without the content. RevisionChanged, NameTaken, InventoryNotFound.
+	UpdateInventory(ctx context.Context, i Inventory, revision int64) (Inventory, error)
+	// DeleteInventory removes it. RevisionChanged, InventoryNotFound.
+	DeleteInventory(ctx context.Context, id string, revision int64) error
+	// FillInventory replaces content, format, counts and digest and nothing else, as a source does; the revision stays.
+	// InventoryNotFound.
+	FillInventory(ctx context.Context, i Inventory) error
+}
+
+// SourceKind is where a source takes its hosts from.
+type SourceKind string
+
+// The kinds of sources.
+const (
+	PluginSource  SourceKind = "plugin"  // an inventory plugin of Ansible
+	ScriptSource  SourceKind = "script"  // a program that prints Ansible's dynamic inventory
+	ProjectSource SourceKind = "project" // a file of a checkout
+	HTTPSource    SourceKind = "http"    // a document at an address
+)
+
+// SourceConfig is what a source is told. Which members a kind takes is said beside them.
+type SourceConfig struct {
+	Plugin  map[string]any    `json:"plugin,omitempty"`  // plugin: its YAML as an object, the member plugin included
+	Content string            `json:"content,omitempty"` // script: the program, unless the source has a path
+	URL     string            `json:"url,omitempty"`     // http
+	Headers map[string]string `json:"headers,omitempty"` // http; their values are secrets
+}
+
+// InventorySource fills an inventory from somewhere else. A refresh that fails keeps what was there.
+type InventorySource struct {
+	Record
+	Kind           SourceKind
+	Config         SourceConfig
+	Path           string // a file of the project: of the kinds project and script
+	ProjectID      string
+	CredentialID   string
+	InventoryID    string // that it fills
+	UpdateOnLaunch bool
+	SyncInterval   int // seconds between refreshes, 0 for none; at least MinSyncInterval
+
+	SyncedAt  time.Time // of the last refresh that succeeded
+	LastError string    // of the last one, one sentence; empty where it succeeded
+}
+
+// MinSyncInterval is how many seconds lie between two refreshes by interval at least.
+const MinSyncInterval = 60
+
+// Sources keeps inventory sources. A source is read by whoever may read its inventory and its project, refreshed by whoever may use
+// the inventory, and changed by whoever may manage that. The faults are those of Projects, with SourceNotFound.
+type Sources interface {
+	Create(ctx context.Context, s InventorySource) (InventorySource, error)
+	Get(ctx context.Context, id string) (InventorySource, error)
+	List(ctx context.Context, f Filter, w page.Window) ([]InventorySource, int, error)
+	// Update replaces what a caller may set; an omitted header value (empty) keeps the stored one.
+	Update(ctx context.Context, id string, revision int64, s InventorySource) (InventorySource, error)
+	Delete(ctx context.Context, id string, revision int64) error
+	// Refresh fills the inventory now. RefreshFailed, which is a Conflict, says why it could not.
+	Refresh(ctx context.Context, id string) (InventorySource, error)
+}
+
+// SourceStore keeps inventory sources. Writes join the unit of ctx.
+type SourceStore interface {
+	InsertSource(ctx context.Context, s InventorySource) error
+	SourceByID(ctx context.Context, id string) (InventorySource, error)
+	// ListSources lists those whose inventory, and project if any, the scope may read.
+	ListSources(ctx context.Context, s access.Scope, f Filter, w page.Window) ([]InventorySource, int, error)
+	UpdateSource(ctx context.Context, s InventorySource, revision int64) (InventorySource, error)
+	DeleteSource(ctx context.Context, id string, revision int64) error
+	// SourcesOf lists the sources that fill an inventory, by id.
+	SourcesOf(ctx context.Context, inventoryID string) ([]InventorySource, error)
+	// TakeDue returns at most one source whose interval has passed, by the store's clock, and books its next refresh, so that of
+	// several servers one takes it; ok is false where none is due. wait is how long until the next one is, 0 where none ever is.
+	TakeDue(ctx context.Context) (s InventorySource, ok bool, wait time.Duration, err error)
+	// NoteRefresh stores how a refresh ended: an empty failure is a success. A source that is gone is no error.
+	NoteRefresh(ctx context.Context, id, failure string, at time.Time) error
+}
+
+// Collection is what a collector is to fetch.
+type Collection struct {
+	Kind   SourceKind
+	Config SourceConfig
+	// Tree is the checkout's root and Path a file below it; both empty where the source has no project.
+	Tree, Path string
+}
+
+// Collector fetches what sources name: it runs programs and uses the network, within bounds of time and size. Its errors are
+// RefreshFailed with one sentence that holds no secret.
+type Collector interface {
+	Collect(ctx context.Context, c Collection) (content []byte, f Format, err error)
 }

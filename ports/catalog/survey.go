@@ -1,7 +1,5 @@
 package catalog
 
-import "encoding/json"
-
 // SurveyType is the type of an answer.
 type SurveyType string
 
@@ -27,14 +25,4 @@ type SurveyField struct {
 	MaxLength *int64
 	Pattern   string // RE2 that the whole answer has to match; empty is none
 	Choices   []string
-}
-
-// Surveys checks questions when a template is saved, and answers when it is launched.
-type Surveys interface {
-	// Decode reads questions strictly and checks them. Invalid faults name survey[i].<key>.
-	Decode(raw json.RawMessage) ([]SurveyField, error)
-	Encode(fields []SurveyField) (json.RawMessage, error)
-	// Answer returns the variables that the answers become, defaults included. An Invalid fault names answers.<var> and repeats
-	// no answer; nothing is returned beside it.
-	Answer(fields []SurveyField, answers map[string]any) (map[string]any, error)
 }

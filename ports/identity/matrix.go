@@ -40,9 +40,15 @@ func Matrix() []Rule {
 		{ViaRole, Viewer, "system", "read"},
 		{ViaRole, Viewer, "worker", "read"},
 		{ViaRole, Viewer, "audit", "verify"}, // and the bundle; private values are shown to who may read the trail
+		{ViaRole, Viewer, "catalog", "read"},   // what of it is decided for each object
+		{ViaRole, Viewer, "catalog", "launch"}, // a template that the account may use
+		{ViaRole, Operator, "catalog", "write"},
 		{ViaRole, Operator, "run", "submit"},
 		{ViaRole, Operator, "run", "control"},
 		{ViaRole, Operator, "pipeline", "submit"},
+	}
+	for _, kind := range []string{"inventory_source", "schedule", "trigger"} { // they carry no grants
+		rules = append(rules, Rule{ViaOrg, Operator, kind, "create"})
 	}
 	for _, kind := range []string{KindProject, KindTemplate, KindInventory, KindCredential, KindQueue} {
 		rules = append(rules,

@@ -12,6 +12,7 @@ type StepSpec struct {
 	Retries           int      `json:"retries,omitempty"`
 	ContinueOnFailure bool     `json:"continue_on_failure,omitempty"`
 	ExtraVars         Vars     `json:"extra_vars,omitempty"`
+	Templated         []string `json:"templated,omitempty"` // see Spec
 	Limit             string   `json:"limit,omitempty"`
 	Tags              []string `json:"tags,omitempty"`
 	SkipTags          []string `json:"skip_tags,omitempty"`
@@ -28,6 +29,8 @@ type PipelineSubmission struct {
 	InventoryID     string
 	Inventory       string
 	ProjectID       string
+	TemplateID      string
+	Templated       []string // of ExtraVars, see Spec
 	Steps           []StepSpec
 	ExtraVars       Vars
 	CredentialIDs   []string

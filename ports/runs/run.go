@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/actor"
-	"github.com/writ-automation/writ/ports/ids"
 )
 
 // Vars is an object of variables. Values stay raw JSON, so that no number loses a digit on its way.
@@ -90,6 +88,11 @@ type Spec struct {
 	InventoryID string `json:"inventory_id,omitempty"`
 	Inventory   string `json:"inventory,omitempty"`
 	ProjectID   string `json:"project_id,omitempty"`
+	// TemplateID is the template that the run was launched from.
+	TemplateID string `json:"template_id,omitempty"`
+	// Templated names the variables whose values somebody who may manage the template saved there: the tool may evaluate them. Every
+	// other variable is data.
+	Templated []string `json:"templated,omitempty"`
 	Controls
 	DryRun          bool              `json:"dry_run,omitempty"`
 	Shards          int               `json:"shards,omitempty"`
@@ -271,10 +274,7 @@ func ObjectsOf(r *Run) []string {
 			}
 		}
 	}
-	if strings.HasPrefix(r.Origin.SourceID, string(ids.Template)) {
-		add(r.Origin.SourceID)
-	}
-	add(r.Spec.ProjectID, r.Spec.InventoryID)
+	add(r.Spec.TemplateID, r.Spec.ProjectID, r.Spec.InventoryID)
 	if r.Graph != nil {
 		for i := range r.Graph.Steps {
 			s := &r.Graph.Steps[i]

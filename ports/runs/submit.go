@@ -14,6 +14,14 @@ type Submitter interface {
 	SubmitPipeline(ctx context.Context, s PipelineSubmission) (run *Run, replayed bool, err error)
 }
 
+// Checker judges requests without making a run.
+type Checker interface {
+	// Check returns the fault that Submit would return to the caller of ctx, nil where it would make a run.
+	Check(ctx context.Context, s Submission) error
+	// CheckPipeline does the same for a pipeline.
+	CheckPipeline(ctx context.Context, s PipelineSubmission) error
+}
+
 // Controller acts on runs that exist. Every method returns RunNotFound for an unknown run and for one that the caller may
 // not read, and UseRequired where it may not use all that the run names.
 type Controller interface {

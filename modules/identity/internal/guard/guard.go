@@ -12,7 +12,10 @@ import (
 // Guard asks the authorizer for the caller of a context.
 type Guard struct{ authz identity.Authorizer }
 
-var _ access.Guard = (*Guard)(nil)
+var (
+	_ access.Guard  = (*Guard)(nil)
+	_ access.Owners = (*Guard)(nil)
+)
 
 // New makes a guard.
 func New(a identity.Authorizer) *Guard { return &Guard{authz: a} }
@@ -45,6 +48,19 @@ func (g *Guard) one(ctx context.Context, p identity.Principal, want access.Level
 		return p.User.Role == identity.Admin, nil
 	}
 	err := g.authz.Authorize(ctx, p, identity.Need{Kind: kind, Act: string(want), Object: object})
+	if identity.NotAllowed.Is(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// MayKeep implements access.Owners.
+func (g *Guard) MayKeep(ctx context.Context, kind, org string) (bool, error) {
+	p, known := identity.From(ctx)
+	if !known {
+		return application(ctx), nil
+	}
+	err := g.authz.Authorize(ctx, p, identity.Need{Kind: kind, Act: "create", Org: org})
 	if identity.NotAllowed.Is(err) {
 		return false, nil
 	}

@@ -1,0 +1,39 @@
+package catalog
+
+import (
+	"context"
+
+	"github.com/writ-automation/writ/ports/ids"
+)
+
+// References tells those who make runs what a request may name. It asks for no rights.
+type References interface {
+	// Exists reports whether there is an object.
+	Exists(ctx context.Context, kind ids.Prefix, id string) (bool, error)
+	// Defaults returns what an inventory adds to a run that names it: its queue, empty for none, and its credentials.
+	// InventoryNotFound.
+	Defaults(ctx context.Context, inventoryID string) (queue string, credentials []string, err error)
+	// Pin returns the commit at which a run of the project made now is to execute. It fetches unless that was done within the last
+	// seconds. Where nothing can be fetched it is the last good commit, and stale says why; SyncFailed where there is none. It uses
+	// the network and is called outside of units.
+	Pin(ctx context.Context, projectID string) (commit, stale string, err error)
+}
+
+// Materials gives executors what runs name. It asks for no rights: the run was let in.
+type Materials interface {
+	// Inventory returns an inventory as it is now. With fresh the sources that update on launch are asked first; one that fails
+	// leaves what was there. InventoryNotFound.
+	Inventory(ctx context.Context, id string, fresh bool) (content []byte, f Format, err error)
+	// Tree makes dir, which must not exist, a work tree of the project at the commit. ProjectNotFound, CommitNotFound, SyncFailed.
+	Tree(ctx context.Context, projectID, commit, dir string) (Deps, error)
+}
+
+// Usage tells what names an object, across contexts. Every context notes what its own objects name.
+type Usage interface {
+	// Name replaces what an object names. Every target is held until the end of the unit, so that nobody deletes it meanwhile: one
+	// that does not exist is ObjectNotFound, with the target in its Detail as "id". It joins the unit of ctx.
+	Name(ctx context.Context, owner string, targets []string) error
+	// UsedBy returns what names the object, by kind and id, at most limit of them, and how many there are. In a unit that has removed
+	// the object from access.Objects it sees every name that was given.
+	UsedBy(ctx context.Context, id string, limit int) ([]Use, int, error)
+}

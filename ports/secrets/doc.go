@@ -1,0 +1,2 @@
+// Package secrets is the contract of what is kept sealed.
+package secrets
