@@ -260,7 +260,7 @@ func TestFollowThroughADrain(t *testing.T) {
 	p := serve(t, dir)
 	env := []string{"WRIT_SERVER=" + p.url, "WRIT_TOKEN=" + p.token(t)}
 	mark := filepath.Join(dir, "mark")
-	cmd := command(t, dir, "run", "--tool", "bash", "-c", "touch "+mark+"; sleep 1; echo the last line", "--follow", "--log")
+	cmd := command(t, dir, "run", "--tool", "bash", "-c", "echo the first line; touch "+mark+"; sleep 1; echo the last line", "--follow", "--log")
 	cmd.Env = append(cmd.Env, env...)
 	var out output
 	cmd.Stdout = &out
@@ -268,6 +268,7 @@ func TestFollowThroughADrain(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.await(t, "the run runs", func() bool { _, err := os.Stat(mark); return err == nil })
+	p.awaitText(t, &out, "the first line") // a server that drains lets nobody begin to follow
 	p.signal(t, syscall.SIGTERM)
 	p.exit(t)
 	p.awaitText(t, &out, "the last line")

@@ -7,6 +7,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/modules/execution/internal/presence"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
@@ -21,14 +22,15 @@ var Module = fx.Module("execution", fx.Provide(fx.Annotate(NewFleet, fx.As(new(e
 type inputs struct {
 	fx.In
 
-	Plane   execution.ControlPlane
-	Tools   execution.Tools
-	Reaper  execution.Reaper
-	Live    runs.Live      `optional:"true"`
-	Signals events.Signals `optional:"true"`
-	Clock   clock.Clock
-	Log     *slog.Logger `optional:"true"`
-	Config  Config
+	Plane     execution.ControlPlane
+	Tools     execution.Tools
+	Reaper    execution.Reaper
+	Materials catalog.Materials `optional:"true"`
+	Live      runs.Live         `optional:"true"`
+	Signals   events.Signals    `optional:"true"`
+	Clock     clock.Clock
+	Log       *slog.Logger `optional:"true"`
+	Config    Config
 
 	Workers execution.WorkerStore
 	Unit    tx.Unit
@@ -36,7 +38,7 @@ type inputs struct {
 
 func run(lc fx.Lifecycle, in inputs) error {
 	x, err := New(Params{
-		Plane: in.Plane, Tools: in.Tools, Reaper: in.Reaper, Live: in.Live, Signals: in.Signals, Clock: in.Clock, Log: in.Log, Config: in.Config,
+		Plane: in.Plane, Tools: in.Tools, Reaper: in.Reaper, Materials: in.Materials, Live: in.Live, Signals: in.Signals, Clock: in.Clock, Log: in.Log, Config: in.Config,
 	})
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"github.com/writ-automation/writ/modules/execution/internal/engine"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
@@ -15,14 +16,16 @@ import (
 // Params is what an executor works with. Live, Signals and Log may be nil: nothing is shown before it is stored,
 // runs are found by polling, and nothing is logged.
 type Params struct {
-	Plane   execution.ControlPlane
-	Tools   execution.Tools
-	Reaper  execution.Reaper
-	Live    runs.Live
-	Signals events.Signals
-	Clock   clock.Clock
-	Log     *slog.Logger
-	Config  Config
+	Plane  execution.ControlPlane
+	Tools  execution.Tools
+	Reaper execution.Reaper
+	// Materials gives what runs name; nil: a run that names a project or an inventory fails here.
+	Materials catalog.Materials
+	Live      runs.Live
+	Signals   events.Signals
+	Clock     clock.Clock
+	Log       *slog.Logger
+	Config    Config
 }
 
 // Executor claims and executes runs between Start and Stop. It is started once.
@@ -48,7 +51,7 @@ func New(p Params) (*Executor, error) {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	deps := engine.Deps{
-		Plane: p.Plane, Tools: p.Tools, Reaper: p.Reaper, Live: p.Live, Signals: p.Signals, Clock: p.Clock, Log: p.Log,
+		Plane: p.Plane, Tools: p.Tools, Reaper: p.Reaper, Materials: p.Materials, Live: p.Live, Signals: p.Signals, Clock: p.Clock, Log: p.Log,
 	}
 	return &Executor{engine: engine.New(deps, c.options()), config: c, log: p.Log}, nil
 }

@@ -29,6 +29,7 @@ type bench struct {
 	live    *live
 	config  execution.Config
 	tools   ports.Tools
+	stock   *stock // nil provides nothing
 }
 
 func setup(t *testing.T, tool extension.ToolRunner) *bench {
@@ -45,9 +46,13 @@ func setup(t *testing.T, tool extension.ToolRunner) *bench {
 // start runs an executor; the returned function stops it.
 func (b *bench) start() (*execution.Executor, func()) {
 	b.t.Helper()
-	x, err := execution.New(execution.Params{
+	p := execution.Params{
 		Plane: b.plane, Tools: b.tools, Reaper: b.reaper, Live: b.live, Signals: b.signals, Clock: fixedClock{}, Config: b.config,
-	})
+	}
+	if b.stock != nil {
+		p.Materials = b.stock
+	}
+	x, err := execution.New(p)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -58,6 +58,7 @@ type results struct {
 	fx.Out
 
 	Submitter  runs.Submitter
+	Checker    runs.Checker
 	Controller runs.Controller
 	Approver   runs.Approver
 	Reader     runs.Reader
@@ -81,7 +82,7 @@ func provide(s storeParams, k kernelParams, o ownParams) (results, error) {
 		return results{}, err
 	}
 	return results{
-		Submitter: r.Submitter, Controller: r.Controller, Approver: r.Approver, Reader: r.Reader, Streamer: r.Streamer,
+		Submitter: r.Submitter, Checker: r.Checker, Controller: r.Controller, Approver: r.Approver, Reader: r.Reader, Streamer: r.Streamer,
 		Tickets: r.Tickets, Worklist: r.Worklist, Journal: r.Journal, Live: r.Live, Insight: r.Insight,
 		Digests: r.Digests, Background: r.Background,
 	}, nil

@@ -68,6 +68,7 @@ type Params struct {
 // Live are for executors and do not.
 type Result struct {
 	Submitter  runs.Submitter
+	Checker    runs.Checker
 	Controller runs.Controller
 	Approver   runs.Approver
 	Reader     runs.Reader
@@ -112,6 +113,7 @@ func New(p Params) (Result, error) {
 	retention := sweep.NewRetention(p.Unit, s.Purger, p.Clock, cfg.RetainRuns, cfg.RetainEvents)
 	return Result{
 		Submitter:  submitter,
+		Checker:    submitter,
 		Controller: guard.NewController(controller, gate),
 		Approver:   guard.NewApprover(controller, gate),
 		Reader:     guard.NewReader(query.New(s.Store, s.EventStore, s.Logs, s.Summaries, p.Clock), gate),

@@ -15,8 +15,12 @@ type Play struct {
 	Playbook  string
 	Inventory string // empty means the tool's own default
 	runs.Controls
-	LimitHosts []string // bound to these hosts, nil for no bound; never empty
-	Diff       bool     // show differences: diff_mode, or a dry run
+	// Templated names the extra variables that the tool may evaluate; every other one is data and printed as it is.
+	Templated   []string
+	Roles       string   // a directory of further roles, empty for none
+	Collections string   // a directory of further collections, empty for none
+	LimitHosts  []string // bound to these hosts, nil for no bound; never empty
+	Diff        bool     // show differences: diff_mode, or a dry run
 }
 
 // PlayResult is how a play ended.

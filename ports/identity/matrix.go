@@ -39,7 +39,7 @@ func Matrix() []Rule {
 		{ViaRole, Viewer, "org", "read"},
 		{ViaRole, Viewer, "system", "read"},
 		{ViaRole, Viewer, "worker", "read"},
-		{ViaRole, Viewer, "audit", "verify"}, // and the bundle; private values are shown to who may read the trail
+		{ViaRole, Viewer, "audit", "verify"},   // and the bundle; private values are shown to who may read the trail
 		{ViaRole, Viewer, "catalog", "read"},   // what of it is decided for each object
 		{ViaRole, Viewer, "catalog", "launch"}, // a template that the account may use
 		{ViaRole, Operator, "catalog", "write"},

@@ -50,6 +50,8 @@ type PipelineSubmission struct {
 type Graph struct {
 	Steps []StepState `json:"steps"`
 	Vars  Vars        `json:"vars,omitempty"` // the pipeline's own extra vars, inherited by every step
+	// Templated names those of Vars that the tool may evaluate, see Spec.
+	Templated []string `json:"templated,omitempty"`
 }
 
 // StepState is one step and its progress. Status is empty until its first run exists.

@@ -21,7 +21,7 @@ type Filter struct {
 	Host      string
 	Labels    map[string]string
 	Change    string
-	Template  string // template id: the run's SourceID
+	Template  string // template id, whatever launched it
 	Queue     string
 	Oldest    bool // oldest first; newest first otherwise
 	Limit     int

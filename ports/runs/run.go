@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/ids"
 )
 
 // Vars is an object of variables. Values stay raw JSON, so that no number loses a digit on its way.
@@ -168,6 +170,7 @@ const (
 	WarnStepFailedContinued  = "step_failed_continued"
 	WarnRemoteMayContinue    = "remote_commands_may_continue"
 	WarnOutputsUnreadable    = "outputs_unreadable"
+	WarnProjectStale         = "project_not_synced" // the last good commit was taken
 )
 
 // HeldBy names the policy that holds a run; a hold by require_approval has only a name.
@@ -273,6 +276,9 @@ func ObjectsOf(r *Run) []string {
 				out = append(out, id)
 			}
 		}
+	}
+	if strings.HasPrefix(r.Origin.SourceID, string(ids.Template)) {
+		add(r.Origin.SourceID)
 	}
 	add(r.Spec.TemplateID, r.Spec.ProjectID, r.Spec.InventoryID)
 	if r.Graph != nil {

@@ -105,7 +105,7 @@ func terms(f *runs.Filter) []term {
 		out = append(out, column("change_label", []string{f.Change}, true))
 	}
 	if f.Template != "" {
-		out = append(out, column("source_id", []string{f.Template}, true))
+		out = append(out, column("lineage", []string{f.Template}, true)) // whatever launched it
 	}
 	if f.Actor != "" {
 		out = append(out, byActor(f.Actor))

@@ -45,7 +45,7 @@ func (t *Tool) prepare(spec extension.ToolSpec, p execution.Play) (*job, error) 
 			return nil, fmt.Errorf("ansible: make the run's folders: %w", err)
 		}
 	}
-	vars, err := unsafeYAML(spec.ExtraVars)
+	vars, err := unsafeYAML(spec.ExtraVars, p.Templated)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (t *Tool) prepare(spec extension.ToolSpec, p execution.Play) (*job, error) 
 	if j.sockets, err = os.MkdirTemp(t.config.SocketBase, "w"); err != nil {
 		return nil, fmt.Errorf("ansible: make the folder for connections: %w", err)
 	}
-	j.env, j.pipelined = t.environment(j, spec.Env, findCfg(spec.Env, p.WorkDir))
+	j.env, j.pipelined = t.environment(j, spec.Env, p, findCfg(spec.Env, p.WorkDir))
 	return j, nil
 }
 

@@ -189,6 +189,32 @@ func TestLaunchValuesAreNeverEvaluated(t *testing.T) {
 	}
 }
 
+// TestSavedVariablesAreTemplated lets Ansible evaluate what a template saved, and nothing that a launch brought, not even by way of that.
+func TestSavedVariablesAreTemplated(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, map[string]string{"site.yml": `- hosts: h1
+  gather_facts: false
+  tasks:
+    - name: show
+      debug: {msg: "{{ [greeting, nested.a[0], brought] | to_json }}"}
+`})
+	p.play.Templated = []string{"greeting", "nested", "absent"}
+	p.spec.ExtraVars = map[string]any{
+		"greeting": "hello {{ who }} on {{ inventory_hostname }}", "who": "{{ 1 + 1 }}", "brought": "{{ 2 + 2 }}",
+		"nested": map[string]any{"a": []any{"{{ 3 + 3 }}"}},
+	}
+	if res := p.run(); res.ExitCode != 0 {
+		t.Fatalf("%+v\n%s", res, &p.out)
+	}
+	var got []any
+	if err := json.Unmarshal([]byte(p.of(runs.EventHostOK)[0].Message), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]any{"hello {{ 1 + 1 }} on h1", "6", "{{ 2 + 2 }}"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestPrintedEventsAreNone(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, map[string]string{"site.yml": `- hosts: h1

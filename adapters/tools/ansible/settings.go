@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/writ-automation/writ/ports/execution"
 )
 
 // setting is a value that a run gets unless the run's environment or the project's ansible.cfg sets it under one of
@@ -43,10 +45,7 @@ func (t *Tool) settings(j *job) []setting {
 			[][2]string{{defaults, "force_color"}, {defaults, "nocolor"}}},
 		{t.config.Home, []string{"HOME"}, nil},
 		// The private ANSIBLE_HOME would hide what was installed for the account.
-		{t.config.Home + "/.ansible/collections:/usr/share/ansible/collections",
-			[]string{"ANSIBLE_COLLECTIONS_PATH", "ANSIBLE_COLLECTIONS_PATHS"}, [][2]string{{defaults, "collections_path"}, {defaults, "collections_paths"}}},
-		{t.config.Home + "/.ansible/roles:/usr/share/ansible/roles:/etc/ansible/roles",
-			[]string{"ANSIBLE_ROLES_PATH"}, [][2]string{{defaults, "roles_path"}}},
+		t.collections(), t.roles(),
 		{j.path("tmp"), []string{"TMPDIR"}, nil},
 	}
 	if !t.config.NoPipelining {
@@ -58,12 +57,46 @@ func (t *Tool) settings(j *job) []setting {
 	return list
 }
 
+func (t *Tool) collections() setting {
+	return setting{
+		t.config.Home + "/.ansible/collections:/usr/share/ansible/collections",
+		[]string{"ANSIBLE_COLLECTIONS_PATH", "ANSIBLE_COLLECTIONS_PATHS"}, [][2]string{{defaults, "collections_path"}, {defaults, "collections_paths"}},
+	}
+}
+
+func (t *Tool) roles() setting {
+	return setting{
+		t.config.Home + "/.ansible/roles:/usr/share/ansible/roles:/etc/ansible/roles",
+		[]string{"ANSIBLE_ROLES_PATH"}, [][2]string{{defaults, "roles_path"}},
+	}
+}
+
+// before puts a directory in front of a search path, wherever that was set. An empty one changes nothing.
+func (s setting) before(env map[string]string, c cfg, dir string) {
+	if dir == "" {
+		return
+	}
+	path := s.value
+	for _, k := range s.cfg {
+		if own, ok := c.get(k[0], k[1]); ok {
+			path = absolute(own, c.dir)
+		}
+	}
+	for _, name := range s.env {
+		if own, ok := env[name]; ok {
+			path = own
+			delete(env, name)
+		}
+	}
+	env[s.env[0]] = dir + ":" + path
+}
+
 func pipeliningKeys() [][2]string {
 	return [][2]string{{sshSection, "pipelining"}, {"connection", "pipelining"}, {defaults, "pipelining"}}
 }
 
 // environment returns the environment of a run's ansible commands and whether pipelining is in effect.
-func (t *Tool) environment(j *job, run map[string]string, c cfg) (map[string]string, bool) {
+func (t *Tool) environment(j *job, run map[string]string, p execution.Play, c cfg) (map[string]string, bool) {
 	env := maps.Clone(run)
 	if env == nil {
 		env = map[string]string{}
@@ -73,6 +106,8 @@ func (t *Tool) environment(j *job, run map[string]string, c cfg) (map[string]str
 			env[s.env[0]] = s.value
 		}
 	}
+	t.collections().before(env, c, p.Collections)
+	t.roles().before(env, c, p.Roles)
 	// Ansible refuses to work with any other encoding.
 	if l := strings.ToUpper(env["LC_ALL"]); !strings.HasSuffix(l, "UTF-8") && !strings.HasSuffix(l, "UTF8") {
 		env["LC_ALL"] = "C.UTF-8"
@@ -105,11 +140,16 @@ func callbackPath(run map[string]string, c cfg) string {
 	if !ok {
 		return "~/.ansible/plugins/callback:/usr/share/ansible/plugins/callback"
 	}
+	return absolute(own, c.dir)
+}
+
+// absolute resolves the relative directories of a search path against the one of the file that holds it.
+func absolute(path, base string) string {
 	var out []string
-	for dir := range strings.SplitSeq(own, ":") {
+	for dir := range strings.SplitSeq(path, ":") {
 		dir = strings.TrimSpace(dir)
 		if dir != "" && !filepath.IsAbs(dir) && dir[0] != '~' && dir[0] != '$' && !strings.HasPrefix(dir, "{{CWD}}") {
-			dir = filepath.Join(c.dir, dir)
+			dir = filepath.Join(base, dir)
 		}
 		out = append(out, dir)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/writ-automation/writ/adapters/tools/proc"
+	"github.com/writ-automation/writ/ports/execution"
 )
 
 const projectCfg = `# a comment
@@ -54,7 +55,7 @@ func TestSettingsAreWhatAnsibleThenUses(t *testing.T) {
 	run := map[string]string{"PATH": "/usr/bin:/bin", "LC_ALL": "POSIX"}
 	check := func(want map[string]string, pipelining bool) {
 		t.Helper()
-		env, pipelined := tool.environment(j, run, findCfg(run, dir))
+		env, pipelined := tool.environment(j, run, execution.Play{}, findCfg(run, dir))
 		got := dump(t, dir, env)
 		for k, v := range want {
 			if diff := cmp.Diff(v, got[k]); diff != "" {
@@ -76,7 +77,7 @@ func TestSettingsAreWhatAnsibleThenUses(t *testing.T) {
 		"DEFAULT_FORKS": "7", "RETRY_FILES_ENABLED": "True",
 		"DEFAULT_CALLBACK_PLUGIN_PATH": "['/plugin', '" + dir + "/plugins/callback', '/opt/callback']",
 	}, false)
-	env, _ := tool.environment(j, run, findCfg(run, dir))
+	env, _ := tool.environment(j, run, execution.Play{}, findCfg(run, dir))
 	for _, name := range []string{"ANSIBLE_SSH_ARGS", "ANSIBLE_PIPELINING", "ANSIBLE_FORKS"} {
 		if v, ok := env[name]; ok {
 			t.Errorf("%s=%s overrides the project", name, v)
@@ -110,4 +111,32 @@ func TestLimitLines(t *testing.T) {
 			t.Errorf("%q: %v %s", limit, err, diff)
 		}
 	}
+}
+
+// TestInstalledRequirementsComeFirst puts them before whatever path is in effect.
+func TestInstalledRequirementsComeFirst(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	tool := &Tool{plugin: "/plugin", config: Config{Home: "/home/w"}}
+	j := &job{dir: filepath.Join(t.TempDir(), "ansible"), sockets: "/tmp/s"}
+	if err := os.MkdirAll(j.path("home"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := execution.Play{Roles: "/deps/roles", Collections: "/deps/collections"}
+	check := func(run map[string]string, roles, collections string) {
+		t.Helper()
+		run["PATH"] = "/usr/bin:/bin"
+		env, _ := tool.environment(j, run, p, findCfg(run, dir))
+		got := dump(t, dir, env)
+		if got["DEFAULT_ROLES_PATH"] != roles || !strings.HasPrefix(got["COLLECTIONS_PATHS"], collections) {
+			t.Errorf("roles %s, collections %s", got["DEFAULT_ROLES_PATH"], got["COLLECTIONS_PATHS"])
+		}
+	}
+	check(map[string]string{}, "['/deps/roles', '/home/w/.ansible/roles', '/usr/share/ansible/roles', '/etc/ansible/roles']",
+		"['/deps/collections', '/home/w/.ansible/collections'")
+	if err := os.WriteFile(filepath.Join(dir, "ansible.cfg"), []byte("[defaults]\nroles_path = own:/opt/roles\ncollections_paths = c\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	check(map[string]string{}, "['/deps/roles', '"+dir+"/own', '/opt/roles']", "['/deps/collections', '"+dir+"/c'")
+	check(map[string]string{"ANSIBLE_ROLES_PATH": "/mine", "ANSIBLE_COLLECTIONS_PATHS": "/yours"}, "['/deps/roles', '/mine']", "['/deps/collections', '/yours'")
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -11,32 +12,45 @@ import (
 // maxDepth bounds how deep variables may be nested.
 const maxDepth = 200
 
-// unsafeYAML writes variables as YAML in which every string, at every depth, carries the !unsafe tag: Ansible hands
-// such a string on as it is and never looks for templates in it. YAML rather than JSON, since Ansible's JSON
+// unsafeYAML writes variables as YAML in which every string, at every depth, carries the !unsafe tag but in those named by templated:
+// Ansible hands such a string on as it is and never looks for templates in it. YAML rather than JSON, since Ansible's JSON
 // reader gives a meaning to members of its own, such as __ansible_vault. Numbers keep their digits.
-func unsafeYAML(vars map[string]any) ([]byte, error) {
+func unsafeYAML(vars map[string]any, templated []string) ([]byte, error) {
 	raw, err := json.Marshal(vars)
 	if err != nil {
 		return nil, fmt.Errorf("encode the extra variables: %w", err)
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
-	var plain any
+	var plain map[string]any
 	if err := dec.Decode(&plain); err != nil {
 		return nil, fmt.Errorf("encode the extra variables: %w", err)
 	}
-	if plain == nil {
-		plain = map[string]any{}
-	}
 	var b bytes.Buffer
-	if err := writeYAML(&b, plain, 0); err != nil {
-		return nil, err
+	b.WriteByte('{')
+	for i, k := range slices.Sorted(maps.Keys(plain)) {
+		separate(&b, i)
+		key(&b, k)
+		w := writer{to: &b, tag: "!unsafe "}
+		if slices.Contains(templated, k) {
+			w.tag = ""
+		}
+		if err := w.value(plain[k], 1); err != nil {
+			return nil, err
+		}
 	}
-	b.WriteByte('\n')
+	b.WriteString("}\n")
 	return b.Bytes(), nil
 }
 
-func writeYAML(b *bytes.Buffer, v any, depth int) error {
+// writer writes values whose strings all carry one tag.
+type writer struct {
+	to  *bytes.Buffer
+	tag string
+}
+
+func (w writer) value(v any, depth int) error {
+	b := w.to
 	if depth > maxDepth {
 		return fmt.Errorf("the extra variables are nested deeper than %d levels", maxDepth)
 	}
@@ -48,36 +62,37 @@ func writeYAML(b *bytes.Buffer, v any, depth int) error {
 	case json.Number:
 		b.WriteString(yamlNumber(v.String()))
 	case string:
-		b.WriteString("!unsafe ")
+		b.WriteString(w.tag)
 		quote(b, v)
 	case []any:
 		b.WriteByte('[')
 		for i, x := range v {
 			separate(b, i)
-			if err := writeYAML(b, x, depth+1); err != nil {
+			if err := w.value(x, depth+1); err != nil {
 				return err
 			}
 		}
 		b.WriteByte(']')
 	case map[string]any:
-		return writeMap(b, v, depth)
+		return w.object(v, depth)
 	}
 	return nil
 }
 
-func writeMap(b *bytes.Buffer, m map[string]any, depth int) error {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
+// key writes one of any length; without the mark YAML ends one after 1024 characters.
+func key(b *bytes.Buffer, k string) {
+	b.WriteString("? ")
+	quote(b, k)
+	b.WriteString(" : ")
+}
+
+func (w writer) object(m map[string]any, depth int) error {
+	b := w.to
 	b.WriteByte('{')
-	for i, k := range keys {
+	for i, k := range slices.Sorted(maps.Keys(m)) {
 		separate(b, i)
-		b.WriteString("? ") // a key of any length; without the mark YAML ends one after 1024 characters
-		quote(b, k)
-		b.WriteString(" : ")
-		if err := writeYAML(b, m[k], depth+1); err != nil {
+		key(b, k)
+		if err := w.value(m[k], depth+1); err != nil {
 			return err
 		}
 	}

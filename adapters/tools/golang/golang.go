@@ -40,11 +40,12 @@ func (t *Tool) Run(ctx context.Context, spec extension.ToolSpec, out io.Writer) 
 	if err != nil {
 		return extension.ToolResult{}, err
 	}
-	module := filepath.Join(spec.Dir, "module")
-	if err := os.RemoveAll(module); err != nil {
-		return extension.ToolResult{}, fmt.Errorf("go: clear the module: %w", err)
-	}
-	if err := os.MkdirAll(module, 0o700); err != nil {
+	var module string
+	err = proc.Beside(spec.Dir, "module", func(path string) error {
+		module = path
+		return os.Mkdir(path, 0o700)
+	})
+	if err != nil {
 		return extension.ToolResult{}, fmt.Errorf("go: make the module: %w", err)
 	}
 	if _, err := proc.WriteScript(module, "main.go", spec.Command); err != nil {

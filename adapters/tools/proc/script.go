@@ -1,27 +1,45 @@
 package proc
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// WriteScript writes a script for its owner alone, 0700, into a run's directory and returns its path. A link in the
-// way is refused, not followed.
+// names bounds how many names are tried for a file beside others.
+const names = 100
+
+// WriteScript writes a script for its owner alone, 0700, into a run's directory and returns its path. What is there already stays: the
+// script then gets another name with the same ending.
 func WriteScript(dir, name, text string) (string, error) {
-	path := filepath.Join(dir, name)
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o700)
-	if err != nil {
-		return "", fmt.Errorf("write the script: %w", err)
-	}
-	_, err = f.WriteString(text)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
+	var path string
+	err := Beside(dir, name, func(p string) error {
+		f, err := os.OpenFile(p, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o700)
+		if err != nil {
+			return err
+		}
+		path = p
+		_, err = f.WriteString(text)
+		return errors.Join(err, f.Close())
+	})
 	if err != nil {
 		return "", fmt.Errorf("write the script: %w", err)
 	}
 	return path, nil
+}
+
+// Beside calls do with name in dir, and while it finds something there with other names of the same ending.
+func Beside(dir, name string, do func(path string) error) error {
+	ext := filepath.Ext(name)
+	err := do(filepath.Join(dir, name))
+	for i := 1; errors.Is(err, fs.ErrExist) && i < names; i++ {
+		err = do(filepath.Join(dir, strings.TrimSuffix(name, ext)+"-"+strconv.Itoa(i)+ext))
+	}
+	return err
 }

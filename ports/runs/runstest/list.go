@@ -98,7 +98,7 @@ func filterCases() []filterCase {
 		{"label", runs.Filter{Labels: map[string]string{"k": "v"}}, func(r *runs.Run) { r.Labels = map[string]string{"k": "v", "o": "p"} }},
 		{"labels", runs.Filter{Labels: map[string]string{"x": "1", "y": "2"}}, func(r *runs.Run) { r.Labels = map[string]string{"x": "1", "y": "2"} }},
 		{"change", runs.Filter{Change: "CHG-7"}, func(r *runs.Run) { r.Change = "CHG-7" }},
-		{"template", runs.Filter{Template: "tpl_7"}, func(r *runs.Run) { r.Origin.SourceID = "tpl_7" }},
+		{"template", runs.Filter{Template: "tpl_7"}, func(r *runs.Run) { r.Lineage = "tpl_7" }},
 		{"queue", runs.Filter{Queue: "gpu"}, func(r *runs.Run) { r.Spec.Queue = "gpu" }},
 		{"after", runs.Filter{After: at(24 * time.Hour)}, func(r *runs.Run) { r.CreatedAt = at(24 * time.Hour) }},
 		{"before", runs.Filter{Before: at(-24 * time.Hour)}, func(r *runs.Run) { r.CreatedAt = at(-24*time.Hour - time.Microsecond) }},

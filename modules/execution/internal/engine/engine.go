@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/modules/execution/internal/rundir"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
@@ -19,13 +20,15 @@ import (
 
 // Deps are what the engine works with. Live and Signals may be nil.
 type Deps struct {
-	Plane   execution.ControlPlane
-	Tools   execution.Tools
-	Reaper  execution.Reaper
-	Live    runs.Live
-	Signals events.Signals
-	Clock   clock.Clock
-	Log     *slog.Logger
+	Plane  execution.ControlPlane
+	Tools  execution.Tools
+	Reaper execution.Reaper
+	// Materials gives what runs name; nil: no run may name a project or an inventory.
+	Materials catalog.Materials
+	Live      runs.Live
+	Signals   events.Signals
+	Clock     clock.Clock
+	Log       *slog.Logger
 }
 
 // Options are the settings; see the module's Config, which checks them.

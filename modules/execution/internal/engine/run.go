@@ -16,16 +16,17 @@ import (
 // work is a job under way with what it writes to.
 type work struct {
 	*job
-	e      *Engine
-	dir    rundir.Dir
-	tool   extension.ToolRunner
-	spec   extension.ToolSpec
-	masker *mask.Masker
-	lines  *spool.Log
-	steps  *spool.Events
-	log    *output.Log
-	sink   *output.Sink
-	pump   *output.Pump
+	e        *Engine
+	dir      rundir.Dir
+	tool     extension.ToolRunner
+	spec     extension.ToolSpec
+	masker   *mask.Masker
+	lines    *spool.Log
+	steps    *spool.Events
+	material material
+	log      *output.Log
+	sink     *output.Sink
+	pump     *output.Pump
 }
 
 // execute brings an assignment to an end. It is false where this executor could not begin and gave the run back.
@@ -50,6 +51,9 @@ func (e *Engine) execute(a *runs.Assignment) bool {
 		return true
 	}
 	w.tool = tool
+	if ok, ended := w.equip(); !ok {
+		return ended
+	}
 	if j.run.Kind == runs.Split {
 		w.divide()
 		return true
@@ -104,11 +108,11 @@ func (e *Engine) provide(r *runs.Run) (extension.ToolRunner, error) {
 	switch {
 	case tool == nil:
 		return nil, fmt.Errorf("this executor has no tool %q", r.Spec.Tool)
-	case r.Spec.ProjectID != "":
+	case r.Spec.ProjectID != "" && e.Materials == nil:
 		return nil, fmt.Errorf("%w: project %s", errUnsupported, r.Spec.ProjectID)
 	case len(r.Spec.CredentialIDs) > 0:
 		return nil, fmt.Errorf("%w: credential %s", errUnsupported, r.Spec.CredentialIDs[0])
-	case r.Spec.InventoryID != "" && r.Spec.Inventory == "":
+	case r.Spec.InventoryID != "" && e.Materials == nil:
 		return nil, fmt.Errorf("%w: inventory %s", errUnsupported, r.Spec.InventoryID)
 	}
 	return tool, nil

@@ -45,6 +45,7 @@ func (w *work) playbook() (execution.PlaybookTool, bool) {
 // for what the run itself sets.
 func (w *work) playSpec() extension.ToolSpec {
 	spec := w.spec
+	spec.Dir = w.dir.Work() // the checkout stays as it was committed
 	spec.Env = maps.Clone(spec.Env)
 	for _, name := range []string{"HOME", "TMPDIR"} {
 		if _, own := w.run.Spec.Env[name]; !own {
@@ -56,11 +57,19 @@ func (w *work) playSpec() extension.ToolSpec {
 
 // play is the run as a playbook tool takes it.
 func (w *work) play() execution.Play {
-	s := &w.run.Spec
-	return execution.Play{
+	s, m := &w.run.Spec, &w.material
+	p := execution.Play{
 		WorkDir: w.e.opt.WorkDir, Playbook: s.Playbook, Inventory: s.Inventory, Controls: s.Controls,
-		LimitHosts: s.LimitHosts, Diff: s.DiffMode || s.DryRun,
+		LimitHosts: s.LimitHosts, Diff: s.DiffMode || s.DryRun, Templated: s.Templated,
+		Roles: m.deps.Roles, Collections: m.deps.Collections,
 	}
+	if m.tree != "" {
+		p.WorkDir, p.Confined = m.tree, true
+	}
+	if m.inventory != "" {
+		p.Inventory = m.inventory
+	}
+	return p
 }
 
 // decode gives variables to a tool as Go values in which no number loses a digit.

@@ -20,6 +20,8 @@ const (
 	varsFile    = "vars.json"
 	outputsFile = "outputs.json"
 	workDir     = "work"
+	projectDir  = "project"
+	inventory   = "inventory."
 	lostDir     = "lost"
 )
 
@@ -104,6 +106,19 @@ func (d Dir) Path() string { return filepath.Join(d.root.Runs, d.name) }
 
 // Work is the tool's directory.
 func (d Dir) Work() string { return d.file(workDir) }
+
+// Project is where the run's checkout lies, if it has one.
+func (d Dir) Project() string { return d.file(projectDir) }
+
+// WriteInventory writes the run's inventory, whose format is the ending of the file's name, and returns its path. The tool reads it and nobody else
+// does.
+func (d Dir) WriteInventory(format string, content []byte) (string, error) {
+	path := d.file(inventory + format)
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		return "", fmt.Errorf("write the inventory: %w", err)
+	}
+	return path, nil
+}
 
 // Vars is the file of the run's variables.
 func (d Dir) Vars() string { return d.file(varsFile) }

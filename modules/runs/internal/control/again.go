@@ -105,7 +105,8 @@ func (c *Controller) copy(r *runs.Run, o runs.Origin) submit.Request {
 func pipelineOf(r *runs.Run, o runs.Origin) runs.PipelineSubmission {
 	s := &r.Spec
 	q := runs.PipelineSubmission{
-		Name: r.Name, InventoryID: s.InventoryID, Inventory: s.Inventory, ProjectID: s.ProjectID,
+		Name: r.Name, InventoryID: s.InventoryID, Inventory: s.Inventory, ProjectID: s.ProjectID, TemplateID: s.TemplateID,
+		Templated: r.Graph.Templated,
 		ExtraVars: r.Graph.Vars, CredentialIDs: s.CredentialIDs, Labels: r.Labels, Change: r.Change, Queue: s.Queue,
 		RequireApproval: s.RequireApproval, DryRun: s.DryRun, TimeoutSeconds: s.TimeoutSeconds,
 		Notifications: s.Notifications, Origin: o,

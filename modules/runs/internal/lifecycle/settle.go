@@ -108,5 +108,6 @@ func (m *Machine) step(p *runs.Run, s *runs.StepState, start pipeline.Start) *ru
 	r.Name, r.StepName, r.Attempt, r.Vars = s.Name, s.Name, start.Attempt, start.Vars
 	r.Lineage = p.Lineage + "/" + s.Name
 	r.Spec = pipeline.Spec(&p.Spec, &s.StepSpec)
+	r.Spec.Templated = start.Templated
 	return r
 }

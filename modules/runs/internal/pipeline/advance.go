@@ -27,6 +27,8 @@ type Start struct {
 	Step    int // its place in the graph
 	Attempt int // from 1
 	Vars    runs.Vars
+	// Templated names those of Vars that the tool may evaluate: neither an output nor anything else lies over them.
+	Templated []string
 }
 
 // Advance compares a pipeline's graph with the step runs that exist. It depends on its arguments alone, so that any
@@ -36,7 +38,7 @@ type Start struct {
 // is run again by a machine. A step whose dependency neither succeeded nor failed with continue_on_failure is
 // skipped. Once canceled no step starts.
 func Advance(g *runs.Graph, children []*runs.Run, canceled bool) Plan {
-	p := Plan{Graph: &runs.Graph{Vars: g.Vars, Steps: slices.Clone(g.Steps)}}
+	p := Plan{Graph: &runs.Graph{Vars: g.Vars, Templated: g.Templated, Steps: slices.Clone(g.Steps)}}
 	latest := Latest(children)
 	for i := range p.Graph.Steps {
 		p.observe(i, latest[p.Graph.Steps[i].Name], canceled)
@@ -107,7 +109,7 @@ func (p *Plan) release(canceled bool) {
 		}
 	}
 	for i := range p.Starts {
-		p.Starts[i].Vars = p.vars(p.Starts[i].Step)
+		p.Starts[i].Vars, p.Starts[i].Templated = p.vars(p.Starts[i].Step)
 	}
 }
 
@@ -128,13 +130,26 @@ func (p *Plan) ready(s *runs.StepState) (ready, never bool) {
 
 // vars merges what a step receives: the pipeline's variables, over them the outputs of all that it depends on,
 // the farthest first, and over those its own.
-func (p *Plan) vars(i int) runs.Vars {
+func (p *Plan) vars(i int) (vars runs.Vars, templated []string) {
 	s := &p.Graph.Steps[i]
 	out := p.Graph.Vars
+	over := runs.Vars{}
 	for _, name := range p.ancestors(s) {
-		out = out.Merge(p.Graph.Step(name).Outputs)
+		over = over.Merge(p.Graph.Step(name).Outputs)
 	}
-	return out.Merge(s.ExtraVars)
+	own := func(name string) bool { _, ok := s.ExtraVars[name]; return ok }
+	for _, name := range p.Graph.Templated {
+		if _, data := over[name]; !data && !own(name) {
+			templated = append(templated, name)
+		}
+	}
+	for _, name := range s.Templated {
+		if own(name) {
+			templated = append(templated, name)
+		}
+	}
+	slices.Sort(templated)
+	return out.Merge(over).Merge(s.ExtraVars), slices.Compact(templated)
 }
 
 func (p *Plan) ancestors(s *runs.StepState) []string {

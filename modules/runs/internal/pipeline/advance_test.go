@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -200,5 +201,29 @@ func checkStarts(t *rapid.T, w *world) {
 				t.Fatalf("%s started while %s is %q", st.Name, d, x.Status)
 			}
 		}
+	}
+}
+
+// TestWhatMayBeTemplated tells variables that were saved from data: an output or a variable of the step's own over a saved one is data
+// unless the step's own was saved too.
+func TestWhatMayBeTemplated(t *testing.T) {
+	t.Parallel()
+	one := json.RawMessage(`1`)
+	g, err := New([]runs.StepSpec{
+		{Name: "a"},
+		{Name: "b", ExtraVars: runs.Vars{"saved": one, "own": one, "data": one}, Templated: []string{"own", "absent"}},
+	}, runs.Vars{"saved": one, "out": one, "kept": one, "brought": one})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Templated = []string{"kept", "out", "saved"}
+	first := Advance(g, nil, false)
+	if diff := cmp.Diff([]string{"kept", "out", "saved"}, first.Starts[0].Templated); diff != "" {
+		t.Error(diff)
+	}
+	done := &runs.Run{ID: "1", StepName: "a", Attempt: 1, Status: runs.Succeeded, Outputs: runs.Vars{"out": one}}
+	second := Advance(first.Graph, []*runs.Run{done}, false)
+	if diff := cmp.Diff([]string{"kept", "own"}, second.Starts[0].Templated); diff != "" {
+		t.Error(diff)
 	}
 }

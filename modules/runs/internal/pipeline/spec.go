@@ -11,7 +11,7 @@ import (
 func Spec(p *runs.Spec, s *runs.StepSpec) runs.Spec {
 	out := runs.Spec{
 		Tool: cmp.Or(s.Tool, runs.Ansible), Playbook: s.Playbook, Command: s.Command,
-		InventoryID: p.InventoryID, Inventory: p.Inventory, ProjectID: p.ProjectID,
+		InventoryID: p.InventoryID, Inventory: p.Inventory, ProjectID: p.ProjectID, TemplateID: p.TemplateID,
 		Controls: runs.Controls{Limit: s.Limit, Tags: s.Tags, SkipTags: s.SkipTags},
 		DryRun:   p.DryRun, TimeoutSeconds: cmp.Or(s.TimeoutSeconds, p.TimeoutSeconds), Env: p.Env,
 		CredentialIDs: p.CredentialIDs, Queue: cmp.Or(s.Queue, p.Queue, runs.DefaultQueue), Priority: p.Priority,

@@ -44,7 +44,7 @@ func detail(r *runs.Run) (map[string]any, error) {
 	d := map[string]any{"kind": string(r.Kind), "queue": s.Queue, "inputs": inputs, "dry_run": s.DryRun}
 	for k, v := range map[string]string{
 		"tool": s.Tool, "source": string(r.Origin.Source), "source_id": r.Origin.SourceID, "retry_of": r.Origin.RetryOf,
-		"rerun_of": r.Origin.RerunOf, "project_id": s.ProjectID,
+		"rerun_of": r.Origin.RerunOf, "project_id": s.ProjectID, "template_id": s.TemplateID, "commit": r.Commit,
 	} {
 		if v != "" {
 			d[k] = v

@@ -3,6 +3,7 @@ package submit
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/writ-automation/writ/modules/runs/internal/pipeline"
@@ -23,21 +24,46 @@ func (s *Submitter) SubmitPipeline(ctx context.Context, q runs.PipelineSubmissio
 // TakePipeline is SubmitPipeline for a request made of another pipeline, whose lineage it keeps. Nil is none.
 func (s *Submitter) TakePipeline(ctx context.Context, q runs.PipelineSubmission, of *runs.Run) (*runs.Run, bool, error) {
 	r := s.record(ctx, q.Origin)
+	if err := s.completePipeline(ctx, r, &q); err != nil {
+		return nil, false, err
+	}
+	if err := s.pin(ctx, r, q.ProjectID, of); err != nil {
+		return nil, false, err
+	}
+	descend(r, of, q.Steps)
+	return s.store(ctx, r, q.Idempotency)
+}
+
+// CheckPipeline implements runs.Checker.
+func (s *Submitter) CheckPipeline(ctx context.Context, q runs.PipelineSubmission) error {
+	return s.completePipeline(ctx, &runs.Run{}, &q)
+}
+
+// completePipeline makes a record of a request and judges it.
+func (s *Submitter) completePipeline(ctx context.Context, r *runs.Run, q *runs.PipelineSubmission) error {
 	r.Kind, r.Name, r.Labels, r.Change, r.Vars = runs.Pipeline, q.Name, q.Labels, q.Change, q.ExtraVars
 	r.Spec = runs.Spec{
-		InventoryID: q.InventoryID, Inventory: q.Inventory, ProjectID: q.ProjectID, DryRun: q.DryRun,
+		InventoryID: q.InventoryID, Inventory: q.Inventory, ProjectID: q.ProjectID, TemplateID: q.TemplateID,
+		Templated: q.Templated, DryRun: q.DryRun,
 		TimeoutSeconds: q.TimeoutSeconds, CredentialIDs: q.CredentialIDs, Queue: q.Queue,
 		Notifications: q.Notifications, RequireApproval: q.RequireApproval,
 	}
+	if err := s.inherit(ctx, q.InventoryID, &r.Spec.Queue); err != nil {
+		return err
+	}
+	q.Steps = slices.Clone(q.Steps)
+	for i := range q.Steps {
+		if x := &q.Steps[i]; q.Queue == "" {
+			if err := s.inherit(ctx, x.InventoryID, &x.Queue); err != nil {
+				return err
+			}
+		}
+	}
 	normalise(&r.Spec)
 	r.Spec.Tool = "" // each step has its own
-	graph, err := s.judgePipeline(ctx, r, q.Steps, q.Idempotency)
-	if err != nil {
-		return nil, false, err
-	}
-	r.Graph = graph
-	descend(r, of, q.Steps)
-	return s.store(ctx, r, q.Idempotency)
+	var err error
+	r.Graph, err = s.judgePipeline(ctx, r, q.Steps, q.Idempotency)
+	return err
 }
 
 func (s *Submitter) judgePipeline(ctx context.Context, r *runs.Run, steps []runs.StepSpec, key *runs.Idempotency) (*runs.Graph, error) {
@@ -73,6 +99,7 @@ func (s *Submitter) judgePipeline(ctx context.Context, r *runs.Run, steps []runs
 	if err != nil {
 		return nil, err
 	}
+	graph.Templated = r.Spec.Templated
 	return graph, s.resolve(ctx, refs)
 }
 

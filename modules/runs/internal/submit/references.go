@@ -6,15 +6,14 @@ import (
 
 	"github.com/writ-automation/writ/modules/runs/internal/rights"
 	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// References tells which objects of other contexts exist.
-type References interface {
-	Exists(ctx context.Context, kind ids.Prefix, id string) (bool, error)
-}
+// References tells which objects of other contexts exist and what they add to a run.
+type References = catalog.References
 
 // reference is an id inside a request, with its path.
 type reference struct {

@@ -121,7 +121,7 @@ func TestARunMadeOfAnotherKeepsItsObjects(t *testing.T) {
 	if diff := cmp.Diff([]string{"inv_1", "queue:gpu", "tpl_1"}, r.Objects); diff != "" || r.Lineage != "tpl_1" {
 		t.Errorf("lineage %s, objects %s", r.Lineage, diff)
 	}
-	fresh := &runs.Run{Origin: runs.Origin{Source: runs.FromTemplate, SourceID: "tpl_2"}, Spec: runs.Spec{ProjectID: "prj_1"},
+	fresh := &runs.Run{Origin: runs.Origin{Source: runs.FromSchedule, SourceID: "sch_2"}, Spec: runs.Spec{ProjectID: "prj_1", TemplateID: "tpl_2"},
 		Graph: &runs.Graph{Steps: []runs.StepState{{StepSpec: runs.StepSpec{Queue: "gpu", InventoryID: "inv_2"}}, {StepSpec: runs.StepSpec{Queue: "gpu"}}}}}
 	descend(fresh, nil, nil)
 	if diff := cmp.Diff([]string{"inv_2", "prj_1", "queue:default", "queue:gpu", "tpl_2"}, fresh.Objects); diff != "" {

@@ -29,7 +29,10 @@ type Submitter struct {
 	gate    *rights.Gate
 }
 
-var _ runs.Submitter = (*Submitter)(nil)
+var (
+	_ runs.Submitter = (*Submitter)(nil)
+	_ runs.Checker   = (*Submitter)(nil)
+)
 
 // New returns a submitter. refs may be nil: then no object of another context exists.
 func New(m *lifecycle.Machine, keys runs.KeyStore, tools execution.Catalog, refs References, g *rights.Gate) *Submitter {
@@ -50,13 +53,29 @@ func (s *Submitter) Submit(ctx context.Context, sub runs.Submission) (*runs.Run,
 	return s.Take(ctx, Request{Submission: sub})
 }
 
+// Check implements runs.Checker.
+func (s *Submitter) Check(ctx context.Context, sub runs.Submission) error {
+	return s.complete(ctx, &Request{Submission: sub})
+}
+
+// complete fills a request in and judges it.
+func (s *Submitter) complete(ctx context.Context, q *Request) error {
+	if err := s.inherit(ctx, q.InventoryID, &q.Queue); err != nil {
+		return err
+	}
+	normalise(&q.Spec)
+	return s.judge(ctx, q)
+}
+
 // Take is Submit for requests that are made of other runs.
 func (s *Submitter) Take(ctx context.Context, q Request) (*runs.Run, bool, error) {
-	normalise(&q.Spec)
-	if err := s.judge(ctx, &q); err != nil {
+	if err := s.complete(ctx, &q); err != nil {
 		return nil, false, err
 	}
 	r := s.record(ctx, q.Origin)
+	if err := s.pin(ctx, r, q.ProjectID, q.Of); err != nil {
+		return nil, false, err
+	}
 	r.Name, r.Spec, r.Labels, r.Change, r.Vars = q.Name, q.Spec, q.Labels, q.Change, q.ExtraVars
 	r.Kind, r.ShardHosts = runs.Single, q.ShardHosts
 	if q.Spec.Shards > 1 || q.ShardHosts != nil {

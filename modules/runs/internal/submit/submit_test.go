@@ -24,6 +24,28 @@ func (k knows) Exists(_ context.Context, kind ids.Prefix, id string) (bool, erro
 	return k[id] && strings.HasPrefix(id, string(kind)), nil
 }
 
+func (knows) Defaults(_ context.Context, id string) (string, []string, error) {
+	switch {
+	case strings.HasSuffix(id, "queued"):
+		return "gpu", nil, nil
+	case strings.HasSuffix(id, "none"):
+		return "", nil, fault.Missing("inventory", id)
+	default:
+		return "", nil, nil
+	}
+}
+
+func (knows) Pin(_ context.Context, id string) (commit, stale string, err error) {
+	switch {
+	case strings.HasSuffix(id, "stale"):
+		return "0a", "nobody answers", nil
+	case strings.HasSuffix(id, "lost"):
+		return "", "", fault.Wrap(fault.Conflict, nil, "nothing can be fetched")
+	default:
+		return "1b", "", nil
+	}
+}
+
 // open lets everybody do everything.
 type open struct{}
 

@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// material is what a run names, as it lies on this machine. Empty members are none.
+type material struct {
+	tree      string // the checkout
+	deps      catalog.Deps
+	inventory string // its file
+}
+
+// gather fetches what the run names. A fault of kind Unavailable says that it may work later; any other one fails the run.
+func (w *work) gather(ctx context.Context) error {
+	s := &w.run.Spec
+	if s.ProjectID != "" {
+		deps, err := w.e.Materials.Tree(ctx, s.ProjectID, w.run.Commit, w.dir.Project())
+		if err != nil {
+			return fmt.Errorf("check the project out: %w", err)
+		}
+		w.material.tree, w.material.deps = w.dir.Project(), deps
+		w.spec.Dir = w.material.tree
+	}
+	if s.InventoryID != "" {
+		// What belongs to another run works on what that one began with, as far as nobody changes it meanwhile.
+		content, format, err := w.e.Materials.Inventory(ctx, s.InventoryID, !w.run.Kind.Child())
+		if err != nil {
+			return fmt.Errorf("get the inventory: %w", err)
+		}
+		if w.material.inventory, err = w.dir.WriteInventory(string(format), content); err != nil {
+			return err
+		}
+		w.spec.Env["WRIT_INVENTORY"] = w.material.inventory
+	}
+	return nil
+}
+
+// equip gathers within the run's time, before it begins. It is false where the run is dealt with; ended then says whether this executor
+// may go on claiming.
+func (w *work) equip() (ok, ended bool) {
+	s := &w.run.Spec
+	if s.ProjectID == "" && s.InventoryID == "" {
+		return true, true
+	}
+	ctx, stop := w.bounded()
+	defer stop()
+	err := w.gather(ctx)
+	switch cause := w.cause(); {
+	case w.lost.Load():
+		w.abandonDir()
+	case cause == errCanceled:
+		w.settle(runs.Ending{Status: runs.Canceled})
+	case cause != nil:
+		w.e.release(w.job)
+		w.discard()
+	case err == nil:
+		return true, true
+	case ctx.Err() != nil:
+		w.settle(w.failed(overTime(w.e.timeout(w.run))))
+	case fault.Is(err, fault.Unavailable):
+		w.e.Log.Warn("get what a run names", "run", w.lease.RunID, "error", err)
+		w.e.release(w.job)
+		w.discard()
+		return false, false
+	default:
+		w.settle(w.failed(sentence(err)))
+	}
+	return false, true
+}
+
+// sentence is what of an error is told: the text of a fault, since its cause is for the log.
+func sentence(err error) string {
+	if fault.KindOf(err) == fault.Internal {
+		return "what the run names could not be provided: " + err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,145 @@
+package execution_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// stock is what runs may name: one project and one inventory. Gone objects are those whose ids end in gone.
+type stock struct {
+	fail  atomic.Int32 // so many times nobody answers
+	hang  bool
+	fresh atomic.Int32
+}
+
+func (s *stock) answer(ctx context.Context, kind, id string) error {
+	if s.hang {
+		<-ctx.Done()
+		return fault.Wrap(fault.Internal, ctx.Err(), "cut short")
+	}
+	if s.fail.Add(-1) >= 0 {
+		return fault.Wrap(fault.Unavailable, nil, "nobody answers")
+	}
+	if strings.HasSuffix(id, "gone") {
+		return fault.Missing(kind, id)
+	}
+	return nil
+}
+
+func (s *stock) Inventory(ctx context.Context, id string, fresh bool) ([]byte, catalog.Format, error) {
+	if fresh {
+		s.fresh.Add(1)
+	}
+	return []byte("[web]\nw1\n"), catalog.INI, s.answer(ctx, "inventory", id)
+}
+
+func (s *stock) Tree(ctx context.Context, project, commit, dir string) (catalog.Deps, error) {
+	if err := s.answer(ctx, "project", project); err != nil {
+		return catalog.Deps{}, err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return catalog.Deps{}, err
+	}
+	return catalog.Deps{Roles: "/deps/roles"}, os.WriteFile(filepath.Join(dir, "site.yml"), []byte(commit), 0o600)
+}
+
+func TestAScriptRunsInItsCheckout(t *testing.T) {
+	t.Parallel()
+	var said [3]string
+	b := setup(t, toolFunc(func(_ context.Context, s extension.ToolSpec, _ io.Writer) (extension.ToolResult, error) {
+		site, err := os.ReadFile(filepath.Join(s.Dir, "site.yml"))
+		if err != nil {
+			return extension.ToolResult{}, err
+		}
+		hosts, err := os.ReadFile(s.Env["WRIT_INVENTORY"])
+		said = [3]string{string(site), string(hosts), filepath.Ext(s.Env["WRIT_INVENTORY"])}
+		return extension.ToolResult{}, err
+	}))
+	b.stock = &stock{}
+	b.stock.fail.Store(1) // the run is handed back once and claimed anew
+	got := b.run(&runs.Run{ID: "run_1", Commit: "c0ffee", Spec: runs.Spec{ProjectID: "prj_1", InventoryID: "inv_1"}})
+	if got.run.Status != runs.Succeeded || b.plane.count("release") != 1 || b.plane.count("begin") != 1 {
+		t.Fatalf("%+v", got.end)
+	}
+	if diff := cmp.Diff([3]string{"c0ffee", "[web]\nw1\n", ".ini"}, said); diff != "" {
+		t.Error(diff)
+	}
+	if entries, err := os.ReadDir(b.config.RunsDir); err != nil || len(entries) != 0 {
+		t.Errorf("left behind: %v %v", entries, err)
+	}
+}
+
+func TestAPlayRunsInItsCheckout(t *testing.T) {
+	t.Parallel()
+	var got execution.Play
+	b := setup(t, &player{play: func(_ context.Context, p execution.Play, _ func(runs.Event) error) (execution.PlayResult, error) {
+		got = p
+		_, err := os.Stat(filepath.Join(p.WorkDir, p.Playbook))
+		return execution.PlayResult{Complete: true, Touched: 1}, err
+	}})
+	b.stock = &stock{}
+	end := b.run(&runs.Run{ID: "run_1", Kind: runs.Shard, Spec: runs.Spec{
+		Playbook: "site.yml", ProjectID: "prj_1", InventoryID: "inv_1", Templated: []string{"a"},
+	}})
+	if end.run.Status != runs.Succeeded || !got.Confined || filepath.Base(got.Inventory) != "inventory.ini" || got.Roles != "/deps/roles" {
+		t.Errorf("%+v, %+v", end.end, got)
+	}
+	if !cmp.Equal(got.Templated, []string{"a"}) || b.stock.fresh.Load() != 0 {
+		t.Errorf("%v, %d refreshed for a shard", got.Templated, b.stock.fresh.Load())
+	}
+}
+
+func TestWhatCannotBeProvided(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		stock *stock
+		spec  runs.Spec
+		says  string
+	}{
+		"a project that is gone":    {&stock{}, runs.Spec{ProjectID: "prj_gone"}, `no project "prj_gone"`},
+		"an inventory that is gone": {&stock{}, runs.Spec{InventoryID: "inv_gone"}, `no inventory "inv_gone"`},
+		"nobody provides":           {nil, runs.Spec{InventoryID: "inv_1"}, "cannot provide"},
+		"it takes too long":         {&stock{hang: true}, runs.Spec{ProjectID: "prj_1", TimeoutSeconds: 1}, "over its timeout"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, echo)
+			b.stock = c.stock
+			got := b.run(&runs.Run{ID: "run_1", Spec: c.spec})
+			if got.run.Status != runs.Failed || !strings.Contains(got.end.Error, c.says) || b.plane.count("begin") != 0 {
+				t.Errorf("%+v", got.end)
+			}
+		})
+	}
+}
+
+func TestACancelEndsTheWaitForACheckout(t *testing.T) {
+	t.Parallel()
+	b := setup(t, echo)
+	b.stock = &stock{hang: true}
+	b.plane.submit(&runs.Run{ID: "run_1", Spec: runs.Spec{ProjectID: "prj_1"}})
+	_, stop := b.start()
+	defer stop()
+	b.until("the claim", func() bool { return b.plane.see("run_1").run.Status == runs.Running })
+	b.cancel("run_1")
+	if err := b.signals.Signal(t.Context(), events.TopicCancel, "run_1"); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.ended("run_1"); got.run.Status != runs.Canceled {
+		t.Errorf("%+v", got.end)
+	}
+}

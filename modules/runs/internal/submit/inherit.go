@@ -1,0 +1,46 @@
+package submit
+
+import (
+	"context"
+	"slices"
+
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// inherit gives a run that names no queue the one of its inventory. An inventory that does not exist adds nothing: it is refused where
+// references are.
+func (s *Submitter) inherit(ctx context.Context, inventory string, queue *string) error {
+	if *queue != "" || s.refs == nil || !ids.Valid(ids.Inventory, inventory) {
+		return nil
+	}
+	name, _, err := s.refs.Defaults(ctx, inventory)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	*queue = name
+	return err
+}
+
+// pin fixes the commit that a run executes. What repeats a part of another run executes what that one did; whatever else is made of
+// one takes the newest. Approval, shards and steps later change nothing about it.
+func (s *Submitter) pin(ctx context.Context, r *runs.Run, project string, of *runs.Run) error {
+	if project == "" {
+		return nil
+	}
+	repeats := r.Origin.Source == runs.FromRetry || r.Origin.Source == runs.FromRelaunch
+	if repeats && of != nil && of.Spec.ProjectID == project && of.Commit != "" {
+		r.Commit = of.Commit
+		return nil
+	}
+	commit, stale, err := s.refs.Pin(ctx, project)
+	if err != nil {
+		return err
+	}
+	r.Commit = commit
+	if stale != "" {
+		r.Warnings = append(slices.Clone(r.Warnings), runs.Warning{Code: runs.WarnProjectStale, Message: stale})
+	}
+	return nil
+}
