@@ -69,6 +69,7 @@ func rows() map[string]row {
 	}
 	maps.Copy(all, runRows())
 	maps.Copy(all, accountRows())
+	maps.Copy(all, catalogRows())
 	return all
 }
 

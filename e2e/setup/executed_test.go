@@ -22,8 +22,8 @@ const defaultAddress = "http://127.0.0.1:8080"
 func TestPagesAreExecuted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := harness.Start(t, harness.Options{Flags: []string{"--work-dir", dir}})
-	for _, d := range []string{"bin", ".writ"} {
+	s := harness.Start(t, harness.Options{Flags: []string{"--work-dir", dir, "--local-projects", filepath.Join(dir, "repos")}})
+	for _, d := range []string{"bin", ".writ", "repos"} {
 		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +36,11 @@ func TestPagesAreExecuted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, path := range []string{"README.md", "docs/guides/getting-started.md", "docs/guides/runs.md", "docs/guides/accounts.md", "docs/reference/cli.md"} {
+	for _, path := range []string{
+		"README.md", "docs/guides/getting-started.md", "docs/guides/runs.md", "docs/guides/accounts.md", "docs/reference/cli.md",
+		"docs/guides/projects.md", "docs/guides/inventories.md", "docs/guides/templates.md", "docs/guides/schedules.md", "docs/guides/triggers.md",
+		"docs/guides/doctor.md",
+	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			var script strings.Builder

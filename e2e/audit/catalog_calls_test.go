@@ -1,0 +1,101 @@
+package audit
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+func (w *world) project() string {
+	return w.id("/v1/projects", harness.Body{"name": w.name("p"), "repo_url": "file://" + w.repo})
+}
+
+func (w *world) inventory() string {
+	return w.id("/v1/inventories", harness.Body{"name": w.name("i"), "content": "a ansible_connection=local\n"})
+}
+
+func (w *world) sourceBody() harness.Body {
+	return harness.Body{
+		"name": w.name("s"), "kind": "project", "path": "hosts", "project_id": w.project(), "inventory_id": w.inventory(),
+	}
+}
+
+func (w *world) source() string { return w.id("/v1/inventory-sources", w.sourceBody()) }
+
+func (w *world) templateBody() harness.Body {
+	return harness.Body{"name": w.name("t"), "tool": "bash", "command": "true", "queue": "parked"}
+}
+
+func (w *world) template() string { return w.id("/v1/templates", w.templateBody()) }
+
+func (w *world) scheduleBody() harness.Body {
+	return harness.Body{"name": w.name("c"), "cron": "@yearly", "template_id": w.template()}
+}
+
+func (w *world) triggerBody() harness.Body {
+	return harness.Body{"name": w.name("g"), "template_id": w.template(), "require_signature": false}
+}
+
+// makeRepo makes the repository of the projects.
+func (w *world) makeRepo() {
+	w.t.Helper()
+	w.repo = w.t.TempDir()
+	write(w.t, w.repo+"/hosts", "b ansible_connection=local\n")
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=w", "-c", "user.email=w@example.org", "commit", "-qm", "one"}} {
+		c := exec.Command("git", args...)
+		c.Dir, c.Env = w.repo, []string{"PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"}
+		if out, err := c.CombinedOutput(); err != nil {
+			w.t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+}
+
+// catalogCalls prepares the recorded operations on what people launch and on what launches it.
+func catalogCalls() map[string]func(w *world) call {
+	out := map[string]func(w *world) call{
+		"sync-project": func(w *world) call { return call{path: "/v1/projects/" + w.project() + "/sync", object: "project"} },
+		"refresh-inventory-source": func(w *world) call {
+			return call{path: "/v1/inventory-sources/" + w.source() + "/refresh", object: "inventory_source"}
+		},
+		"rotate-trigger-secret": func(w *world) call {
+			return call{path: "/v1/triggers/" + w.id("/v1/triggers", w.triggerBody()) + "/rotate-secret", object: "trigger"}
+		},
+		"launch-template": func(w *world) call { return call{path: "/v1/templates/" + w.template() + "/launch", object: "run"} },
+	}
+	for _, k := range []struct {
+		noun, path, kind string
+		body             func(w *world) harness.Body
+	}{
+		{"project", "/v1/projects", "project", func(w *world) harness.Body {
+			return harness.Body{"name": w.name("p"), "repo_url": "file://" + w.repo}
+		}},
+		{"inventory", "/v1/inventories", "inventory", func(w *world) harness.Body { return harness.Body{"name": w.name("i"), "content": "a\n"} }},
+		{"inventory-source", "/v1/inventory-sources", "inventory_source", (*world).sourceBody},
+		{"template", "/v1/templates", "template", (*world).templateBody},
+		{"schedule", "/v1/schedules", "schedule", (*world).scheduleBody},
+		{"trigger", "/v1/triggers", "trigger", (*world).triggerBody},
+	} {
+		out["create-"+k.noun] = func(w *world) call { return call{path: k.path, object: k.kind, body: k.body(w)} }
+		out["update-"+k.noun] = func(w *world) call {
+			body := k.body(w)
+			id := w.id(k.path, body)
+			body["name"] = w.name("renamed")
+			return call{path: k.path + "/" + id, object: k.kind, body: body}
+		}
+		out["delete-"+k.noun] = func(w *world) call { return call{path: k.path + "/" + w.id(k.path, k.body(w)), object: k.kind} }
+	}
+	out["deliver-hook"] = func(w *world) call {
+		made := w.Do(http.MethodPost, "/v1/triggers", w.triggerBody())
+		var t struct {
+			Path string `json:"hook_path"`
+		}
+		made.JSON(w.t, &t)
+		return call{
+			path: t.Path, recorded: "/hooks/{token}", nobody: true, object: "run", actor: "hook",
+			body: `{"ref": "refs/heads/main", "after": "0123456789012345678901234567890123456789"}`, header: []string{"X-GitHub-Event", "push"},
+		}
+	}
+	return out
+}

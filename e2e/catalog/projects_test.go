@@ -1,0 +1,124 @@
+package catalog
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+const sayHello = "- hosts: all\n  gather_facts: false\n  tasks:\n    - debug: {msg: \"hello of VERSION\"}\n"
+
+// TestTwoCommitsNeverMeet runs a project at two commits at once: each run sees its own files alone.
+func TestTwoCommitsNeverMeet(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		w := newWorld(t, harness.Options{DB: dbURL})
+		wait := filepath.Join(w.Dir, "go")
+		script := "until [ -e " + wait + " ]; do sleep 0.05; done; cat version; ls"
+		r := w.repo("app", map[string]string{"version": "one\n", "first": ""})
+		p := w.project("app", r)
+		body := harness.Body{"tool": "bash", "command": script, "project_id": p}
+		one := w.Submit(body)
+		first := r.git("rev-parse", "HEAD")
+		second := r.commit(map[string]string{"version": "two\n", "second": ""})
+		w.want(http.StatusOK, http.MethodPost, "/v1/projects/"+p+"/sync", nil)
+		two := w.Submit(body)
+		if err := os.WriteFile(wait, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for id, want := range map[string][3]string{one.ID: {first, "one", "first"}, two.ID: {second, "two", "second"}} {
+			w.succeeds(id)
+			record := w.want(http.StatusOK, http.MethodGet, "/v1/runs/"+id, nil)
+			log := w.log(id)
+			if record["commit"] != want[0] || !strings.Contains(log, want[1]) {
+				t.Errorf("%s ran at %v: %s", id, record["commit"], log)
+			}
+			if want[2] == "first" && strings.Contains(log, "second") {
+				t.Errorf("the first run saw what was committed later: %s", log)
+			}
+		}
+	})
+}
+
+// TestAProjectIsReadAndKept covers its routes, what is in use, and the rights of a path.
+func TestAProjectIsReadAndKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, harness.Options{})
+	r := w.repo("site", map[string]string{"site.yml": sayHello, "roles/a/tasks/main.yml": "[]\n", "page.html": "<script>1</script>"})
+	p := w.project("site", r)
+	files := w.want(http.StatusOK, http.MethodGet, "/v1/projects/"+p+"/files", nil)
+	if files["commit"] != r.git("rev-parse", "HEAD") || files["count"] != 3.0 {
+		t.Errorf("files: %v", files)
+	}
+	page := w.Do(http.MethodGet, "/v1/projects/"+p+"/file?path=page.html", nil)
+	if page.Status != 200 || string(page.Body) != "<script>1</script>" || !strings.HasPrefix(page.Header.Get("Content-Type"), "text/plain") {
+		t.Errorf("file: %d %v %s", page.Status, page.Header, page.Body)
+	}
+	for path, status := range map[string]int{
+		"path=absent": 404, "path=../../etc/passwd": 404, "path=%2e%2e%2fx": 404, "path=/etc/passwd": 404, "path=a%00b": 400, "path=roles": 404, "path=site.yml&ref=-x": 400,
+	} {
+		a := w.Do(http.MethodGet, "/v1/projects/"+p+"/file?"+path, nil)
+		if a.Status != status && !(status == 404 && a.Status == 400) {
+			t.Errorf("%s: %d %s", path, a.Status, a.Body)
+		}
+	}
+	tpl := w.id("/v1/templates", harness.Body{"name": "site", "playbook": "site.yml", "project_id": p, "inventory_id": w.inventory("hosts")})
+	used := w.want(http.StatusConflict, http.MethodDelete, "/v1/projects/"+p, nil)
+	if by, _ := used["used_by"].([]any); used["reason"] != "in_use" || len(by) != 1 || by[0].(map[string]any)["id"] != tpl {
+		t.Errorf("in use: %v", used)
+	}
+	w.want(http.StatusNoContent, http.MethodDelete, "/v1/templates/"+tpl, nil)
+	w.want(http.StatusNoContent, http.MethodDelete, "/v1/projects/"+p, nil)
+	w.want(http.StatusNotFound, http.MethodGet, "/v1/projects/"+p+"/files", nil)
+}
+
+// TestRequirementsAreInstalled takes a role from another repository, which the project's requirements name.
+func TestRequirementsAreInstalled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, harness.Options{})
+	role := w.repo("greet", map[string]string{
+		"tasks/main.yml": "- debug: {msg: \"greetings from the role\"}\n", "meta/main.yml": "galaxy_info: {author: w, description: d, license: MIT, min_ansible_version: '2.9'}\n",
+	})
+	r := w.repo("app", map[string]string{
+		"site.yml":               "- hosts: all\n  gather_facts: false\n  roles: [greet]\n",
+		"roles/requirements.yml": "- src: " + role.url() + "\n  scm: git\n  name: greet\n  version: main\n",
+	})
+	hosts := w.inventory("hosts")
+	for _, deps := range []bool{true, false} {
+		body := harness.Body{"name": "app", "repo_url": r.url(), "install_deps": deps}
+		if !deps {
+			body["name"] = "bare"
+		}
+		p := w.id("/v1/projects", body)
+		run := w.Await(w.Submit(harness.Body{"playbook": "site.yml", "project_id": p, "inventory_id": hosts}).ID)
+		if deps != (run.Status == "succeeded") || deps != strings.Contains(w.log(run.ID), "greetings from the role") {
+			t.Errorf("with requirements %t: %s %s\n%s", deps, run.Status, run.Error, w.log(run.ID))
+		}
+	}
+}
+
+// TestARepositoryThatIsGone keeps the last good commit and says so.
+func TestARepositoryThatIsGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, harness.Options{})
+	r := w.repo("app", map[string]string{"a": "1"})
+	p := w.project("app", r)
+	if err := os.Rename(r.dir, r.dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if a := w.want(http.StatusConflict, http.MethodPost, "/v1/projects/"+p+"/sync", nil); a["reason"] != "sync_failed" {
+		t.Errorf("sync: %v", a)
+	}
+	got := w.want(http.StatusOK, http.MethodGet, "/v1/projects/"+p, nil)
+	if got["last_error"] == nil || got["commit"] == nil {
+		t.Errorf("project: %v", got)
+	}
+	harness.Eventually(t, awhile, "a submission that fetches again", func() bool {
+		run := w.succeeds(w.Submit(harness.Body{"tool": "bash", "command": "cat a", "project_id": p}).ID)
+		return run.Warned("project_not_synced")
+	})
+}

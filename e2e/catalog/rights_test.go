@@ -1,0 +1,103 @@
+package catalog
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+// somebody makes an account and returns its id and a token of it.
+func (w *world) somebody(name, role string) (id, token string) {
+	w.t.Helper()
+	id = w.id("/v1/users", harness.Body{"username": name, "role": role})
+	token, _ = w.make("/v1/tokens", harness.Body{"name": name, "user_id": id})["token"].(string)
+	return id, token
+}
+
+// TestRightsOnTheCatalog goes through what everybody may do to objects that carry grants, that belong to an organization, and that do neither.
+func TestRightsOnTheCatalog(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		w := newWorld(t, harness.Options{DB: dbURL})
+		org := w.id("/v1/orgs", harness.Body{"name": "Retail"})
+		team := w.id("/v1/teams", harness.Body{"name": "Web"})
+		tokens := map[string]string{"admin": w.Token}
+		ids := map[string]string{}
+		for name, role := range map[string]string{
+			"viewer": "viewer", "operator": "operator", "reader": "operator", "user": "viewer", "manager": "operator", "viewing manager": "viewer",
+			"member": "operator", "org operator": "operator", "org viewer": "viewer",
+		} {
+			ids[name], tokens[name] = w.somebody(strings.ReplaceAll(name, " ", "-"), role)
+		}
+		w.want(http.StatusCreated, http.MethodPost, "/v1/teams/"+team+"/members", harness.Body{"user_id": ids["member"]})
+		for _, name := range []string{"org operator", "org viewer"} {
+			w.want(http.StatusCreated, http.MethodPost, "/v1/orgs/"+org+"/members", harness.Body{"user_id": ids[name], "role": "admin"})
+		}
+		body := func(name string) harness.Body {
+			return harness.Body{"name": name, "tool": "bash", "command": "true", "queue": "parked", "org_id": org}
+		}
+		tpl := w.id("/v1/templates", body("granted"))
+		for subject, level := range map[string]string{
+			"user:" + ids["reader"]: "read", "user:" + ids["user"]: "use", "user:" + ids["manager"]: "manage",
+			"user:" + ids["viewing manager"]: "manage", "team:" + team: "use",
+		} {
+			w.id("/v1/grants", harness.Body{"subject": subject, "object": tpl, "level": level})
+		}
+		for name, want := range map[string]struct{ get, launch, put, create int }{
+			"viewer":          {404, 404, 403, 403},
+			"operator":        {404, 404, 404, 403},
+			"reader":          {200, 403, 403, 403},
+			"user":            {200, 201, 403, 403},
+			"manager":         {200, 201, 200, 403},
+			"viewing manager": {200, 201, 403, 403},
+			"member":          {200, 201, 403, 403},
+			"org operator":    {200, 201, 200, 201},
+			"org viewer":      {200, 201, 403, 403},
+			"admin":           {200, 201, 200, 201},
+		} {
+			c := w.As(tokens[name])
+			listed := 0.0
+			if want.get == 200 {
+				listed = 1
+			}
+			var list struct{ Total, Count float64 }
+			c.Do(http.MethodGet, "/v1/templates?name=granted", nil).JSON(t, &list)
+			if list.Total != listed || list.Count != listed {
+				t.Errorf("%s: the list has %v", name, list)
+			}
+			for what, got := range map[string][2]int{
+				"get":    {c.Do(http.MethodGet, "/v1/templates/"+tpl, nil).Status, want.get},
+				"launch": {c.Do(http.MethodPost, "/v1/templates/"+tpl+"/launch", harness.Body{}).Status, want.launch},
+				"put":    {c.Do(http.MethodPut, "/v1/templates/"+tpl, body("granted")).Status, want.put},
+				"create": {c.Do(http.MethodPost, "/v1/templates", body("made by "+name)).Status, want.create},
+			} {
+				if got[0] != got[1] {
+					t.Errorf("%s: %s answers %d, want %d", name, what, got[0], got[1])
+				}
+			}
+		}
+	})
+}
+
+// TestOneWhoMayNotSeeIsNotTold deletes what an object that the caller may not read names.
+func TestOneWhoMayNotSeeIsNotTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, harness.Options{})
+	inv := w.inventory("shared")
+	hidden := w.id("/v1/templates", harness.Body{"name": "hidden", "playbook": "x.yml", "inventory_id": inv})
+	shown := w.id("/v1/templates", harness.Body{"name": "shown", "playbook": "x.yml", "inventory_id": inv})
+	id, token := w.somebody("manager", "operator")
+	other, _ := w.somebody("other", "operator")
+	w.id("/v1/grants", harness.Body{"subject": "user:" + id, "object": inv, "level": "manage"})
+	w.id("/v1/grants", harness.Body{"subject": "user:" + other, "object": hidden, "level": "read"})
+	a := w.As(token).Do(http.MethodDelete, "/v1/inventories/"+inv, nil)
+	if a.Status != 409 || strings.Contains(string(a.Body), hidden) || !strings.Contains(string(a.Body), shown) || !strings.Contains(string(a.Body), `"others":1`) {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	w.want(http.StatusOK, http.MethodPut, "/v1/inventories/"+inv, harness.Body{"name": "renamed", "content": "z\n"})
+	if got := w.want(http.StatusOK, http.MethodGet, "/v1/templates/"+shown, nil); got["inventory_id"] != inv {
+		t.Errorf("a renamed inventory is named no more: %v", got)
+	}
+}

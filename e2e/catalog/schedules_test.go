@@ -1,0 +1,161 @@
+package catalog
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+// TestFourServersFireEachSlotOnce stops and continues servers around the minute while four share schedules.
+func TestFourServersFireEachSlotOnce(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		if dbURL == "" {
+			return // one server owns an SQLite file
+		}
+		w := newWorld(t, harness.Options{DB: dbURL})
+		key := w.Dir + "/data/encryption.key"
+		servers := []*harness.Server{w.Server}
+		for range 3 {
+			servers = append(servers, harness.Start(t, harness.Options{DB: dbURL, Admin: w.Admin, Flags: []string{"--encryption-key-file", key}}))
+		}
+		tpl := w.id("/v1/templates", harness.Body{"name": "t", "tool": "bash", "command": "true", "queue": "parked"})
+		const schedules = 20
+		ids := map[string]bool{}
+		for i := range schedules {
+			ids[w.id("/v1/schedules", harness.Body{"name": "s" + strconv.Itoa(i), "cron": "* * * * *", "template_id": tpl})] = true
+		}
+		begun := time.Now()
+		minutes := func() int {
+			return int(time.Now().Truncate(time.Minute).Sub(begun.Truncate(time.Minute)) / time.Minute)
+		}
+		for round := 0; minutes() < 2; round++ {
+			s := servers[1+round%3]
+			s.Signal(syscall.SIGSTOP)
+			<-time.After(300 * time.Millisecond)
+			s.Signal(syscall.SIGCONT)
+		}
+		harness.Eventually(t, awhile, "every slot fires", func() bool { return len(w.fired()) >= 2*schedules })
+		for key, n := range w.fired() {
+			if sch, _, _ := strings.Cut(key, " "); n != 1 || !ids[sch] {
+				t.Errorf("%s fired %d times", key, n)
+			}
+		}
+	})
+}
+
+// fired counts runs by their schedule and the minute that they are of.
+func (w *world) fired() map[string]int {
+	w.t.Helper()
+	var list struct {
+		Runs []struct {
+			SourceID  string    `json:"source_id"`
+			CreatedAt time.Time `json:"created_at"`
+		} `json:"runs"`
+	}
+	w.Do(http.MethodGet, "/v1/runs?q=source:schedule&limit=1000", nil).JSON(w.t, &list)
+	out := map[string]int{}
+	for _, r := range list.Runs {
+		out[r.SourceID+" "+r.CreatedAt.Truncate(time.Minute).Format("15:04")]++
+	}
+	return out
+}
+
+// TestAScheduleSaysWhyItCannotFire takes away what one needs.
+func TestAScheduleSaysWhyItCannotFire(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, harness.Options{})
+	tpl := w.id("/v1/templates", harness.Body{"name": "t", "tool": "bash", "command": "true"})
+	org := w.id("/v1/orgs", harness.Body{"name": "o"})
+	id, token := w.somebody("owner", "operator")
+	w.want(http.StatusCreated, http.MethodPost, "/v1/orgs/"+org+"/members", harness.Body{"user_id": id, "role": "admin"})
+	a := w.As(token).Do(http.MethodPost, "/v1/schedules", harness.Body{"name": "s", "cron": "* * * * *", "template_id": tpl, "org_id": org})
+	var sch struct {
+		ID        string `json:"id"`
+		CreatedBy string `json:"created_by"`
+		NextRunAt string `json:"next_run_at"`
+	}
+	if a.JSON(t, &sch); a.Status != 201 || sch.CreatedBy != id || sch.NextRunAt == "" {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	w.want(http.StatusNoContent, http.MethodDelete, "/v1/users/"+id, nil)
+	harness.Eventually(t, awhile, "it says why", func() bool {
+		got := w.want(http.StatusOK, http.MethodGet, "/v1/schedules/"+sch.ID, nil)
+		said, _ := got["last_error"].(string)
+		return strings.Contains(said, "account")
+	})
+	doctor := w.want(http.StatusOK, http.MethodGet, "/v1/doctor", nil)
+	if found := w.found(doctor, sch.ID); found == "" || doctor["ok"] != false {
+		t.Errorf("the doctor says %v", doctor)
+	}
+	if list := w.want(http.StatusOK, http.MethodGet, "/v1/runs", nil); list["total"] != 0.0 {
+		t.Errorf("it made runs: %v", list)
+	}
+}
+
+// found returns the problem that the doctor tells of an object.
+func (w *world) found(doctor map[string]any, id string) string {
+	list, _ := doctor["findings"].([]any)
+	for _, f := range list {
+		m := f.(map[string]any)
+		if o, ok := m["object"].(map[string]any); ok && o["id"] == id {
+			return m["problem"].(string)
+		}
+	}
+	return ""
+}
+
+// TestTargets fires a run, a split and a pipeline by one schedule each, and looks at previews and refusals.
+func TestTargets(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		w := newWorld(t, harness.Options{DB: dbURL})
+		inv := w.inventory("i")
+		r := w.repo("p", map[string]string{"site.yml": "- hosts: all\n  gather_facts: false\n  tasks: [{ping: }]\n"})
+		p := w.project("p", r)
+		want := map[string]string{}
+		for kind, target := range map[string]harness.Body{
+			"single":   {"run": harness.Body{"tool": "bash", "command": "true", "labels": harness.Body{"k": "v"}}},
+			"split":    {"run": harness.Body{"playbook": "site.yml", "project_id": p, "inventory_id": inv, "shards": 2}},
+			"pipeline": {"pipeline": harness.Body{"steps": []harness.Body{{"name": "a", "tool": "bash", "command": "true"}}}},
+		} {
+			target["name"], target["cron"], target["timezone"] = kind, "* * * * *", "Asia/Kathmandu"
+			want[w.id("/v1/schedules", target)] = kind
+		}
+		for id, kind := range want {
+			var run string
+			harness.Eventually(t, awhile, kind+" fires", func() bool {
+				got := w.want(http.StatusOK, http.MethodGet, "/v1/schedules/"+id, nil)
+				if said, failed := got["last_error"]; failed {
+					t.Fatalf("%s: %v", kind, said)
+				}
+				run, _ = got["last_run_id"].(string)
+				return run != ""
+			})
+			if got := w.succeeds(run); got.Kind != kind || got.Source != "schedule" {
+				t.Errorf("%s made %+v", kind, got)
+			}
+		}
+		for at, body := range map[string]harness.Body{
+			"cron":        {"name": "x", "cron": "61 * * * *", "run": harness.Body{"tool": "bash", "command": "true"}},
+			"timezone":    {"name": "x", "cron": "@daily", "timezone": "Mars/Olympus", "run": harness.Body{"tool": "bash", "command": "true"}},
+			"template_id": {"name": "x", "cron": "@daily"},
+			"run.command": {"name": "x", "cron": "@daily", "run": harness.Body{"tool": "bash"}},
+			"name":        {"name": " ", "cron": "@daily", "run": harness.Body{"tool": "bash", "command": "true"}},
+		} {
+			p := w.want(http.StatusBadRequest, http.MethodPost, "/v1/schedules", body)
+			if errs, _ := p["errors"].([]any); len(errs) == 0 || errs[0].(map[string]any)["location"] != at {
+				t.Errorf("%s: %v", at, p)
+			}
+		}
+		preview := w.want(http.StatusOK, http.MethodGet, "/v1/schedules/preview?cron=30+2+*+*+*&timezone=Europe/Berlin&count=400", nil)
+		if next, _ := preview["next"].([]any); len(next) != 50 {
+			t.Errorf("preview: %v", preview)
+		}
+	})
+}
