@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ const bodyTime = 10 * time.Second
 // drain is how much of a body beyond its cap is read and dropped before the refusal.
 const drain = 4 << 20
 
-// The members of an operation's metadata that carry the cap on its body and the media type of one that is not JSON.
+// The members of an operation's metadata that carry the cap on its body and the media types of one that is not JSON alone.
 const (
 	bodyKey     = "body"
 	consumesKey = "consumes"
@@ -44,10 +45,10 @@ func (r *Router) gate(ctx huma.Context, next func(huma.Context)) {
 	req, w := humago.Unwrap(ctx)
 	limit, _ := ctx.Operation().Metadata[bodyKey].(int64)
 	body, err := read(req, w, limit)
-	media, _ := ctx.Operation().Metadata[consumesKey].(string)
+	media, _ := ctx.Operation().Metadata[consumesKey].([]string)
 	switch {
 	case err != nil:
-	case media != "":
+	case len(media) > 0:
 		err = foreign(req.Header, body, media)
 	default:
 		err = admissible(req.Header, body, ctx.Operation().RequestBody)
@@ -56,7 +57,7 @@ func (r *Router) gate(ctx huma.Context, next func(huma.Context)) {
 		r.refuse(ctx, err)
 		return
 	}
-	if len(body) > 0 && media == "" {
+	if len(body) > 0 && len(media) == 0 {
 		requestOf(ctx.Context()).digest = digestOf(body)
 		// huma compares media types byte by byte.
 		req.Header.Set("Content-Type", "application/json")
@@ -125,9 +126,9 @@ func admissible(h http.Header, body []byte, form *huma.RequestBody) error {
 	return nil
 }
 
-// foreign checks a body that is not JSON: it must say what it is, and what it holds is its handler's to judge.
-func foreign(h http.Header, body []byte, media string) error {
-	if err := typed(h.Get("Content-Type"), media); err != nil {
+// foreign checks a body that is for its handler alone: it must say what it is, and what it holds is its handler's to judge.
+func foreign(h http.Header, body []byte, media []string) error {
+	if err := typed(h.Get("Content-Type"), media...); err != nil {
 		return err
 	}
 	if len(body) == 0 {
@@ -136,11 +137,11 @@ func foreign(h http.Header, body []byte, media string) error {
 	return nil
 }
 
-func typed(contentType, want string) error {
+func typed(contentType string, want ...string) error {
 	media, params, err := mime.ParseMediaType(contentType)
 	charset := params["charset"]
-	if err != nil || media != want || charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return plainProblem(http.StatusUnsupportedMediaType, "unsupported_media_type", "request bodies are "+want+" in UTF-8")
+	if err != nil || !slices.Contains(want, media) || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return plainProblem(http.StatusUnsupportedMediaType, "unsupported_media_type", "request bodies are "+strings.Join(want, " or ")+" in UTF-8")
 	}
 	return nil
 }

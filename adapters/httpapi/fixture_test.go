@@ -19,10 +19,12 @@ import (
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	auditapi "github.com/writ-automation/writ/adapters/httpapi/audit"
+	catalogapi "github.com/writ-automation/writ/adapters/httpapi/catalog"
 	executionapi "github.com/writ-automation/writ/adapters/httpapi/execution"
 	identityapi "github.com/writ-automation/writ/adapters/httpapi/identity"
 	"github.com/writ-automation/writ/adapters/httpapi/ops"
 	runsapi "github.com/writ-automation/writ/adapters/httpapi/runs"
+	schedulingapi "github.com/writ-automation/writ/adapters/httpapi/scheduling"
 	"github.com/writ-automation/writ/ports/system"
 )
 
@@ -88,7 +90,7 @@ type fixture struct {
 func routesOf(t *testing.T, f *fixture) []httpapi.Routes {
 	t.Helper()
 	o, err := ops.New(ops.Params{
-		Health: f.health, Info: system.Info{Version: "1.2.3"},
+		Health: f.health, Doctor: well{}, Info: system.Info{Version: "1.2.3"},
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "writ_runs 1\n") }),
 	})
 	if err != nil {
@@ -104,7 +106,8 @@ func routesOf(t *testing.T, f *fixture) []httpapi.Routes {
 
 // whole adds the routes that other tests try out, for tests of the API document.
 func whole(p *httpapi.Params) {
-	p.Routes = append(p.Routes, identityapi.New(identityapi.Params{}), executionapi.New(nil))
+	p.Routes = append(p.Routes, identityapi.New(identityapi.Params{}), executionapi.New(nil),
+		catalogapi.New(catalogapi.Params{}), schedulingapi.New(schedulingapi.Params{}))
 }
 
 func setup(t *testing.T, change ...func(*httpapi.Params)) *fixture {

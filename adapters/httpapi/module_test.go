@@ -30,8 +30,8 @@ func TestModulesWire(t *testing.T) {
 		fx.NopLogger, httpapi.Module, runsapi.Module, auditapi.Module, ops.Module,
 		fx.Supply(httpapi.Config{Version: "1"}, system.Info{}, slog.New(slog.DiscardHandler)),
 		fx.Provide(
-			func() (identity.Authenticator, identity.Authorizer, clock.Clock, ids.Generator, system.Health) {
-				return g, g, wall{}, &counter{}, &health{}
+			func() (identity.Authenticator, identity.Authorizer, clock.Clock, ids.Generator, system.Health, system.Doctor) {
+				return g, g, wall{}, &counter{}, &health{}, well{}
 			},
 			func() (runs.Submitter, runs.Controller, runs.Approver, runs.Reader) { return f, f, f, f },
 			func() (runs.Streamer, runs.Tickets) { return f, f },

@@ -46,7 +46,8 @@ type Route struct {
 	Example any
 	// Request is an example of the request's body.
 	Request any
-	// Consumes is the media type of a body that is not JSON, which a handler of Raw gets as it came.
+	// Consumes is the media type of a body that is not JSON, or several with commas between them. A handler of Raw gets such a body
+	// as it came, JSON too where it is one of them.
 	Consumes string
 	// Errors are the statuses beside 400, 401, 403, 500 and 503, and 429 of a change, which follow from the rest.
 	Errors []int
@@ -134,6 +135,9 @@ func (r *Router) Raw(route Route, h http.Handler) {
 		return
 	}
 	if !op.Hidden {
+		for _, name := range pathParameter.FindAllStringSubmatch(route.Path, -1) {
+			op.Parameters = append(op.Parameters, &huma.Param{Name: name[1], In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
+		}
 		r.api.OpenAPI().AddOperation(&op)
 	}
 	r.api.Adapter().Handle(&op, r.api.Middlewares().Handler(func(ctx huma.Context) {
@@ -143,7 +147,10 @@ func (r *Router) Raw(route Route, h http.Handler) {
 	}))
 }
 
-var operationID = regexp.MustCompile(`^[a-z]+(-[a-z0-9]+)+$`)
+var (
+	operationID   = regexp.MustCompile(`^[a-z]+(-[a-z0-9]+)+$`)
+	pathParameter = regexp.MustCompile(`\{([A-Za-z]+)\}`)
+)
 
 // operation checks a declaration and turns it into huma's.
 func (r *Router) operation(route Route) (huma.Operation, error) {
@@ -180,7 +187,7 @@ func (r *Router) operation(route Route) (huma.Operation, error) {
 		Description: route.Description, DefaultStatus: route.Status, Hidden: route.Hidden,
 		Responses: r.responses(route),
 		Metadata: map[string]any{
-			accessKey: route.Access, bodyKey: route.MaxBody, mutatesKey: route.mutates(), consumesKey: route.Consumes,
+			accessKey: route.Access, bodyKey: route.MaxBody, mutatesKey: route.mutates(), consumesKey: route.media(),
 			actionKey: route.Action, secretKey: route.SecretPath,
 		},
 		Extensions: map[string]any{"x-access": route.Access.String(), "x-mutates": route.mutates()},
@@ -195,9 +202,10 @@ func (r *Router) operation(route Route) (huma.Operation, error) {
 	}
 	switch {
 	case route.Consumes != "":
-		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
-			route.Consumes: {Schema: &huma.Schema{Type: huma.TypeString}, Example: route.Request},
-		}}
+		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{}}
+		for _, media := range route.media() {
+			op.RequestBody.Content[media] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}, Example: route.Request}
+		}
 	case route.Request != nil:
 		op.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{"application/json": {Example: route.Request}}}
 	}
@@ -218,6 +226,11 @@ func (r *Router) unaudited(route Route) string {
 		return "trail to record its refusals in"
 	}
 	return ""
+}
+
+// media returns the types of Consumes, none where it is empty.
+func (r Route) media() []string {
+	return strings.FieldsFunc(r.Consumes, func(c rune) bool { return c == ',' || c == ' ' })
 }
 
 // mutates reports whether a read-only install refuses the operation.

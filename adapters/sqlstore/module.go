@@ -4,13 +4,17 @@ import (
 	"go.uber.org/fx"
 
 	sqlaudit "github.com/writ-automation/writ/adapters/sqlstore/audit"
+	sqlcatalog "github.com/writ-automation/writ/adapters/sqlstore/catalog"
 	sqlexecution "github.com/writ-automation/writ/adapters/sqlstore/execution"
 	sqlidentity "github.com/writ-automation/writ/adapters/sqlstore/identity"
 	sqlruns "github.com/writ-automation/writ/adapters/sqlstore/runs"
+	sqlscheduling "github.com/writ-automation/writ/adapters/sqlstore/scheduling"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/scheduling"
 )
 
 // Module provides the stores of every context. It needs a *db.DB whose schema is migrated before anything is stored.
@@ -25,5 +29,9 @@ var Module = fx.Module("sqlstore",
 		fx.Annotate(sqlexecution.New, fx.As(new(execution.WorkerStore))),
 		fx.Annotate(sqlaudit.New, fx.As(new(audit.ChainStore)), fx.As(new(audit.ChainReader)), fx.As(new(audit.TileStore)),
 			fx.As(new(audit.AnchorStore)), fx.As(new(audit.IdentityStore))),
+		fx.Annotate(sqlcatalog.New, fx.As(new(catalog.ProjectStore)), fx.As(new(catalog.InventoryStore)), fx.As(new(catalog.SourceStore)),
+			fx.As(new(catalog.TemplateStore)), fx.As(new(catalog.Usage))),
+		fx.Annotate(sqlscheduling.New, fx.As(new(scheduling.ScheduleStore)), fx.As(new(scheduling.SlotStore)),
+			fx.As(new(scheduling.TriggerStore)), fx.As(new(scheduling.DeliveryStore))),
 	),
 )

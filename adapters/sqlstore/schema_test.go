@@ -14,8 +14,11 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/scheduling"
 )
 
 // apart reports whether a table is made otherwise on each engine: the structures of the full-text search, and what
@@ -129,7 +132,8 @@ func TestTheModuleProvidesEveryStore(t *testing.T) {
 		runs.SummaryStore, runs.KeyStore, runs.TicketStore, runs.Purger, identity.AccountStore, identity.CallerStore,
 		identity.TokenStore, identity.UseStore, identity.TeamStore, identity.OrgStore, identity.GrantStore, identity.ObjectStore,
 		identity.RightsStore, identity.HandshakeStore, audit.ChainStore, audit.ChainReader, audit.TileStore, audit.AnchorStore,
-		audit.IdentityStore,
+		audit.IdentityStore, catalog.ProjectStore, catalog.InventoryStore, catalog.SourceStore, catalog.TemplateStore, catalog.Usage,
+		scheduling.ScheduleStore, scheduling.SlotStore, scheduling.TriggerStore, scheduling.DeliveryStore, execution.WorkerStore,
 	) {
 	}))
 	if err := app.Err(); err != nil {

@@ -95,6 +95,7 @@ func rootCommand(w world) *cobra.Command {
 	root.AddCommand(
 		serveCommand(w), userCommand(w), tokenCommand(w), auditCommand(w), versionCommand(w),
 		runCommand(w), runsCommand(w), logsCommand(w), cancelCommand(w), approveCommand(w), rejectCommand(w),
+		launchCommand(w), applyCommand(w), exportCommand(w),
 	)
 	return root
 }

@@ -27,9 +27,10 @@ const defaultServer = "http://127.0.0.1:8080"
 
 // client speaks the REST API of one server.
 type client struct {
-	base  string
-	token string
-	http  *http.Client
+	base   string
+	token  string
+	http   *http.Client
+	header http.Header // of every request, beside the usual ones
 }
 
 // apiError is an answer that is no success.
@@ -111,6 +112,9 @@ func (c *client) request(ctx context.Context, method, path string, body any) (*h
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	req.Header.Set("User-Agent", "writ/"+readBuild().Version)
+	for name, values := range c.header {
+		req.Header[name] = values
+	}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		var ue *url.Error

@@ -45,7 +45,7 @@ func (f *serveFlags) settings(w world) (compose.Settings, error) {
 	if err != nil {
 		return compose.Settings{}, usageError{err}
 	}
-	proxies, err := prefixes(f.trustedProxies)
+	proxies, err := prefixes("trusted-proxies", f.trustedProxies)
 	if err != nil {
 		return compose.Settings{}, usageError{err}
 	}
@@ -73,7 +73,7 @@ func (f *serveFlags) settings(w world) (compose.Settings, error) {
 		StrictGrants: f.strictGrants, ReadOnly: f.readOnly, InsecureCookies: f.insecureCookies, SessionTTL: f.sessionTTL.Duration,
 		Info: system.Info{Version: b.Version, Commit: b.Commit, Started: clock.New().Now()},
 	}
-	if err := f.signIn.apply(&s, w); err != nil {
+	if err := errors.Join(f.signIn.apply(&s, w), f.catalog.apply(&s, w)); err != nil {
 		return compose.Settings{}, usageError{err}
 	}
 	if err := s.Validate(); err != nil {
@@ -82,8 +82,8 @@ func (f *serveFlags) settings(w world) (compose.Settings, error) {
 	return s, nil
 }
 
-// prefixes reads networks; a plain address is a network of one.
-func prefixes(list []string) ([]netip.Prefix, error) {
+// prefixes reads the networks of a flag; a plain address is a network of one.
+func prefixes(flag string, list []string) ([]netip.Prefix, error) {
 	out := make([]netip.Prefix, 0, len(list))
 	for _, text := range list {
 		if addr, err := netip.ParseAddr(text); err == nil {
@@ -92,7 +92,7 @@ func prefixes(list []string) ([]netip.Prefix, error) {
 		}
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
-			return nil, errors.New("trusted-proxies: expected networks such as 10.0.0.0/8")
+			return nil, fmt.Errorf("%s: expected networks such as 10.0.0.0/8", flag)
 		}
 		out = append(out, p.Masked())
 	}

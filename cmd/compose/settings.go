@@ -54,10 +54,23 @@ type Settings struct {
 	SigningKey     logging.Secret
 	AuditBeat      time.Duration
 
+	// EncryptionKeyFile and EncryptionKey give the keys that seal secrets, as a file or as its text; both empty: encryption.key in
+	// the data directory, which a first start makes.
+	EncryptionKeyFile string
+	EncryptionKey     logging.Secret
+	Catalog           Catalog
+
 	Info system.Info
 	Log  *slog.Logger
 	// Announce is where the first start prints the admin token, once.
 	Announce io.Writer
+}
+
+// Catalog are the settings of what people launch and of what launches it.
+type Catalog struct {
+	LocalProjects string         // absolute; file projects lie below it; empty: there are none
+	Catchup       time.Duration  // how late a missed schedule still fires; 0 is never late
+	AllowPrivate  []netip.Prefix // private networks that inventory sources may fetch from
 }
 
 // minBeat keeps the trail from filling itself.
@@ -87,6 +100,10 @@ func (s *Settings) Validate() error {
 		return fmt.Errorf("audit-beat: expected %s or more", minBeat)
 	case s.SigningKeyFile != "" && s.SigningKey != "":
 		return errors.New("signing-key-file: the environment gives another signing key")
+	case s.EncryptionKeyFile != "" && s.EncryptionKey != "":
+		return errors.New("encryption-key-file: the environment gives another encryption key")
+	case s.Catalog.Catchup < 0:
+		return errors.New("schedule-catchup: must not be negative")
 	case s.DefaultForks < 0:
 		return errors.New("default-forks: must not be negative")
 	}

@@ -62,6 +62,7 @@ func Libraries() map[string][]string {
 			"github.com/mattermost/xml-roundtrip-validator",
 		},
 		"tools":       {"golang.org/x/sys/**", "gopkg.in/yaml.v3"},
+		"probes":      {"golang.org/x/sys/**"},
 		"secrets":     {"golang.org/x/crypto/**"},
 		"notify":      {"github.com/wneessen/go-mail/**"},
 		"ai":          nil,

@@ -41,7 +41,10 @@ func (w *world) triggerBody() harness.Body {
 // makeRepo makes the repository of the projects.
 func (w *world) makeRepo() {
 	w.t.Helper()
-	w.repo = w.t.TempDir()
+	w.repo = w.t.TempDir() + "/repo"
+	if err := os.Mkdir(w.repo, 0o700); err != nil {
+		w.t.Fatal(err)
+	}
 	write(w.t, w.repo+"/hosts", "b ansible_connection=local\n")
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=w", "-c", "user.email=w@example.org", "commit", "-qm", "one"}} {
 		c := exec.Command("git", args...)

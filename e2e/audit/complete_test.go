@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -169,7 +170,7 @@ func TestEveryChangeHasExactlyOneEntry(t *testing.T) {
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		w := &world{t: t}
 		w.makeRepo()
-		w.Server = harness.Start(t, harness.Options{DB: dbURL, Flags: []string{"--local-projects", w.repo}})
+		w.Server = harness.Start(t, harness.Options{DB: dbURL, Flags: []string{"--local-projects", filepath.Dir(w.repo)}})
 		write(t, w.Dir+"/fails.yml", "- hosts: all\n  gather_facts: false\n  tasks:\n    - fail: {msg: no}\n")
 		write(t, w.Dir+"/hosts", "a ansible_connection=local\nb ansible_connection=local\n")
 		drives := calls()

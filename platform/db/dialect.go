@@ -41,6 +41,15 @@ func (d Dialect) ForUpdateSkipLocked() string {
 	return ""
 }
 
+// ForShare is ForUpdate that others may hold as well: the selected rows stay as they are until the unit ends, and units that
+// only rely on them do not wait for one another.
+func (d Dialect) ForShare() string {
+	if d.engine == Postgres {
+		return " FOR SHARE"
+	}
+	return ""
+}
+
 // Lock adds ForUpdate to a query; use it as q.Apply(d.Dialect().Lock).
 func (d Dialect) Lock(q *bun.SelectQuery) *bun.SelectQuery {
 	if d.engine == Postgres {

@@ -55,10 +55,10 @@ const (
 	InventoryCreate Action = "inventory.create"
 	InventoryUpdate Action = "inventory.update"
 	InventoryDelete Action = "inventory.delete"
-	SourceCreate    Action = "inventory_source.create"
-	SourceUpdate    Action = "inventory_source.update"
-	SourceDelete    Action = "inventory_source.delete"
-	SourceRefresh   Action = "inventory_source.refresh" // by hand, or by itself where it changed the inventory
+	SourceCreate    Action = "source.create"
+	SourceUpdate    Action = "source.update"
+	SourceDelete    Action = "source.delete"
+	SourceRefresh   Action = "source.refresh" // by hand, or by itself where it changed the inventory
 	TemplateCreate  Action = "template.create"
 	TemplateUpdate  Action = "template.update"
 	TemplateDelete  Action = "template.delete"

@@ -43,6 +43,7 @@ type PipelineSubmission struct {
 	Notifications   []Notification
 	Origin          Origin
 	Idempotency     *Idempotency
+	Vouched         []string // see Submission
 }
 
 // Graph is a pipeline's steps with how far each has come, in the order of submission. Dependencies are explicit:

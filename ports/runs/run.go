@@ -131,6 +131,9 @@ type Submission struct {
 	Origin Origin
 	// Idempotency makes a repeated request answer with the first one's run. Nil switches it off.
 	Idempotency *Idempotency
+	// Vouched are objects, by id, that a template names, the template among them: who may use it needs no right of its own to use
+	// those, nor the queue. Only the application sets it; a run that is made of this one's is judged like any request.
+	Vouched []string
 }
 
 // Origin is the provenance of a run.

@@ -1,4 +1,3 @@
-// Package system is the contract of what concerns the install as a whole: its health and its version.
 package system
 
 import (

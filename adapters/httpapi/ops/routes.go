@@ -11,6 +11,7 @@ import (
 // Params are what the routes show.
 type Params struct {
 	Health  system.Health
+	Doctor  system.Doctor
 	Info    system.Info
 	Metrics http.Handler
 }
@@ -37,6 +38,7 @@ func New(p Params) (httpapi.Routes, error) {
 	return httpapi.Routes{Name: "ops", Register: func(r *httpapi.Router) {
 		h := &handlers{Params: p, router: r, pages: pages, verify: verify}
 		h.health(r)
+		h.doctor(r)
 		h.documents(r)
 		h.html(r)
 	}}, nil

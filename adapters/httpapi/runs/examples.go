@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -17,23 +18,23 @@ const (
 
 func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC) }
 
-func exampleSubmit() SubmitBody {
-	return SubmitBody{
+func exampleSubmit() httpapi.RunsSubmitBody {
+	return httpapi.RunsSubmitBody{
 		Playbook: "site.yml", Inventory: "hosts.ini", Limit: "web", ExtraVars: runs.Vars{"version": json.RawMessage(`"1.4.2"`)},
 		Labels: map[string]string{"team": "web"}, Change: "CHG-1042",
 	}
 }
 
-func exampleRun() RunBody {
+func exampleRun() httpapi.RunsRunBody {
 	b := exampleRow()
 	b.ExtraVars = runs.Vars{"version": json.RawMessage(`"1.4.2"`)}
 	b.AuditReceipt = exampleReceipt
 	return b
 }
 
-func exampleRow() RunBody {
+func exampleRow() httpapi.RunsRunBody {
 	started, ended, code := exampleTime().Add(time.Second), exampleTime().Add(42*time.Second), 0
-	return RunBody{
+	return httpapi.RunsRunBody{
 		ID: exampleID, Kind: "single", Status: "succeeded", Tool: "ansible", Playbook: "site.yml", Inventory: "hosts.ini",
 		Limit: "web", Queue: "default", Labels: map[string]string{"team": "web"}, Change: "CHG-1042",
 		CreatedAt: exampleTime(), StartedAt: &started, EndedAt: &ended, DurationMS: 41000, ExitCode: &code,
@@ -43,34 +44,34 @@ func exampleRow() RunBody {
 }
 
 func exampleList() ListBody {
-	return ListBody{Runs: []RunBody{exampleRow()}, Count: 1, Total: 1, NextOffset: 1, Limit: 200}
+	return ListBody{Runs: []httpapi.RunsRunBody{exampleRow()}, Count: 1, Total: 1, NextOffset: 1, Limit: 200}
 }
 
-func examplePipeline() PipelineBody {
-	return PipelineBody{Name: "release", Inventory: "hosts.ini", Steps: []StepInput{
+func examplePipeline() httpapi.RunsPipelineBody {
+	return httpapi.RunsPipelineBody{Name: "release", Inventory: "hosts.ini", Steps: []httpapi.RunsStepInput{
 		{Name: "build", Tool: "bash", Command: "make build"},
 		{Name: "deploy", Playbook: "deploy.yml", DependsOn: []string{"build"}, Retries: 1},
 	}}
 }
 
-func examplePipelineRun() RunBody {
-	return RunBody{
+func examplePipelineRun() httpapi.RunsRunBody {
+	return httpapi.RunsRunBody{
 		ID: exampleID, Name: "release", Kind: "pipeline", Status: "pending", Inventory: "hosts.ini", CreatedAt: exampleTime(),
 		Warnings: []runs.Warning{}, Source: "api", Actor: actor.Actor{Type: actor.User, Name: "admin"}, Hosts: map[string]int{},
-		Steps: []StepBody{{Name: "build", Status: "pending", RunID: exampleOther}, {Name: "deploy", Status: "pending"}},
+		Steps: []httpapi.RunsStepBody{{Name: "build", Status: "pending", RunID: exampleOther}, {Name: "deploy", Status: "pending"}},
 	}
 }
 
 func exampleShards() ShardList {
 	b, index := exampleRow(), 0
 	b.Kind, b.ParentID, b.ShardIndex = "shard", exampleOther, &index
-	return ShardList{Shards: []RunBody{b}, Count: 1, Total: 1}
+	return ShardList{Shards: []httpapi.RunsRunBody{b}, Count: 1, Total: 1}
 }
 
 func exampleSteps() StepList {
 	b := exampleRow()
 	b.Kind, b.ParentID, b.StepName = "step", exampleOther, "deploy"
-	return StepList{Steps: []RunBody{b}, Count: 1, Total: 1}
+	return StepList{Steps: []httpapi.RunsRunBody{b}, Count: 1, Total: 1}
 }
 
 func exampleHosts() HostList {

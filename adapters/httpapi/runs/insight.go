@@ -129,7 +129,7 @@ func (h *handlers) why(ctx context.Context, in *IDInput) (*WhyOutput, error) {
 	}
 	out := WhyBody{State: string(e.State), Reasons: make([]WhyReasonBody, 0, len(e.Reasons))}
 	for _, r := range e.Reasons {
-		out.Reasons = append(out.Reasons, WhyReasonBody{Code: r.Code, Text: r.Text, Object: r.Object, Since: when(r.Since), Next: r.Next})
+		out.Reasons = append(out.Reasons, WhyReasonBody{Code: r.Code, Text: r.Text, Object: r.Object, Since: httpapi.When(r.Since), Next: r.Next})
 	}
 	return &WhyOutput{Body: out}, nil
 }

@@ -3,7 +3,7 @@ package runs
 import (
 	"context"
 	"net/http"
-	"strconv"
+	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/fault"
@@ -12,18 +12,26 @@ import (
 
 // ListBody is a page of runs.
 type ListBody struct {
-	Runs        []RunBody `json:"runs"`
-	Count       int       `json:"count"`
-	Total       int       `json:"total"`
-	TotalCapped bool      `json:"total_capped,omitempty" doc:"The total is counted no further."`
-	HasMore     bool      `json:"has_more"`
-	NextOffset  int       `json:"next_offset"`
-	NextCursor  string    `json:"next_cursor" doc:"Empty on the last page."`
-	Limit       int       `json:"limit" doc:"The limit that was used."`
+	Runs        []httpapi.RunsRunBody `json:"runs"`
+	Count       int                   `json:"count"`
+	Total       int                   `json:"total"`
+	TotalCapped bool                  `json:"total_capped,omitempty" doc:"The total is counted no further."`
+	HasMore     bool                  `json:"has_more"`
+	NextOffset  int                   `json:"next_offset"`
+	NextCursor  string                `json:"next_cursor" doc:"Empty on the last page."`
+	Limit       int                   `json:"limit" doc:"The limit that was used."`
 }
 
 // ListOutput answers with a page of runs.
 type ListOutput struct{ Body ListBody }
+
+func rows(list []*runs.Run, now time.Time) []httpapi.RunsRunBody {
+	out := make([]httpapi.RunsRunBody, 0, len(list))
+	for _, r := range list {
+		out = append(out, httpapi.RunRow(r, now))
+	}
+	return out
+}
 
 func (h *handlers) list(ctx context.Context, in *ListInput) (*ListOutput, error) {
 	f, err := in.filter()
@@ -41,9 +49,6 @@ func (h *handlers) list(ctx context.Context, in *ListInput) (*ListOutput, error)
 	}}, nil
 }
 
-// etag names the record's revision.
-func etag(r *runs.Run) string { return `"` + strconv.FormatInt(r.Revision, 10) + `"` }
-
 // GetInput names a run and what the client has of it.
 type GetInput struct {
 	ID        string `path:"id"`
@@ -54,7 +59,7 @@ type GetInput struct {
 type GetOutput struct {
 	Status int
 	ETag   string `header:"ETag"`
-	Body   *RunBody
+	Body   *httpapi.RunsRunBody
 }
 
 func (h *handlers) get(ctx context.Context, in *GetInput) (*GetOutput, error) {
@@ -62,14 +67,14 @@ func (h *handlers) get(ctx context.Context, in *GetInput) (*GetOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &GetOutput{Status: http.StatusOK, ETag: etag(run)}
+	out := &GetOutput{Status: http.StatusOK, ETag: httpapi.ETag(run.Revision)}
 	// The duration of a run that executes grows without a new revision.
 	if still := run.Status.Terminal() || run.StartedAt.IsZero(); still && httpapi.Unchanged(in.NoneMatch, out.ETag) {
 		out.Status = http.StatusNotModified
 		return out, nil
 	}
-	b := body(run, h.Clock.Now(), false)
-	if b.AuditReceipt, err = h.receipt(ctx, run); err != nil {
+	b := httpapi.RunRecord(run, h.Clock.Now())
+	if b.AuditReceipt, err = h.answers.Receipt(ctx, run); err != nil {
 		return nil, err
 	}
 	out.Body = &b
@@ -78,16 +83,16 @@ func (h *handlers) get(ctx context.Context, in *GetInput) (*GetOutput, error) {
 
 // ShardList is the shard runs of a split.
 type ShardList struct {
-	Shards []RunBody `json:"shards"`
-	Count  int       `json:"count"`
-	Total  int       `json:"total"`
+	Shards []httpapi.RunsRunBody `json:"shards"`
+	Count  int                   `json:"count"`
+	Total  int                   `json:"total"`
 }
 
 // StepList is the step runs of a pipeline that exist.
 type StepList struct {
-	Steps []RunBody `json:"steps"`
-	Count int       `json:"count"`
-	Total int       `json:"total"`
+	Steps []httpapi.RunsRunBody `json:"steps"`
+	Count int                   `json:"count"`
+	Total int                   `json:"total"`
 }
 
 // ShardsOutput answers with shards.
@@ -103,7 +108,7 @@ type HostsOutput struct{ Body HostList }
 type TasksOutput struct{ Body TaskList }
 
 // children lists a run's children of one kind; a run of another kind has none of it.
-func (h *handlers) children(ctx context.Context, id string, kind runs.Kind) ([]RunBody, error) {
+func (h *handlers) children(ctx context.Context, id string, kind runs.Kind) ([]httpapi.RunsRunBody, error) {
 	list, err := h.Reader.Children(ctx, id)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,9 @@
 package runs
 
-import "github.com/writ-automation/writ/ports/runs"
+import (
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/runs"
+)
 
 // HostBody is what a run did on one host.
 type HostBody struct {
@@ -93,18 +96,18 @@ type TaskChangeBody struct {
 
 // CompareBody is a run beside its baseline.
 type CompareBody struct {
-	Run           RunBody          `json:"run"`
-	Baseline      RunBody          `json:"baseline"`
-	Duration      SpanBody         `json:"duration"`
-	Hosts         []HostChangeBody `json:"hosts"`
-	Tasks         []TaskChangeBody `json:"tasks"`
-	ChangedFields []string         `json:"changed_fields"`
+	Run           httpapi.RunsRunBody `json:"run"`
+	Baseline      httpapi.RunsRunBody `json:"baseline"`
+	Duration      SpanBody            `json:"duration"`
+	Hosts         []HostChangeBody    `json:"hosts"`
+	Tasks         []TaskChangeBody    `json:"tasks"`
+	ChangedFields []string            `json:"changed_fields"`
 }
 
 func (h *handlers) comparison(c *runs.Comparison) CompareBody {
 	now := h.Clock.Now()
 	out := CompareBody{
-		Run: body(c.Run, now, false), Baseline: body(c.Baseline, now, false),
+		Run: httpapi.RunRecord(c.Run, now), Baseline: httpapi.RunRecord(c.Baseline, now),
 		Duration: SpanBody{BeforeMS: c.Before.Milliseconds(), AfterMS: c.After.Milliseconds()},
 		Hosts:    make([]HostChangeBody, 0, len(c.Hosts)), Tasks: make([]TaskChangeBody, 0, len(c.Tasks)),
 		ChangedFields: append([]string{}, c.ChangedFields...),

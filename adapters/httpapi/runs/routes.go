@@ -28,13 +28,14 @@ type Params struct {
 
 type handlers struct {
 	Params
-	router *httpapi.Router
+	router  *httpapi.Router
+	answers httpapi.RunAnswers
 }
 
 // New returns the routes of the runs context.
 func New(p Params) httpapi.Routes {
 	return httpapi.Routes{Name: "runs", Register: func(r *httpapi.Router) {
-		h := &handlers{Params: p, router: r}
+		h := &handlers{Params: p, router: r, answers: httpapi.RunAnswers{Trail: p.Trail, Clock: p.Clock}}
 		h.making(r)
 		h.acting(r)
 		h.reading(r)

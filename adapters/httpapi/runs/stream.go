@@ -159,7 +159,7 @@ func (t *teller) tell(u runs.Update) error {
 	defer t.mu.Unlock()
 	switch {
 	case u.Run != nil:
-		return t.event("run", "", body(u.Run, t.h.Clock.Now(), false))
+		return t.event("run", "", httpapi.RunRecord(u.Run, t.h.Clock.Now()))
 	case u.Event != nil:
 		return t.event("event", strconv.FormatInt(u.Event.Seq, 10), u.Event)
 	case u.Log != nil:

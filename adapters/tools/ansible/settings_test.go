@@ -117,7 +117,7 @@ func TestLimitLines(t *testing.T) {
 func TestInstalledRequirementsComeFirst(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	tool := &Tool{plugin: "/plugin", config: Config{Home: "/home/w"}}
+	tool := &Tool{plugin: "/plugin", config: Config{Home: "/opt/w"}}
 	j := &job{dir: filepath.Join(t.TempDir(), "ansible"), sockets: "/tmp/s"}
 	if err := os.MkdirAll(j.path("home"), 0o700); err != nil {
 		t.Fatal(err)
@@ -132,8 +132,8 @@ func TestInstalledRequirementsComeFirst(t *testing.T) {
 			t.Errorf("roles %s, collections %s", got["DEFAULT_ROLES_PATH"], got["COLLECTIONS_PATHS"])
 		}
 	}
-	check(map[string]string{}, "['/deps/roles', '/home/w/.ansible/roles', '/usr/share/ansible/roles', '/etc/ansible/roles']",
-		"['/deps/collections', '/home/w/.ansible/collections'")
+	check(map[string]string{}, "['/deps/roles', '/opt/w/.ansible/roles', '/usr/share/ansible/roles', '/etc/ansible/roles']",
+		"['/deps/collections', '/opt/w/.ansible/collections'")
 	if err := os.WriteFile(filepath.Join(dir, "ansible.cfg"), []byte("[defaults]\nroles_path = own:/opt/roles\ncollections_paths = c\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
@@ -46,7 +47,7 @@ func Instant(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 // Reason is the code of why somebody was not let in.
 func Reason(err error) string {
-	for _, c := range identity.Codes() {
+	for _, c := range append(identity.Codes(), access.Codes()...) {
 		if c.Is(err) {
 			return c.Name
 		}

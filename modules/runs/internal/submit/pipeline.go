@@ -62,18 +62,19 @@ func (s *Submitter) completePipeline(ctx context.Context, r *runs.Run, q *runs.P
 	normalise(&r.Spec)
 	r.Spec.Tool = "" // each step has its own
 	var err error
-	r.Graph, err = s.judgePipeline(ctx, r, q.Steps, q.Idempotency)
+	r.Graph, err = s.judgePipeline(ctx, r, q)
 	return err
 }
 
-func (s *Submitter) judgePipeline(ctx context.Context, r *runs.Run, steps []runs.StepSpec, key *runs.Idempotency) (*runs.Graph, error) {
+func (s *Submitter) judgePipeline(ctx context.Context, r *runs.Run, q *runs.PipelineSubmission) (*runs.Graph, error) {
+	steps := q.Steps
 	c := newChecks()
 	c.runes("name", r.Name, maxName)
 	c.labels(r.Labels, r.Change)
 	c.vars("extra_vars", r.Vars)
 	c.paths(&r.Spec)
 	c.common(&r.Spec)
-	c.key(key)
+	c.key(q.Idempotency)
 	refs := references("", r.Spec.InventoryID, r.Spec.ProjectID, r.Spec.Queue, r.Spec.CredentialIDs)
 	switch {
 	case len(steps) == 0:
@@ -100,7 +101,7 @@ func (s *Submitter) judgePipeline(ctx context.Context, r *runs.Run, steps []runs
 		return nil, err
 	}
 	graph.Templated = r.Spec.Templated
-	return graph, s.resolve(ctx, refs)
+	return graph, s.resolve(ctx, refs, q.Vouched)
 }
 
 // step judges what a step says itself; what it has from the pipeline is judged there.

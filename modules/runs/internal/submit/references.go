@@ -3,6 +3,7 @@ package submit
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/writ-automation/writ/modules/runs/internal/rights"
 	"github.com/writ-automation/writ/ports/access"
@@ -67,19 +68,30 @@ func (r reference) unusable() error {
 	return f
 }
 
-// resolve refuses what does not exist or may not be read, and then what may not be used, with a fault that names its path.
-func (s *Submitter) resolve(ctx context.Context, list []reference) error {
-	objects := make([]string, len(list))
-	for i, r := range list {
-		objects[i] = r.object()
+// vouched reports whether somebody else answers for the use of what is named: a template names no queue but its own.
+func (r reference) vouched(ids []string) bool {
+	return slices.Contains(ids, r.object()) || r.kind == "" && len(ids) > 0
+}
+
+// resolve refuses what does not exist or may not be read, and then what may not be used, with a fault that names its path. Of what is
+// vouched for it asks only whether it exists.
+func (s *Submitter) resolve(ctx context.Context, list []reference, vouched []string) error {
+	var objects []string
+	for _, r := range list {
+		if !r.vouched(vouched) {
+			objects = append(objects, r.object())
+		}
 	}
-	usable, err := s.gate.May(ctx, access.Use, objects...)
-	if err != nil {
-		return err
+	usable := len(objects) == 0
+	if !usable {
+		var err error
+		if usable, err = s.gate.May(ctx, access.Use, objects...); err != nil {
+			return err
+		}
 	}
 	for _, r := range list {
 		known, err := s.exists(ctx, r)
-		if err == nil && known && !usable {
+		if err == nil && known && !usable && !r.vouched(vouched) {
 			known, err = s.gate.May(ctx, access.Read, r.object())
 		}
 		if err != nil {
@@ -93,6 +105,9 @@ func (s *Submitter) resolve(ctx context.Context, list []reference) error {
 		return nil
 	}
 	for _, r := range list {
+		if r.vouched(vouched) {
+			continue
+		}
 		ok, err := s.gate.May(ctx, access.Use, r.object())
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package submit
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -80,6 +81,30 @@ func TestWhatIsNamedMustBeUsable(t *testing.T) {
 	}
 }
 
+// TestWhatATemplateNamesIsVouchedFor lets a caller launch with what only the template's keeper may use; what it names itself is its own.
+func TestWhatATemplateNamesIsVouchedFor(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*runs.Submission)
+		says   string
+	}{
+		"all of it":      {func(s *runs.Submission) { s.Queue = "hidden" }, ""},
+		"what is absent": {func(s *runs.Submission) { s.ProjectID = "prj_" + absent; s.Vouched = append(s.Vouched, "prj_"+absent) }, "project_id: no project"},
+		"its own":        {func(s *runs.Submission) { s.InventoryID = "inv_" + hidden }, "inventory_id: no inventory"},
+		"a credential":   {func(s *runs.Submission) { s.CredentialIDs = []string{"crd_" + read} }, "credential_ids[0]: this takes"},
+	} {
+		q := playbook(func(s *runs.Submission) {
+			s.InventoryID, s.ProjectID = "inv_"+read, "prj_"+hidden
+			s.Vouched = []string{"tpl_1", "inv_" + read, "prj_" + hidden}
+			c.change(s)
+		})
+		err := limited().judge(t.Context(), &q)
+		if (err == nil) != (c.says == "") || err != nil && !strings.HasPrefix(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestTheDefaultQueueMustBeUsable(t *testing.T) {
 	t.Parallel()
 	s := limited()
@@ -106,7 +131,7 @@ func TestWhatStepsNameMustBeUsable(t *testing.T) {
 		c.change(&steps[1])
 		r := &runs.Run{}
 		normalise(&r.Spec)
-		_, err := limited().judgePipeline(t.Context(), r, steps, nil)
+		_, err := limited().judgePipeline(t.Context(), r, &runs.PipelineSubmission{Steps: steps})
 		if err == nil || err.Error() != c.says || !cmp.Equal(locations(err), []string{c.at}) {
 			t.Errorf("got %v at %v, want %s", err, locations(err), c.says)
 		}

@@ -99,7 +99,7 @@ func (s *Submitter) judge(ctx context.Context, q *Request) error {
 	if err := c.fault(); err != nil {
 		return err
 	}
-	return s.resolve(ctx, references("", q.InventoryID, q.ProjectID, q.Queue, q.CredentialIDs))
+	return s.resolve(ctx, references("", q.InventoryID, q.ProjectID, q.Queue, q.CredentialIDs), q.Vouched)
 }
 
 func (c checks) key(k *runs.Idempotency) {

@@ -227,7 +227,7 @@ func TestPipelineSteps(t *testing.T) {
 		c.change(&second)
 		r := &runs.Run{}
 		normalise(&r.Spec)
-		_, err := subject().judgePipeline(t.Context(), r, []runs.StepSpec{ok, second}, nil)
+		_, err := subject().judgePipeline(t.Context(), r, &runs.PipelineSubmission{Steps: []runs.StepSpec{ok, second}})
 		if fault.KindOf(err) != c.kind || !cmp.Equal(locations(err), []string{c.at}) {
 			t.Errorf("%s: got %v at %v", c.at, err, locations(err))
 		}

@@ -1,18 +1,23 @@
-package runs
+package httpapi
 
 import (
+	"context"
+	"crypto/sha256"
 	"net/url"
 	"time"
 
 	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
 // masked stands where a notification's address or key is not shown.
 const masked = "***"
 
-// RunBody is the record of a run. Members that are empty are absent, except those that are always known.
-type RunBody struct {
+// RunsRunBody is the record of a run. Members that are empty are absent, except those that are always known.
+type RunsRunBody struct {
 	ID     string `json:"id"`
 	Name   string `json:"name,omitempty"`
 	Kind   string `json:"kind" enum:"single,split,shard,pipeline,step"`
@@ -24,6 +29,7 @@ type RunBody struct {
 	InventoryID     string              `json:"inventory_id,omitempty"`
 	Inventory       string              `json:"inventory,omitempty"`
 	ProjectID       string              `json:"project_id,omitempty"`
+	TemplateID      string              `json:"template_id,omitempty" doc:"The template that it was launched from, whatever launched it."`
 	ExtraVars       runs.Vars           `json:"extra_vars,omitempty" doc:"Values whose name looks secret read back as [redacted]; absent from lists."`
 	Env             map[string]string   `json:"env,omitempty" doc:"Absent from lists."`
 	Shards          int                 `json:"shards,omitempty"`
@@ -55,18 +61,18 @@ type RunBody struct {
 	Warnings []runs.Warning `json:"warnings"`
 	Outputs  runs.Vars      `json:"outputs,omitempty" doc:"Absent from lists."`
 
-	Source     string      `json:"source"`
-	SourceID   string      `json:"source_id,omitempty"`
-	Actor      actor.Actor `json:"actor"`
-	Commit     string      `json:"commit,omitempty"`
-	ParentID   string      `json:"parent_id,omitempty"`
-	ShardIndex *int        `json:"shard_index,omitempty"`
-	ShardCount int         `json:"shard_count,omitempty"`
-	StepName   string      `json:"step_name,omitempty"`
-	Attempt    int         `json:"attempt,omitempty"`
-	RetryOf    string      `json:"retry_of,omitempty"`
-	RerunOf    string      `json:"rerun_of,omitempty"`
-	Steps      []StepBody  `json:"steps,omitempty" doc:"A pipeline's steps; absent from lists."`
+	Source     string         `json:"source"`
+	SourceID   string         `json:"source_id,omitempty"`
+	Actor      actor.Actor    `json:"actor"`
+	Commit     string         `json:"commit,omitempty"`
+	ParentID   string         `json:"parent_id,omitempty"`
+	ShardIndex *int           `json:"shard_index,omitempty"`
+	ShardCount int            `json:"shard_count,omitempty"`
+	StepName   string         `json:"step_name,omitempty"`
+	Attempt    int            `json:"attempt,omitempty"`
+	RetryOf    string         `json:"retry_of,omitempty"`
+	RerunOf    string         `json:"rerun_of,omitempty"`
+	Steps      []RunsStepBody `json:"steps,omitempty" doc:"A pipeline's steps; absent from lists."`
 
 	HeldBy   *runs.HeldBy   `json:"held_by,omitempty"`
 	Decision *runs.Decision `json:"decision,omitempty"`
@@ -82,17 +88,24 @@ type RunBody struct {
 	AuditReceipt    string         `json:"audit_receipt,omitempty" doc:"The entry of its submission in the audit trail, <seq>:<hex leaf hash>; of a shard or step its parent's. Told of one run that is read or acted on: absent from lists, comparisons and streams, and where there is none."`
 }
 
-// StepBody is how far one step of a pipeline has come.
-type StepBody struct {
+// RunsStepBody is how far one step of a pipeline has come.
+type RunsStepBody struct {
 	Name   string `json:"name"`
 	Status string `json:"status" doc:"A run's status, or skipped."`
 	RunID  string `json:"run_id,omitempty"`
 }
 
-// body makes the record's answer. A row of a list leaves out what a list does not carry.
-func body(r *runs.Run, now time.Time, row bool) RunBody {
+// RunRecord makes the answer about one run, as of now.
+func RunRecord(r *runs.Run, now time.Time) RunsRunBody {
+	b := RunRow(r, now)
+	b.ExtraVars, b.Outputs, b.Env, b.Steps = r.Vars.Redact(), r.Outputs.Redact(), r.Spec.Env, stepsOf(r.Graph)
+	return b
+}
+
+// RunRow makes a row of a list, which leaves out what a list does not carry.
+func RunRow(r *runs.Run, now time.Time) RunsRunBody {
 	b := settings(r)
-	b.CreatedAt, b.QueuedAt, b.StartedAt, b.EndedAt = r.CreatedAt, when(r.QueuedAt), when(r.StartedAt), when(r.EndedAt)
+	b.CreatedAt, b.QueuedAt, b.StartedAt, b.EndedAt = r.CreatedAt, When(r.QueuedAt), When(r.StartedAt), When(r.EndedAt)
 	b.DurationMS = max(r.Duration(now), 0).Milliseconds()
 	b.ExitCode, b.Error, b.Commit = r.ExitCode, r.Error, r.Commit
 	b.Warnings = append([]runs.Warning{}, r.Warnings...)
@@ -106,25 +119,21 @@ func body(r *runs.Run, now time.Time, row bool) RunBody {
 		b.ShardIndex = &r.ShardIndex
 	}
 	b.HeldBy, b.Decision, b.Worker, b.CancelRequested = r.HeldBy, r.Decision, r.Worker, r.CancelRequested
-	b.LeaseExpiresAt = when(r.LeaseExpiresAt)
+	b.LeaseExpiresAt = When(r.LeaseExpiresAt)
 	b.Hosts = make(map[string]int, len(r.Hosts))
 	for outcome, n := range r.Hosts {
 		b.Hosts[string(outcome)] = n
 	}
 	b.HostsTouched, b.EventCount, b.LogBytes, b.LogOmitted = r.HostsTouched, r.EventCount, r.LogBytes, r.LogOmitted
-	if row {
-		return b
-	}
-	b.ExtraVars, b.Outputs, b.Env, b.Steps = r.Vars.Redact(), r.Outputs.Redact(), r.Spec.Env, steps(r.Graph)
 	return b
 }
 
-func settings(r *runs.Run) RunBody {
+func settings(r *runs.Run) RunsRunBody {
 	s := r.Spec
-	b := RunBody{
+	b := RunsRunBody{
 		ID: r.ID, Name: r.Name, Kind: string(r.Kind), Status: string(r.Status),
 		Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, InventoryID: s.InventoryID, Inventory: s.Inventory,
-		ProjectID: s.ProjectID, Shards: s.Shards, Limit: s.Limit, LimitHosts: s.LimitHosts, Tags: s.Tags,
+		ProjectID: s.ProjectID, TemplateID: s.TemplateID, Shards: s.Shards, Limit: s.Limit, LimitHosts: s.LimitHosts, Tags: s.Tags,
 		SkipTags: s.SkipTags, Forks: s.Forks, Verbosity: s.Verbosity, DiffMode: s.DiffMode, DryRun: s.DryRun,
 		Timeout: s.TimeoutSeconds, CredentialIDs: s.CredentialIDs, Queue: s.Queue, Priority: s.Priority,
 		RequireApproval: s.RequireApproval, Labels: r.Labels, Change: r.Change,
@@ -151,32 +160,113 @@ func maskURL(address string) string {
 	return u.Scheme + "://" + u.Host + "/" + masked
 }
 
-func steps(g *runs.Graph) []StepBody {
+func stepsOf(g *runs.Graph) []RunsStepBody {
 	if g == nil {
 		return nil
 	}
-	out := make([]StepBody, 0, len(g.Steps))
+	out := make([]RunsStepBody, 0, len(g.Steps))
 	for _, s := range g.Steps {
 		status := s.Status
 		if status == "" {
 			status = runs.Pending
 		}
-		out = append(out, StepBody{Name: s.Name, Status: string(status), RunID: s.RunID})
+		out = append(out, RunsStepBody{Name: s.Name, Status: string(status), RunID: s.RunID})
 	}
 	return out
 }
 
-func rows(list []*runs.Run, now time.Time) []RunBody {
-	out := make([]RunBody, 0, len(list))
-	for _, r := range list {
-		out = append(out, body(r, now, true))
-	}
-	return out
-}
-
-func when(t time.Time) *time.Time {
+// When returns the time of a body, nil for the zero one, which is absent there.
+func When(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
 	return &t
+}
+
+// maxKey is how long an idempotency key may be.
+const maxKey = 255
+
+// Idempotency makes a client's Idempotency-Key, nil where it gave none, out of its value, the operation and the body of the
+// request. of is what of the path the request is about. A key over 255 bytes is an Invalid fault.
+func Idempotency(ctx context.Context, value, scope string, of ...string) (*runs.Idempotency, error) {
+	if value == "" {
+		return nil, nil
+	}
+	if len(value) > maxKey {
+		return nil, fault.BadField("Idempotency-Key", "is longer than %d bytes", maxKey)
+	}
+	digest := BodyDigest(ctx)
+	for _, part := range of {
+		// Both digests have a fixed length, so that no two requests come to the same bytes.
+		sum := sha256.Sum256([]byte(part))
+		digest = sha256.Sum256(append(sum[:], digest[:]...))
+	}
+	return &runs.Idempotency{Key: value, Scope: scope, Digest: digest}, nil
+}
+
+// RunOutput answers with a run.
+type RunOutput struct {
+	ETag string `header:"ETag"`
+	Body RunsRunBody
+}
+
+// NewRunOutput answers with a run that was made.
+type NewRunOutput struct {
+	Location string `header:"Location"`
+	ETag     string `header:"ETag"`
+	Replay   string `header:"Idempotent-Replay"`
+	Body     RunsRunBody
+}
+
+// RunAnswers makes the answers of what acts on runs, for every context that does.
+type RunAnswers struct {
+	Trail audit.Trail // nil leaves audit_receipt out
+	Clock clock.Clock
+}
+
+// Receipt returns the receipt of the run's submission, empty where there is none. The parent of a shard or a step was
+// submitted for it. Errors are those of the trail.
+func (a RunAnswers) Receipt(ctx context.Context, run *runs.Run) (string, error) {
+	if a.Trail == nil {
+		return "", nil
+	}
+	id := run.ID
+	if run.ParentID != "" {
+		id = run.ParentID
+	}
+	r, ok, err := a.Trail.ReceiptOf(ctx, id)
+	if err != nil || !ok {
+		return "", err
+	}
+	return r.String(), nil
+}
+
+// done makes the answer to a change that was made. It stays one where the trail cannot be asked just then: an error would
+// say that nothing was done.
+func (a RunAnswers) done(ctx context.Context, run *runs.Run) RunsRunBody {
+	b := RunRecord(run, a.Clock.Now())
+	if receipt, err := a.Receipt(ctx, run); err == nil {
+		b.AuditReceipt = receipt
+	}
+	return b
+}
+
+// Changed answers a call that changed a run, or hands on its err.
+func (a RunAnswers) Changed(ctx context.Context, run *runs.Run, err error) (*RunOutput, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &RunOutput{ETag: ETag(run.Revision), Body: a.done(ctx, run)}, nil
+}
+
+// Created answers a call that made a run, or hands on its err. replayed says that an earlier request made it.
+func (a RunAnswers) Created(ctx context.Context, run *runs.Run, replayed bool, err error) (*NewRunOutput, error) {
+	if err != nil {
+		return nil, err
+	}
+	out := &NewRunOutput{Location: "/v1/runs/" + run.ID, ETag: ETag(run.Revision), Body: a.done(ctx, run)}
+	if replayed {
+		out.Replay = "true"
+	}
+	return out, nil
 }

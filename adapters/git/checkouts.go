@@ -1,0 +1,186 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/writ-automation/writ/platform/egress"
+	"github.com/writ-automation/writ/ports/catalog"
+)
+
+var _ catalog.Checkouts = (*Checkouts)(nil)
+
+// What is taken where a Config says nothing.
+const (
+	DefaultMaxRepo        = 2 << 30
+	DefaultTimeout        = 15 * time.Minute
+	DefaultInstallTimeout = 10 * time.Minute
+)
+
+// Config says where mirrors are kept and what may be reached.
+type Config struct {
+	// Dir is where everything is kept, an absolute path that one process uses at a time. It is made with mode 0700. The mirror of a
+	// project is Dir/<id>.git, its installed requirements are below Dir/<id>.deps, and Dir/.private holds what a command needs.
+	Dir string
+	// LocalRoot is the directory below which repositories may be files; empty allows none. Git reads those alone that belong to the
+	// user of this process.
+	LocalRoot string
+	// Egress says which addresses may be dialled. The address that was judged is the one that git and ssh are told to use, for every
+	// protocol. Of ansible-galaxy, which finds its way by itself, nothing is judged.
+	Egress egress.Policy
+	// Resolver looks hosts up; nil is the machine's own.
+	Resolver *net.Resolver
+	// Git, SSH and Galaxy are programs, as names that are looked up in PATH or as absolute paths; empty are git, ssh and
+	// ansible-galaxy.
+	Git, SSH, Galaxy string
+	// CAFile holds the authorities that are trusted for https in place of the machine's; empty is the machine's trust.
+	CAFile string
+	// MaxRepo is how many bytes a mirror, and a work tree, may have; 0 is DefaultMaxRepo.
+	MaxRepo int64
+	// Timeout is that of a fetch and InstallTimeout that of installing requirements; 0 are the defaults.
+	Timeout, InstallTimeout time.Duration
+	// GalaxyEnv is added to the environment of ansible-galaxy as NAME=value, for proxies and the settings of an own Galaxy server.
+	GalaxyEnv []string
+	// Log gets what was repaired; nil discards it.
+	Log *slog.Logger
+}
+
+// Checkouts keeps mirrors with the git program. It is safe for concurrent use and owns no goroutine.
+type Checkouts struct {
+	cfg  Config
+	git  string
+	path string // the PATH of programs
+	log  *slog.Logger
+
+	mu       sync.Mutex
+	checked  bool // the version of git is good
+	projects map[string]*project
+}
+
+// New makes the directory and ends and removes what a process that was killed left of its commands. It fails where Dir or LocalRoot is not absolute or
+// Dir cannot be made; whether git is there shows with the first use.
+func New(c Config) (*Checkouts, error) {
+	if !filepath.IsAbs(c.Dir) || strings.ContainsAny(c.Dir, "\"'\\$%\n\r\x00") {
+		return nil, errors.New("git: the directory of the checkouts has to be an absolute path without quotes, %, $ and \\")
+	}
+	if c.LocalRoot != "" && !filepath.IsAbs(c.LocalRoot) {
+		return nil, errors.New("git: the folder for local projects has to be an absolute path")
+	}
+	c.Dir = filepath.Clean(c.Dir)
+	c.Git, c.SSH, c.Galaxy = or(c.Git, "git"), or(c.SSH, "ssh"), or(c.Galaxy, "ansible-galaxy")
+	c.MaxRepo, c.Timeout = or(c.MaxRepo, DefaultMaxRepo), or(c.Timeout, DefaultTimeout)
+	c.InstallTimeout, c.Log = or(c.InstallTimeout, DefaultInstallTimeout), or(c.Log, slog.New(slog.DiscardHandler))
+	k := &Checkouts{cfg: c, log: c.Log, path: or(os.Getenv("PATH"), "/usr/local/bin:/usr/bin:/bin"), projects: make(map[string]*project)}
+	endLeftovers(k.private())
+	if err := os.RemoveAll(k.private()); err != nil {
+		return nil, fmt.Errorf("git: clear %s: %w", k.private(), err)
+	}
+	if err := os.MkdirAll(filepath.Join(k.private(), "home"), 0o700); err != nil {
+		return nil, fmt.Errorf("git: make the directory of the checkouts: %w", err)
+	}
+	return k, nil
+}
+
+func or[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+func (k *Checkouts) private() string    { return filepath.Join(k.cfg.Dir, ".private") }
+func (k *Checkouts) knownHosts() string { return filepath.Join(k.cfg.Dir, "known_hosts") }
+
+// Check implements catalog.Checkouts.
+func (k *Checkouts) Check(url, branch string) error {
+	if _, err := parse(url, k.cfg.LocalRoot); err != nil {
+		return err
+	}
+	if branch == "" {
+		return nil
+	}
+	return checkRef("branch", branch)
+}
+
+// Fetch implements catalog.Checkouts.
+func (k *Checkouts) Fetch(ctx context.Context, r catalog.Repository) (string, error) {
+	if err := k.Check(r.URL, r.Branch); err != nil {
+		return "", err
+	}
+	p, err := k.project(ctx, r.ProjectID)
+	if err != nil {
+		return "", err
+	}
+	if err := p.fetching.lock(ctx); err != nil {
+		return "", err
+	}
+	defer p.fetching.unlock()
+	return k.fetch(ctx, p, r)
+}
+
+// Forget implements catalog.Checkouts. It waits for whoever uses the mirror.
+func (k *Checkouts) Forget(ctx context.Context, projectID string) error {
+	p, err := k.project(ctx, projectID)
+	if err != nil {
+		return err
+	}
+	if err := p.lockAll(ctx); err != nil {
+		return err
+	}
+	defer p.unlockAll()
+	return errors.Join(os.RemoveAll(p.mirror), os.RemoveAll(p.deps))
+}
+
+var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
+
+// project returns the state of a project, whose mirror it brings in order when this process meets it for the first time.
+func (k *Checkouts) project(ctx context.Context, id string) (*project, error) {
+	if !idForm.MatchString(id) {
+		return nil, fmt.Errorf("git: %q is no id of a project", id)
+	}
+	if err := k.checkVersion(ctx); err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	p := k.projects[id]
+	if p == nil {
+		p = newProject(filepath.Join(k.cfg.Dir, id))
+		k.projects[id] = p
+	}
+	k.mu.Unlock()
+	return p, p.openOnce(func() error { return k.tidy(p) })
+}
+
+// checkVersion asks for a git that pins addresses, which older ones silently do not.
+func (k *Checkouts) checkVersion(ctx context.Context) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.checked {
+		return nil
+	}
+	program, err := exec.LookPath(k.cfg.Git)
+	if err != nil {
+		return catalog.SyncFailed.New("git is not installed on the server").Because(err)
+	}
+	r, err := run(ctx, command{path: program, args: []string{"version"}, dir: k.private(), env: k.environ()})
+	if err != nil {
+		return fmt.Errorf("ask for the version of git: %w", err)
+	}
+	var major, minor int
+	if _, err := fmt.Sscanf(string(r.stdout), "git version %d.%d", &major, &minor); err != nil || major < 2 || major == 2 && minor < 37 {
+		return catalog.SyncFailed.New("git 2.37 or a newer one is needed on the server")
+	}
+	k.git, k.checked = program, true
+	return nil
+}

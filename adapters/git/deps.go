@@ -1,0 +1,258 @@
+package git
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+const (
+	// temporary begins the names of installations that are under way.
+	temporary = ".making-"
+	// maxRequirements is how many bytes a requirements file has at most.
+	maxRequirements = 1 << 20
+	// maxInstalled is how many installations a project keeps: the latest used ones.
+	maxInstalled = 20
+	usedMark     = ".used"
+)
+
+// requirement is a file that names what to install.
+type requirement struct {
+	path               string // below the tree
+	text               string
+	roles, collections bool
+}
+
+var (
+	collectionsKey = regexp.MustCompile(`(?m)(^|[{,])\s*["']?collections["']?\s*:`)
+	onlyComments   = regexp.MustCompile(`^(\s*(#[^\n]*|---[ \t]*|\.\.\.[ \t]*)?(\n|$))*$`)
+)
+
+// requirements finds the files in the places where Ansible's own controllers look for them.
+func requirements(tree string) ([]requirement, error) {
+	var out []requirement
+	for _, place := range []requirement{
+		{path: "requirements", roles: true, collections: true}, {path: "roles/requirements", roles: true},
+		{path: "collections/requirements", collections: true},
+	} {
+		for _, ext := range []string{".yml", ".yaml"} {
+			text, err := readSmall(filepath.Join(tree, place.path+ext))
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			r := requirement{path: place.path + ext, text: text, roles: place.roles, collections: place.collections}
+			if r.roles && r.collections {
+				r.collections = collectionsKey.MatchString(text)
+			}
+			if !onlyComments.MatchString(text) {
+				out = append(out, r)
+			}
+			break
+		}
+	}
+	return out, nil
+}
+
+// readSmall reads a file of a tree, whose links were found to stay in it. What is no file is not there.
+func readSmall(path string) (string, error) {
+	fi, err := os.Stat(path)
+	if err != nil || !fi.Mode().IsRegular() {
+		return "", fs.ErrNotExist
+	}
+	if fi.Size() > maxRequirements {
+		return "", catalog.SyncFailed.New("the file %s is larger than %d bytes", filepath.Base(path), maxRequirements)
+	}
+	b, err := os.ReadFile(path)
+	return string(b), err
+}
+
+// digest names an installation by all that it is made from.
+func digest(list []requirement, config string) string {
+	h := sha256.New()
+	for _, r := range append(slices.Clone(list), requirement{path: "ansible.cfg", text: config}) {
+		fmt.Fprintf(h, "%s %d\n%s\n", r.path, len(r.text), r.text)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// install installs what the tree's requirements name, or finds it installed. The tree's ansible.cfg holds for it, as for its playbooks.
+func (k *Checkouts) install(ctx context.Context, p *project, r catalog.Repository, tree string) (catalog.Deps, error) {
+	list, err := requirements(tree)
+	if err != nil || len(list) == 0 {
+		return catalog.Deps{}, k.installFailed(err, nil)
+	}
+	config, err := readSmall(filepath.Join(tree, "ansible.cfg"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return catalog.Deps{}, k.installFailed(err, nil)
+	}
+	if err := p.installing.lock(ctx); err != nil {
+		return catalog.Deps{}, err
+	}
+	defer p.installing.unlock()
+	done := filepath.Join(p.deps, digest(list, config))
+	if _, err := os.Lstat(done); err == nil {
+		return installed(done)
+	}
+	if err := k.make(ctx, p, r, tree, list, done); err != nil {
+		return catalog.Deps{}, err
+	}
+	deps, err := installed(done)
+	return deps, firstOf(err, prune(p.deps))
+}
+
+// installed marks an installation as used and says what it holds.
+func installed(dir string) (catalog.Deps, error) {
+	if err := os.WriteFile(filepath.Join(dir, usedMark), nil, 0o600); err != nil {
+		return catalog.Deps{}, fmt.Errorf("mark installed requirements: %w", err)
+	}
+	var d catalog.Deps
+	for name, into := range map[string]*string{"roles": &d.Roles, "collections": &d.Collections} {
+		if fi, err := os.Stat(filepath.Join(dir, name)); err == nil && fi.IsDir() {
+			*into = filepath.Join(dir, name)
+		}
+	}
+	return d, nil
+}
+
+// make installs into a directory of its own and gives it its name once it is whole.
+func (k *Checkouts) make(ctx context.Context, p *project, r catalog.Repository, tree string, list []requirement, done string) error {
+	program, err := exec.LookPath(k.cfg.Galaxy)
+	if err != nil {
+		return catalog.SyncFailed.New("ansible-galaxy is not installed on the server").Because(err)
+	}
+	if err := os.MkdirAll(p.deps, 0o700); err != nil {
+		return fmt.Errorf("make the directory of the requirements: %w", err)
+	}
+	into, err := os.MkdirTemp(p.deps, temporary)
+	if err != nil {
+		return fmt.Errorf("make the directory of the requirements: %w", err)
+	}
+	late := catalog.SyncFailed.New("the requirements were not installed within %s", k.cfg.InstallTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, k.cfg.InstallTimeout, late)
+	defer cancel()
+	s, err := k.galaxySession(r, tree)
+	if err == nil {
+		err = k.galaxy(ctx, s, program, tree, list, into)
+		if err == nil {
+			err = k.measure(into)
+		}
+		err = firstOf(k.installFailed(err, s), s.close())
+	}
+	if err == nil {
+		err = os.Rename(into, done)
+	}
+	if err != nil {
+		return firstOf(err, os.RemoveAll(into))
+	}
+	return nil
+}
+
+// galaxySession prepares the login of the project for those requirements that are repositories of the same server. The addresses of
+// requirements are not judged.
+func (k *Checkouts) galaxySession(r catalog.Repository, tree string) (*session, error) {
+	a, err := parse(r.URL, k.cfg.LocalRoot)
+	if err != nil {
+		return nil, err
+	}
+	s, err := k.session(r.Login, a, nil, map[string]string{
+		"protocol.ext.allow": "never", "core.hooksPath": "/dev/null", "core.fsmonitor": "false", "credential.helper": "", "submodule.recurse": "false",
+	})
+	if err != nil {
+		return nil, err
+	}
+	if a.protocol != overSSH {
+		err = k.overSSH(s, catalog.Login{Key: r.Login.Key}, address{}, nil)
+	}
+	protocols := "https:ssh:git"
+	if k.cfg.LocalRoot != "" {
+		protocols += ":file"
+	}
+	config := filepath.Join(s.dir, "ansible.cfg")
+	err = firstOf(err, firstOf(os.Mkdir(filepath.Join(s.dir, "home"), 0o700), os.WriteFile(config, nil, 0o600)))
+	if fi, statErr := os.Stat(filepath.Join(tree, "ansible.cfg")); statErr == nil && fi.Mode().IsRegular() {
+		config = filepath.Join(tree, "ansible.cfg")
+	}
+	s.env = append(s.env,
+		"HOME="+filepath.Join(s.dir, "home"), "TMPDIR="+s.dir, "LC_ALL=C.UTF-8", "LANG=C.UTF-8", "GIT_ALLOW_PROTOCOL="+protocols,
+		"ANSIBLE_NOCOLOR=1", "ANSIBLE_CONFIG="+config, "ANSIBLE_GALAXY_DISPLAY_PROGRESS=0", "PYTHONUNBUFFERED=1")
+	s.env = append(s.env, k.cfg.GalaxyEnv...)
+	if err != nil {
+		return nil, fmt.Errorf("prepare the login: %w", firstOf(err, s.close()))
+	}
+	return s, nil
+}
+
+// galaxy runs ansible-galaxy for each file.
+func (k *Checkouts) galaxy(ctx context.Context, s *session, program, tree string, list []requirement, into string) error {
+	for _, r := range list {
+		kinds := map[string]bool{"role": r.roles, "collection": r.collections}
+		for _, kind := range []string{"role", "collection"} {
+			if !kinds[kind] {
+				continue
+			}
+			args := []string{kind, "install", "-r", filepath.Join(tree, r.path), "-p", filepath.Join(into, kind+"s")}
+			got, err := run(ctx, command{path: program, args: args, dir: tree, env: s.env, maxFile: k.cfg.MaxRepo})
+			if err != nil {
+				return err
+			}
+			if got.code != 0 {
+				return &failed{code: got.code, stderr: string(got.stdout[max(0, len(got.stdout)-maxErrors):]) + string(got.stderr)}
+			}
+		}
+	}
+	return nil
+}
+
+// installFailed makes the fault of an installation, with the last line that ansible-galaxy wrote.
+func (k *Checkouts) installFailed(err error, s *session) error {
+	var f *fault.Error
+	var exit *failed
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &f):
+		return f
+	case errors.As(err, &exit):
+		lines := strings.Split(strings.TrimSpace(exit.stderr), "\n")
+		return catalog.SyncFailed.New("ansible-galaxy could not install the requirements: %s", k.clean(lines[len(lines)-1], s))
+	default:
+		return fmt.Errorf("install requirements: %w", err)
+	}
+}
+
+// prune removes the installations that were not used for longest. Those of runs under way are among the latest used.
+func prune(deps string) error {
+	list, err := os.ReadDir(deps)
+	if err != nil {
+		return fmt.Errorf("list installed requirements: %w", err)
+	}
+	used := func(e fs.DirEntry) int64 {
+		fi, err := os.Stat(filepath.Join(deps, e.Name(), usedMark))
+		if err != nil {
+			return 0
+		}
+		return fi.ModTime().UnixNano()
+	}
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return int(max(-1, min(1, used(b)-used(a)))) })
+	for _, old := range list[min(len(list), maxInstalled):] {
+		if err := os.RemoveAll(filepath.Join(deps, old.Name())); err != nil {
+			return fmt.Errorf("remove old requirements: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// maxSentence is how many characters of what a program said are passed on.
+const maxSentence = 300
+
+// errBroken says that there is no mirror that can be used.
+var errBroken = errors.New("no mirror")
+
+// failed is the end of a program with another exit code than 0. Its text is for sentence, which takes secrets out.
+type failed struct {
+	code   int
+	stderr string
+}
+
+// Error implements error. What the program said is left out, since it may hold a secret.
+func (f *failed) Error() string { return fmt.Sprintf("exit code %d", f.code) }
+
+// broken tells failures that a mirror is the reason of, which a new one heals.
+func broken(err error) bool {
+	var f *failed
+	if !errors.As(err, &f) {
+		return false
+	}
+	for _, sign := range []string{
+		"not a git repository", "bad object", "bad config", "corrupt", "unable to read", "did not send all necessary objects", "missing blob",
+		"missing tree", "missing commit", "inflate", "is empty", "garbage at end", "bad signature", "invalid sha1 pointer", "broken link",
+		"unable to resolve reference", "missing necessary objects", "could not parse", "unresolved deltas", "cannot be accessed",
+	} {
+		if strings.Contains(f.stderr, sign) {
+			return !strings.Contains(f.stderr, "remote: ") // the server's own trouble
+		}
+	}
+	return false
+}
+
+// syncFailed makes the fault of what went wrong. Faults stay what they are, and so does the end of the caller's context.
+func (k *Checkouts) syncFailed(err error, s *session) error {
+	var f *fault.Error
+	var exit *failed
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.As(err, &exit):
+		return catalog.SyncFailed.New("git could not fetch the repository: %s", k.sentence(err, s))
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("fetch a repository: %w", err)
+	default:
+		return catalog.SyncFailed.New("the repository could not be fetched").Because(err)
+	}
+}
+
+var (
+	userInfo = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/@\s']*@`)
+	// generic are lines that only say that something went wrong before.
+	generic = regexp.MustCompile(`^(fatal: )?(Could not read from remote repository|the remote end hung up|early EOF|index-pack failed|` +
+		`fetch-pack: invalid index-pack output|expected flush|error in object|protocol error|Please make sure you have|and the repository exists|$)`)
+)
+
+// sentence makes one line of what a program said last about why it failed, without secrets and paths of this machine.
+func (k *Checkouts) sentence(err error, s *session) string {
+	var f *failed
+	if !errors.As(err, &f) {
+		return "it failed"
+	}
+	var lines []string
+	for line := range strings.Lines(f.stderr) {
+		line = strings.TrimSpace(line)
+		if at := strings.LastIndexByte(line, '\r'); at >= 0 {
+			line = line[at+1:]
+		}
+		lines = append(lines, line)
+	}
+	return k.clean(telling(lines), s)
+}
+
+// telling picks the last line that begins with fatal, or the last one before it where that only repeats that it failed.
+func telling(lines []string) string {
+	said := func(line string) bool { return !generic.MatchString(line) }
+	for _, want := range []func(string) bool{
+		func(l string) bool { return strings.HasPrefix(l, "fatal:") && said(l) },
+		func(l string) bool { return strings.HasPrefix(l, "error:") && said(l) },
+		said,
+		func(l string) bool { return l != "" },
+	} {
+		for _, line := range slices.Backward(lines) {
+			if want(line) {
+				return strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(line, "fatal:"), "error:"))
+			}
+		}
+	}
+	return "it said nothing"
+}
+
+// clean takes secrets, users, paths of this machine and control characters out of a line and bounds it.
+func (k *Checkouts) clean(line string, s *session) string {
+	if s != nil {
+		for _, secret := range s.secrets {
+			if len(secret) >= 3 {
+				line = strings.ReplaceAll(line, secret, "***")
+			}
+		}
+		line = strings.ReplaceAll(line, s.dir, "…")
+	}
+	line = userInfo.ReplaceAllString(line, "$1")
+	line = strings.ReplaceAll(line, k.cfg.Dir, "…")
+	line = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || !unicode.IsPrint(r) && r != ' ' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(line, "?"))
+	line = strings.Join(strings.Fields(line), " ")
+	if r := []rune(line); len(r) > maxSentence {
+		line = string(r[:maxSentence-1]) + "…"
+	}
+	return line
+}

@@ -1,0 +1,255 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/writ-automation/writ/ports/catalog"
+)
+
+// headRef is where a mirror keeps what the server's own branch is.
+const headRef = "refs/writ/head"
+
+// maxPacks is how many packs a mirror may have before they are made one.
+const maxPacks = 40
+
+// task is one git command on a repository.
+type task struct {
+	gitDir string
+	work   string // the work tree and working directory, empty for none
+	env    []string
+	args   []string
+	stdin  []byte
+	sink   *entrySink
+	bound  int64
+}
+
+// run runs git. A failure is an error of kind *failed.
+func (k *Checkouts) run(ctx context.Context, t task) ([]byte, error) {
+	env := append(k.environ(), "GIT_ALLOW_PROTOCOL=")
+	if t.env != nil {
+		env = t.env
+	}
+	c := command{path: k.git, dir: k.private(), stdin: t.stdin, maxFile: t.bound}
+	c.args = append(k.options(), "--git-dir="+t.gitDir)
+	if t.work != "" {
+		c.dir = t.work
+		c.args = append(c.args, "--work-tree="+t.work)
+	}
+	if t.sink != nil {
+		c.stdout = t.sink
+	}
+	c.args, c.env = append(c.args, t.args...), env
+	r, err := run(ctx, c)
+	if err != nil {
+		return r.stdout, err
+	}
+	if r.code != 0 {
+		return r.stdout, &failed{code: r.code, stderr: string(r.stderr)}
+	}
+	return r.stdout, nil
+}
+
+// fetch brings the mirror up to date and returns the commit of the branch. The caller holds the fetching gate.
+func (k *Checkouts) fetch(ctx context.Context, p *project, r catalog.Repository) (string, error) {
+	a, err := parse(r.URL, k.cfg.LocalRoot)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, k.cfg.Timeout, catalog.SyncFailed.New("the repository was not fetched within %s", k.cfg.Timeout))
+	defer cancel()
+	if a.protocol == overFile {
+		a, err = k.local(a)
+	}
+	var pinned []string
+	if err == nil && a.protocol != overFile {
+		pinned, err = k.pin(ctx, a)
+	}
+	if err != nil {
+		return "", err
+	}
+	s, err := k.session(r.Login, a, pinned, make(map[string]string))
+	if err != nil {
+		return "", err
+	}
+	commit, err := k.fetchWith(ctx, p, s, r.Branch)
+	return commit, firstOf(err, s.close())
+}
+
+// fetchWith updates the mirror where there is a good one and makes one where there is none, or a broken one.
+func (k *Checkouts) fetchWith(ctx context.Context, p *project, s *session, branch string) (string, error) {
+	err := errBroken
+	if isMirror(p.mirror) && !p.suspect {
+		err = k.update(ctx, p.mirror, s, branch)
+		if sweeping := sweep(p.mirror); err == nil {
+			err = sweeping
+		}
+	}
+	if errors.Is(err, errBroken) || broken(err) {
+		if _, statErr := os.Lstat(p.mirror); statErr == nil {
+			k.log.Warn("a mirror is broken and is made again", "project", filepath.Base(p.mirror), "error", k.sentence(err, s))
+		}
+		err = k.replace(ctx, p, s, branch)
+		p.suspect = p.suspect && err != nil
+	}
+	if err == nil {
+		err = k.measure(p.mirror)
+	}
+	if err == nil {
+		err = k.repack(ctx, p.mirror)
+	}
+	if err != nil {
+		return "", k.syncFailed(err, s)
+	}
+	return k.branchCommit(ctx, p.mirror, branch)
+}
+
+// update fetches all branches and tags, and the server's own branch where no other is asked for.
+func (k *Checkouts) update(ctx context.Context, mirror string, s *session, branch string) error {
+	args := []string{
+		"fetch", "--quiet", "--prune", "--force", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance", "--no-write-fetch-head",
+		"--", s.remote, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*",
+	}
+	if branch == "" {
+		args = append(args, "+HEAD:"+headRef)
+	}
+	_, err := k.run(ctx, task{gitDir: mirror, env: s.env, args: args, bound: k.cfg.MaxRepo})
+	if err != nil && k.cutOff(mirror) {
+		return k.tooLarge()
+	}
+	return err
+}
+
+// cutOff reports whether a pack was as large as a file may be when git was ended, which says nothing about it.
+func (k *Checkouts) cutOff(mirror string) bool {
+	half, err := filepath.Glob(filepath.Join(mirror, "objects", "pack", "tmp_*"))
+	return err == nil && slices.ContainsFunc(half, func(path string) bool {
+		fi, err := os.Lstat(path)
+		return err == nil && fi.Size() >= k.cfg.MaxRepo
+	})
+}
+
+// replace makes a new mirror beside and puts it in the place of the old one, if any, once it is whole.
+func (k *Checkouts) replace(ctx context.Context, p *project, s *session, branch string) error {
+	fresh := filepath.Join(s.dir, "mirror")
+	var err error
+	for _, format := range []string{"sha1", "sha256"} {
+		err = firstOf(os.RemoveAll(fresh), os.Mkdir(fresh, 0o700))
+		if err == nil {
+			_, err = k.run(ctx, task{gitDir: fresh, args: []string{"init", "--quiet", "--bare", "--template=", "--object-format=" + format}})
+		}
+		if err == nil {
+			err = k.update(ctx, fresh, s, branch)
+		}
+		var f *failed
+		if !errors.As(err, &f) || !strings.Contains(f.stderr, "mismatched algorithms") {
+			break
+		}
+	}
+	if err == nil {
+		err = k.measure(fresh)
+	}
+	if err != nil {
+		return err
+	}
+	if err := p.lockReaders(ctx); err != nil {
+		return err
+	}
+	defer p.unlockReaders()
+	if err := os.Rename(p.mirror, filepath.Join(s.dir, "old")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Rename(fresh, p.mirror)
+}
+
+// isMirror tells a directory that git takes for a repository from one that it does not.
+func isMirror(dir string) bool {
+	for _, name := range []string{"HEAD", "config"} {
+		if fi, err := os.Lstat(filepath.Join(dir, name)); err != nil || !fi.Mode().IsRegular() || fi.Size() == 0 {
+			return false
+		}
+	}
+	for _, name := range []string{"objects", "refs"} {
+		if fi, err := os.Lstat(filepath.Join(dir, name)); err != nil || !fi.IsDir() {
+			return false
+		}
+	}
+	return true
+}
+
+// measure refuses a mirror that is too large.
+func (k *Checkouts) measure(mirror string) error {
+	size := int64(0)
+	err := filepath.WalkDir(mirror, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		fi, err := d.Info()
+		if err == nil {
+			size += fi.Size()
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("measure a mirror: %w", err)
+	}
+	if size > k.cfg.MaxRepo {
+		return k.tooLarge()
+	}
+	return nil
+}
+
+func (k *Checkouts) tooLarge() error {
+	return catalog.SyncFailed.New("the repository is larger than %d bytes", k.cfg.MaxRepo)
+}
+
+// repack makes many packs one. What no branch leads to stays: runs may be at commits that were pushed away.
+func (k *Checkouts) repack(ctx context.Context, mirror string) error {
+	packs, err := filepath.Glob(filepath.Join(mirror, "objects", "pack", "*.pack"))
+	if err != nil || len(packs) <= maxPacks {
+		return err
+	}
+	_, err = k.run(ctx, task{gitDir: mirror, args: []string{"repack", "-a", "-d", "-k", "-q"}})
+	return firstOf(err, sweep(mirror))
+}
+
+// branchCommit returns the commit of a branch or, where there is no such branch, of the tag of that name.
+func (k *Checkouts) branchCommit(ctx context.Context, mirror, branch string) (string, error) {
+	names := []string{headRef}
+	if branch != "" {
+		names = []string{"refs/heads/" + branch, "refs/tags/" + branch}
+	}
+	for _, name := range names {
+		commit, err := k.commitAt(ctx, mirror, name)
+		if err != nil || commit != "" {
+			return commit, err
+		}
+	}
+	if branch == "" {
+		return "", catalog.SyncFailed.New("the repository has no branch of its own that has a commit")
+	}
+	return "", catalog.SyncFailed.New("the repository has no branch %q", branch)
+}
+
+// commitAt returns the commit that a name leads to, empty where it leads to none.
+func (k *Checkouts) commitAt(ctx context.Context, mirror, name string) (string, error) {
+	out, err := k.run(ctx, task{gitDir: mirror, args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"}})
+	var f *failed
+	switch {
+	case errors.As(err, &f) && !broken(err):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("look for a commit: %w", err)
+	}
+	commit := strings.TrimSpace(string(out))
+	if !isCommit(commit) {
+		return "", nil
+	}
+	return commit, nil
+}

@@ -1,0 +1,94 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/writ-automation/writ/platform/egress"
+	"github.com/writ-automation/writ/ports/catalog"
+)
+
+const (
+	lookupTimeout = 10 * time.Second
+	maxAddresses  = 8
+)
+
+// pin looks the host up and returns those of its addresses that may be dialled. Git and ssh are told to use these and look nothing up.
+func (k *Checkouts) pin(ctx context.Context, a address) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	var found []netip.Addr
+	if ip, err := netip.ParseAddr(a.host); err == nil {
+		found = []netip.Addr{ip}
+	} else {
+		resolver := k.cfg.Resolver
+		if resolver == nil {
+			resolver = net.DefaultResolver
+		}
+		if found, err = resolver.LookupNetIP(ctx, "ip", a.host); err != nil {
+			return nil, catalog.SyncFailed.New("the host %s cannot be found", a.host).Because(err)
+		}
+	}
+	var out []string
+	var refused error
+	for _, ip := range found {
+		if err := k.cfg.Egress.Check(ip); err != nil {
+			refused = err
+			continue
+		}
+		if out = append(out, ip.WithZone("").Unmap().String()); len(out) == maxAddresses {
+			break
+		}
+	}
+	switch {
+	case len(out) > 0:
+		return out, nil
+	case errors.Is(refused, egress.ErrRefused):
+		return nil, catalog.SyncFailed.New("the address of the host %s is not allowed", a.host).Because(refused)
+	default:
+		return nil, catalog.SyncFailed.New("the host %s has no address", a.host)
+	}
+}
+
+// local finds the repository of a file address: the path itself or its .git, whose links, and whose borrowed objects, may not lead out
+// of the folder for local projects either.
+func (k *Checkouts) local(a address) (address, error) {
+	root, err := filepath.EvalSymlinks(k.cfg.LocalRoot)
+	if err != nil {
+		return a, catalog.SyncFailed.New("the folder for local projects cannot be read").Because(err)
+	}
+	inside := func(path string) (string, bool) {
+		real, err := filepath.EvalSymlinks(path)
+		return real, err == nil && below(root, real)
+	}
+	dir, ok := inside(a.path)
+	if !ok {
+		return a, catalog.SyncFailed.New("there is no repository at this path below the folder for local projects")
+	}
+	if fi, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+		if !fi.IsDir() {
+			return a, catalog.SyncFailed.New("the repository is a link to another one, which is not followed")
+		}
+		dir = filepath.Join(dir, ".git")
+	}
+	for _, name := range []string{"objects", "objects/pack", "refs"} {
+		if _, ok := inside(filepath.Join(dir, name)); !ok {
+			return a, catalog.SyncFailed.New("there is no repository at this path below the folder for local projects")
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "commondir")); err == nil {
+		return a, catalog.SyncFailed.New("the repository is a link to another one, which is not followed")
+	}
+	borrowed, err := os.ReadFile(filepath.Join(dir, "objects", "info", "alternates"))
+	if err == nil && strings.TrimSpace(string(borrowed)) != "" {
+		return a, catalog.SyncFailed.New("the repository borrows its objects from another one, which is not followed")
+	}
+	a.path = dir
+	return a, nil
+}

@@ -1,0 +1,150 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// readers is how many commands read one mirror at a time.
+const readers = 16
+
+// gate is a lock that gives up with its context.
+type gate chan struct{}
+
+func (g gate) lock(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("wait for another use of the project: %w", err)
+	}
+	select {
+	case g <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for another use of the project: %w", context.Cause(ctx))
+	}
+}
+
+func (g gate) unlock() { <-g }
+
+// project is what this process knows about one: who uses its mirror. A fetch adds to a mirror and may happen beside readers, which ask
+// for commits; replacing or removing the mirror may not.
+type project struct {
+	mirror, deps string
+
+	fetching   gate // one fetch at a time
+	installing gate // one installation at a time
+	reading    gate // has room for all readers; who holds all of it is alone
+	alone      gate // one of those at a time
+
+	suspect bool // the mirror is to be made again; of whoever holds fetching
+
+	once   sync.Mutex
+	opened bool
+}
+
+func newProject(base string) *project {
+	return &project{
+		mirror: base + ".git", deps: base + ".deps",
+		fetching: make(gate, 1), installing: make(gate, 1), reading: make(gate, readers), alone: make(gate, 1),
+	}
+}
+
+// openOnce calls fn until it succeeded once.
+func (p *project) openOnce(fn func() error) error {
+	p.once.Lock()
+	defer p.once.Unlock()
+	if p.opened {
+		return nil
+	}
+	if err := fn(); err != nil {
+		return err
+	}
+	p.opened = true
+	return nil
+}
+
+// lockReaders waits until nobody reads and lets nobody begin.
+func (p *project) lockReaders(ctx context.Context) error {
+	if err := p.alone.lock(ctx); err != nil {
+		return err
+	}
+	for n := range readers {
+		if err := p.reading.lock(ctx); err != nil {
+			for range n {
+				p.reading.unlock()
+			}
+			p.alone.unlock()
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *project) unlockReaders() {
+	for range readers {
+		p.reading.unlock()
+	}
+	p.alone.unlock()
+}
+
+func (p *project) lockAll(ctx context.Context) error {
+	if err := p.fetching.lock(ctx); err != nil {
+		return err
+	}
+	if err := p.installing.lock(ctx); err != nil {
+		p.fetching.unlock()
+		return err
+	}
+	if err := p.lockReaders(ctx); err != nil {
+		p.installing.unlock()
+		p.fetching.unlock()
+		return err
+	}
+	return nil
+}
+
+func (p *project) unlockAll() {
+	p.unlockReaders()
+	p.installing.unlock()
+	p.fetching.unlock()
+}
+
+// tidy removes what a process that was killed left behind: locks of git, packs that were being written, and installations.
+func (k *Checkouts) tidy(p *project) error {
+	if err := sweep(p.mirror); err != nil {
+		return fmt.Errorf("tidy a mirror: %w", err)
+	}
+	half, err := filepath.Glob(filepath.Join(p.deps, temporary+"*"))
+	if err != nil {
+		return fmt.Errorf("tidy installed requirements: %w", err)
+	}
+	for _, dir := range half {
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("tidy installed requirements: %w", err)
+		}
+	}
+	return nil
+}
+
+// sweep removes locks and unfinished packs of a mirror that nobody writes to.
+func sweep(mirror string) error {
+	return filepath.WalkDir(mirror, func(path string, d os.DirEntry, err error) error {
+		switch {
+		case os.IsNotExist(err):
+			return nil
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() != "pack" && filepath.Dir(path) == filepath.Join(mirror, "objects"):
+			return filepath.SkipDir
+		case d.IsDir():
+			return nil
+		case strings.HasSuffix(path, ".lock"), strings.HasPrefix(d.Name(), "tmp_"):
+			return os.Remove(path)
+		default:
+			return nil
+		}
+	})
+}

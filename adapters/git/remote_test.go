@@ -1,0 +1,371 @@
+package git_test
+
+import (
+	"context"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/adapters/git"
+	"github.com/writ-automation/writ/platform/egress"
+	"github.com/writ-automation/writ/ports/catalog"
+)
+
+const canary = "c4nary/p@ss:word"
+
+// forge is git http-backend over TLS with the name example.com, which leads to it in the test's names alone.
+type forge struct {
+	*httptest.Server
+	port  string
+	ca    string
+	front atomic.Value // func(http.ResponseWriter, *http.Request) bool, true where it answered
+}
+
+func newForge(t *testing.T, root string) *forge {
+	t.Helper()
+	out, err := exec.Command("git", "--exec-path").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend := &cgi.Handler{
+		Path: filepath.Join(strings.TrimSpace(string(out)), "git-http-backend"), Dir: root, Stderr: io.Discard,
+		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
+	}
+	f := &forge{ca: filepath.Join(t.TempDir(), "ca.pem")}
+	f.front.Store(func(http.ResponseWriter, *http.Request) bool { return false })
+	f.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !f.front.Load().(func(http.ResponseWriter, *http.Request) bool)(w, r) {
+			backend.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(f.Close)
+	f.Config.ErrorLog = nil
+	_, f.port, _ = net.SplitHostPort(f.Listener.Addr().String())
+	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: f.Certificate().Raw})
+	if err := os.WriteFile(f.ca, block, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// login asks for a name and the canary.
+func (f *forge) login(name string) {
+	f.front.Store(func(w http.ResponseWriter, r *http.Request) bool {
+		user, password, _ := r.BasicAuth()
+		if user == name && password == canary {
+			return false
+		}
+		w.Header().Set("WWW-Authenticate", "Basic")
+		http.Error(w, "who are you? "+password, http.StatusUnauthorized)
+		return true
+	})
+}
+
+func overTLS(t *testing.T) (*world, *forge, *repo) {
+	t.Helper()
+	root := t.TempDir()
+	r := newRepo(t, filepath.Join(root, "a.git"))
+	r.write("site.yml", "x")
+	r.commit("first")
+	f := newForge(t, root)
+	w := newWorld(t, func(c *git.Config) {
+		c.CAFile = f.ca
+		c.Resolver = names(t, map[string]string{
+			"example.com": "127.0.0.1", "metadata.example.com": "169.254.169.254", "inside.example.net": "127.0.0.1",
+		})
+	})
+	return w, f, r
+}
+
+func TestFetchOverTLS(t *testing.T) {
+	t.Parallel()
+	w, f, r := overTLS(t)
+	address := "https://example.com:" + f.port + "/a.git"
+	want := r.git("rev-parse", "HEAD")
+	if got := w.fetch(catalog.Repository{ProjectID: "open", URL: address}); got != want {
+		t.Errorf("%s, not %s", got, want)
+	}
+	f.login("someone")
+	_, err := w.Fetch(t.Context(), catalog.Repository{ProjectID: "open", URL: address})
+	syncFailed(t, err, canary)
+	for name, c := range map[string]struct {
+		user  string
+		url   string
+		login catalog.Login
+	}{
+		"a name and a password":    {"someone", address, catalog.Login{Username: "someone", Password: canary}},
+		"a name in the address":    {"someone", strings.Replace(address, "//", "//someone@", 1), catalog.Login{Password: canary}},
+		"a token without any name": {"git", address, catalog.Login{Password: canary}},
+	} {
+		f.login(c.user)
+		if got := w.fetch(catalog.Repository{ProjectID: "p", URL: c.url, Login: c.login}); got != want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	_, err = w.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: address, Login: catalog.Login{Username: "other", Password: canary}})
+	syncFailed(t, err, canary, "c4nary")
+	none := catalog.Repository{ProjectID: "none", URL: address + "x", Login: catalog.Login{Username: "git", Password: canary}}
+	syncFailed(t, second(w.Fetch(t.Context(), none)), canary)
+	for _, path := range []string{"config", "FETCH_HEAD"} {
+		b, err := os.ReadFile(filepath.Join(w.mirror("p"), path))
+		if err == nil && (strings.Contains(string(b), "c4nary") || strings.Contains(string(b), "example.com")) {
+			t.Errorf("%s holds where it came from: %s", path, b)
+		}
+	}
+}
+
+// TestLoginStaysHome has a server that sends the client elsewhere.
+func TestLoginStaysHome(t *testing.T) {
+	t.Parallel()
+	w, f, _ := overTLS(t)
+	var hits atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
+	t.Cleanup(other.Close)
+	for _, to := range []string{other.URL, f.URL + "/elsewhere", "file:///etc", "http://169.254.169.254/latest"} {
+		f.front.Store(func(w http.ResponseWriter, r *http.Request) bool {
+			http.Redirect(w, r, to+r.URL.Path+"?"+r.URL.RawQuery, http.StatusFound)
+			return true
+		})
+		_, err := w.Fetch(t.Context(), catalog.Repository{
+			ProjectID: "p", URL: "https://example.com:" + f.port + "/a.git", Login: catalog.Login{Username: "someone", Password: canary},
+		})
+		syncFailed(t, err, canary)
+	}
+	if hits.Load() > 0 {
+		t.Error("a redirect was followed")
+	}
+}
+
+// TestAddressesAreJudged has names that lead to where nothing may be asked, and an authority that is not trusted.
+func TestAddressesAreJudged(t *testing.T) {
+	t.Parallel()
+	w, f, _ := overTLS(t)
+	for _, address := range []string{
+		"https://metadata.example.com/a.git", "https://169.254.169.254/a.git", "ssh://git@metadata.example.com/a", "git@169.254.169.254:a", "git://169.254.1.1/a",
+		"https://[::ffff:169.254.169.254]/a.git", "https://[64:ff9b::a9fe:a9fe]/a", "git@metadata.example.com:a", "https://100.100.100.200/a", "git://[fe80::1]/a",
+	} {
+		_, err := w.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: address})
+		syncFailed(t, err)
+		if !errors.Is(err, egress.ErrRefused) && !strings.Contains(err.Error(), "not allowed") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	_, err := w.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: "https://inside.example.net:" + f.port + "/a.git"})
+	syncFailed(t, err) // its certificate has another name
+	strict := newWorld(t, func(c *git.Config) { c.Egress = egress.Policy{}; c.CAFile = f.ca })
+	_, err = strict.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: "https://127.0.0.1:" + f.port + "/a.git"})
+	syncFailed(t, err)
+	distrustful := newWorld(t, nil)
+	_, err = distrustful.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: "https://127.0.0.1:" + f.port + "/a.git"})
+	syncFailed(t, err)
+}
+
+// sshd starts a server on a loopback address that takes one key, and returns host:port and the private key.
+func sshd(t *testing.T) (address netip.AddrPort, key string) {
+	t.Helper()
+	program, err := exec.LookPath("/usr/sbin/sshd")
+	if err != nil {
+		t.Fatal("install openssh-server")
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"host", "client"} {
+		if err := run(dir, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address = l.Addr().(*net.TCPAddr).AddrPort()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	lines := []string{
+		"ListenAddress " + address.String(), "HostKey " + filepath.Join(dir, "host"), "PidFile none", "AuthorizedKeysFile " + filepath.Join(dir, "client.pub"),
+		"StrictModes no", "PasswordAuthentication no", "KbdInteractiveAuthentication no", "PermitRootLogin prohibit-password", "UsePAM no", "UseDNS no",
+		"LogLevel ERROR", "PrintMotd no",
+	}
+	if err := os.WriteFile(filepath.Join(dir, "config"), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "-D", "-e", "-f", filepath.Join(dir, "config"))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	eventually(t, "sshd does not answer", func() bool {
+		c, err := net.DialTimeout("tcp", address.String(), time.Second)
+		return err == nil && c.Close() == nil
+	})
+	return address, read(t, filepath.Join(dir, "client"))
+}
+
+func TestFetchOverSSH(t *testing.T) {
+	t.Parallel()
+	address, key := sshd(t)
+	w := newWorld(t, func(c *git.Config) { c.Resolver = names(t, map[string]string{"forge.example.com": "127.0.0.1"}) })
+	r := newRepo(t, filepath.Join(t.TempDir(), "with a 'quote'"))
+	r.write("site.yml", "x")
+	want := r.commit("first")
+	me, err := exec.Command("id", "-un").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := strings.TrimSpace(string(me))
+	at := func(login string) string {
+		return fmt.Sprintf("ssh://%sforge.example.com:%d%s", login, address.Port(), (&url.URL{Path: r.dir}).EscapedPath())
+	}
+	login := catalog.Login{Key: catalog.Secret(strings.ReplaceAll(strings.TrimSpace(key), "\n", "\r\n"))}
+	if got := w.fetch(catalog.Repository{ProjectID: "p", URL: at(user + "@"), Login: login}); got != want {
+		t.Errorf("%s, not %s", got, want)
+	}
+	login.Username = user
+	if got := w.fetch(catalog.Repository{ProjectID: "q", URL: at(""), Login: login}); got != want {
+		t.Errorf("%s, not %s", got, want)
+	}
+	hosts := filepath.Join(w.dir, "known_hosts")
+	if known := read(t, hosts); !strings.HasPrefix(known, fmt.Sprintf("[forge.example.com]:%d ssh-ed25519 ", address.Port())) {
+		t.Errorf("known hosts: %q", known)
+	}
+	_, err = w.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: at(user + "@")})
+	syncFailed(t, err, w.dir)
+	if !strings.Contains(err.Error(), "Permission denied") {
+		t.Errorf("without a key: %v", err)
+	}
+	_, err = w.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: at(user + "@"), Login: catalog.Login{Key: "no key at all c4nary"}})
+	syncFailed(t, err, w.dir, "c4nary")
+	other, _ := sshd(t)
+	if err := os.WriteFile(hosts, []byte(strings.ReplaceAll(read(t, hosts), fmt.Sprint(address.Port()), fmt.Sprint(other.Port()))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Fetch(t.Context(), catalog.Repository{
+		ProjectID: "p", URL: fmt.Sprintf("ssh://%s@forge.example.com:%d%s", user, other.Port(), "/x"), Login: login,
+	})
+	syncFailed(t, err)
+	if !strings.Contains(err.Error(), "Host key verification failed") {
+		t.Errorf("another key of the host: %v", err)
+	}
+}
+
+func TestFetchOverGit(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	r := newRepo(t, filepath.Join(root, "a"))
+	want := r.commit("first")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("git", "-c", "safe.directory=*", "daemon", "--export-all", "--listen=127.0.0.1", fmt.Sprintf("--port=%d", port), "--base-path="+root)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait()
+	})
+	eventually(t, "git daemon does not answer", func() bool {
+		c, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), time.Second)
+		return err == nil && c.Close() == nil
+	})
+	w := newWorld(t, func(c *git.Config) { c.Resolver = names(t, map[string]string{"forge.example.com": "127.0.0.1"}) })
+	if got := w.fetch(catalog.Repository{ProjectID: "p", URL: fmt.Sprintf("git://forge.example.com:%d/a", port)}); got != want {
+		t.Errorf("%s, not %s", got, want)
+	}
+}
+
+// TestCancelledFetch stops in the middle of an answer.
+func TestCancelledFetch(t *testing.T) {
+	t.Parallel()
+	w, f, r := overTLS(t)
+	at := catalog.Repository{ProjectID: "p", URL: "https://example.com:" + f.port + "/a.git"}
+	w.fetch(at)
+	want := r.commit("next")
+	reached := make(chan struct{}, 8)
+	f.front.Store(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPost {
+			return false
+		}
+		w.WriteHeader(http.StatusOK)
+		w.(http.Flusher).Flush()
+		reached <- struct{}{}
+		<-r.Context().Done()
+		return true
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- second(w.Fetch(ctx, at)) }()
+	<-reached
+	waiting := make(chan error, 1)
+	go func() { waiting <- second(w.Fetch(ctx, at)) }() // which waits for the first one
+	cancel()
+	for _, c := range []chan error{done, waiting} {
+		if err := <-c; !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+	}
+	if left := processes(t, w.dir); len(left) > 0 {
+		t.Errorf("processes: %v", left)
+	}
+	locks, err := filepath.Glob(filepath.Join(w.mirror("p"), "*.lock"))
+	if err != nil || len(locks) > 0 {
+		t.Errorf("%v %v", locks, err)
+	}
+	f.front.Store(func(http.ResponseWriter, *http.Request) bool { return false })
+	if got := w.fetch(at); got != want {
+		t.Errorf("afterwards it is at %s, not %s", got, want)
+	}
+}
+
+// processes lists the command lines of those that have a directory in them or in their environment.
+func processes(t *testing.T, dir string) []string {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, path := range all {
+		line, err := os.ReadFile(filepath.Join(path, "cmdline"))
+		env, envErr := os.ReadFile(filepath.Join(path, "environ"))
+		if err == nil && envErr == nil && strings.Contains(string(line)+string(env), dir) {
+			out = append(out, strings.ReplaceAll(string(line), "\x00", " "))
+		}
+	}
+	return out
+}
+
+// TestSlowServer is ended by the time that a fetch may take.
+func TestSlowServer(t *testing.T) {
+	t.Parallel()
+	_, f, _ := overTLS(t)
+	f.front.Store(func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true })
+	w := newWorld(t, func(c *git.Config) { c.CAFile, c.Timeout = f.ca, 300*time.Millisecond })
+	_, err := w.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: "https://127.0.0.1:" + f.port + "/a.git"})
+	syncFailed(t, err)
+	if !strings.Contains(err.Error(), "within 300ms") {
+		t.Error(err)
+	}
+}

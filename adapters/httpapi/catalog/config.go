@@ -1,0 +1,110 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// config reads what a source of the kind is told. It returns an Invalid fault that names config.<member>.
+func config(kind catalog.SourceKind, members Values) (catalog.SourceConfig, error) {
+	var c catalog.SourceConfig
+	if kind == catalog.PluginSource {
+		c.Plugin = members
+		return c, nil
+	}
+	// In order, so that of several members at fault it is always the same one that is named.
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		at, wrong := "config."+name, ""
+		switch {
+		case kind == catalog.ScriptSource && name == "content":
+			wrong = text(members[name], &c.Content)
+		case kind == catalog.HTTPSource && name == "url":
+			wrong = text(members[name], &c.URL)
+		case kind == catalog.HTTPSource && name == "headers":
+			at, wrong = headers(at, members[name], &c)
+		default:
+			wrong = "unknown field"
+		}
+		if wrong != "" {
+			return catalog.SourceConfig{}, fault.BadField(at, "%s", wrong)
+		}
+	}
+	return c, nil
+}
+
+// text reads a string, or says what is wrong. Null is as absent, as it is of every member.
+func text(v any, to *string) (wrong string) {
+	s, ok := v.(string)
+	if *to = s; !ok && v != nil {
+		return "expected string"
+	}
+	return ""
+}
+
+// headers reads an object of strings, or says what is wrong and where.
+func headers(at string, v any, c *catalog.SourceConfig) (where, wrong string) {
+	of, ok := v.(map[string]any)
+	if !ok && v != nil {
+		return at, "expected object"
+	}
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		var value string
+		if wrong := text(of[name], &value); wrong != "" {
+			return at + "." + name, wrong
+		}
+		if c.Headers == nil {
+			c.Headers = make(map[string]string, len(of))
+		}
+		c.Headers[name] = value
+	}
+	return at, ""
+}
+
+// configBody shows what a source is told. The values of headers are secrets, whatever the port returned of them.
+func configBody(kind catalog.SourceKind, c catalog.SourceConfig) Values {
+	out := make(Values)
+	switch kind {
+	case catalog.PluginSource:
+		maps.Copy(out, c.Plugin)
+	case catalog.ScriptSource:
+		if c.Content != "" {
+			out["content"] = c.Content
+		}
+	case catalog.HTTPSource:
+		out["url"] = c.URL
+		if len(c.Headers) > 0 {
+			names := make(map[string]string, len(c.Headers))
+			for name := range c.Headers {
+				names[name] = hidden
+			}
+			out["headers"] = names
+		}
+	case catalog.ProjectSource:
+	}
+	return out
+}
+
+// hidden stands for the value of a header, which is a secret.
+const hidden = "***"
+
+// Values is an object of anything. Numbers are json.Number, so that none loses a digit.
+type Values map[string]any
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *Values) UnmarshalJSON(raw []byte) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	return d.Decode((*map[string]any)(v))
+}
+
+// Schema implements huma.SchemaProvider.
+func (Values) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
+}

@@ -1,0 +1,96 @@
+package catalog
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+const (
+	exampleUserID      = "usr_01k0a0000vtx5zk9w2m4n6p8rs"
+	exampleProjectID   = "prj_01k0a0005vtx5zk9w2m4n6p8rs"
+	exampleInventoryID = "inv_01k0a0006vtx5zk9w2m4n6p8rs"
+	exampleTemplateID  = "tpl_01k0a0007vtx5zk9w2m4n6p8rs"
+	exampleCommit      = "9fceb02d0ae598e95dc970b74767f19372d61af8"
+)
+
+func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC) }
+
+func exampleListed() httpapi.Listed { return httpapi.Listed{Count: 1, Total: 1, Limit: 1000} }
+
+func exampleProject() ProjectBody {
+	synced := exampleTime().Add(4 * time.Second)
+	return ProjectBody{
+		ID:            exampleProjectID,
+		ProjectFields: ProjectFields{Name: "site", RepoURL: "https://git.example.com/ops/site.git", Branch: "main", InstallDeps: true},
+		Commit:        exampleCommit, SyncedAt: &synced, CreatedBy: exampleUserID, CreatedAt: exampleTime(), UpdatedAt: exampleTime(),
+	}
+}
+
+func exampleEntries() EntryList {
+	return EntryList{
+		Files: []EntryBody{{Path: "roles", Type: "dir"}, {Path: "site.yml", Type: "file", Size: 412}}, Count: 2, Total: 2, Commit: exampleCommit,
+	}
+}
+
+func exampleNewInventory() NewInventoryBody {
+	return NewInventoryBody{InventoryFields: InventoryFields{Name: "web", Format: "ini"}, Content: "[web]\nweb1 http_port=8080\nweb2\n"}
+}
+
+func exampleInventory() InventoryBody {
+	in := exampleNewInventory()
+	return InventoryBody{
+		InventoryRow: InventoryRow{
+			ID: exampleInventoryID, InventoryFields: in.InventoryFields, Hosts: 2, Groups: 1,
+			Digest:    "1a76d2f66d5bbb3c1a5e9f2047b6d8e3a9c1f5072e4b6d8f0a23788bfe5fb1c9",
+			CreatedBy: exampleUserID, CreatedAt: exampleTime(), UpdatedAt: exampleTime(),
+		},
+		Content: in.Content,
+	}
+}
+
+func exampleNewSource() SourceFields {
+	return SourceFields{
+		Name: "cloud", Kind: "plugin", InventoryID: exampleInventoryID, UpdateOnLaunch: true, SyncInterval: 3600,
+		Config: Values{"plugin": "amazon.aws.aws_ec2", "regions": []string{"eu-central-1"}},
+	}
+}
+
+func exampleSource() SourceBody {
+	synced := exampleTime().Add(4 * time.Second)
+	return SourceBody{
+		ID: "src_01k0a0008vtx5zk9w2m4n6p8rs", SourceFields: exampleNewSource(),
+		SyncedAt: &synced, CreatedBy: exampleUserID, CreatedAt: exampleTime(), UpdatedAt: exampleTime(),
+	}
+}
+
+func exampleTemplate() TemplateBody {
+	return TemplateBody{
+		ID: exampleTemplateID,
+		TemplateFields: TemplateFields{
+			Name: "deploy", Playbook: "deploy.yml", ProjectID: exampleProjectID, InventoryID: exampleInventoryID,
+			ExtraVars:      runs.Vars{"version": json.RawMessage(`"1.4.2"`)},
+			Survey:         Survey(`[{"var":"version","type":"text","label":"Which version?","required":true,"pattern":"\\d+\\.\\d+\\.\\d+"}]`),
+			AllowOverrides: []string{"limit", "dry_run"}, Labels: map[string]string{"team": "web"}, Timeout: 1800,
+		},
+		CreatedBy: exampleUserID, CreatedAt: exampleTime(), UpdatedAt: exampleTime(),
+	}
+}
+
+func exampleLaunch() LaunchBody {
+	limit := "web1"
+	return LaunchBody{Answers: Values{"version": "1.4.2"}, Limit: &limit}
+}
+
+func exampleRun() httpapi.RunsRunBody {
+	return httpapi.RunsRunBody{
+		ID: "run_01k0a8bq3vtx5zk9w2m4n6p8rs", Name: "deploy", Kind: "single", Status: "pending", Tool: "ansible", Playbook: "deploy.yml",
+		InventoryID: exampleInventoryID, ProjectID: exampleProjectID, ExtraVars: runs.Vars{"version": json.RawMessage(`"1.4.2"`)}, Limit: "web1",
+		Timeout: 1800, Queue: "default", Labels: map[string]string{"team": "web"}, CreatedAt: exampleTime(), Warnings: []runs.Warning{},
+		Source: "template", SourceID: exampleTemplateID, Actor: actor.Actor{Type: actor.User, ID: exampleUserID, Name: "alex"},
+		Commit: exampleCommit, Hosts: map[string]int{}, AuditReceipt: "4711:88bfe5fb1c9d4e2a7f60b3d8a1c5e9f2047b6d8e3a9c1f5072e4b6d8f0a237ce",
+	}
+}

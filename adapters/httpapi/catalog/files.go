@@ -1,0 +1,81 @@
+package catalog
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// BrowseInput names a place in a project's repository.
+type BrowseInput struct {
+	ID   string `path:"id"`
+	Path string `query:"path" doc:"From the repository's root, with slashes."`
+	Ref  string `query:"ref" doc:"A branch, tag or commit; the project's commit where empty."`
+}
+
+// EntryBody is a file or a directory.
+type EntryBody struct {
+	Path string `json:"path" doc:"From the repository's root."`
+	Type string `json:"type" enum:"file,dir"`
+	Size int64  `json:"size" doc:"Bytes; 0 of a directory."`
+}
+
+// EntryList is what a directory holds.
+type EntryList struct {
+	Files  []EntryBody `json:"files"`
+	Count  int         `json:"count"`
+	Total  int         `json:"total"`
+	Commit string      `json:"commit" doc:"The commit that was read."`
+}
+
+// EntriesOutput answers with what a directory holds.
+type EntriesOutput struct{ Body EntryList }
+
+// FileOutput answers with a file's text.
+type FileOutput struct {
+	Type   string `header:"Content-Type"`
+	Commit string `header:"Service-Commit" doc:"The commit that was read."`
+	Body   []byte
+}
+
+func (h *handlers) listFiles(ctx context.Context, in *BrowseInput) (*EntriesOutput, error) {
+	list, commit, err := h.Projects.Files(ctx, in.ID, in.Path, in.Ref)
+	if err != nil {
+		return nil, err
+	}
+	out := EntryList{Files: make([]EntryBody, 0, len(list)), Count: len(list), Total: len(list), Commit: commit}
+	for _, e := range list {
+		out.Files = append(out.Files, EntryBody{Path: e.Path, Type: string(e.Type), Size: e.Size})
+	}
+	return &EntriesOutput{Body: out}, nil
+}
+
+func (h *handlers) getFile(ctx context.Context, in *BrowseInput) (*FileOutput, error) {
+	if in.Path == "" {
+		return nil, fault.BadField("path", "is required")
+	}
+	text, commit, err := h.Projects.File(ctx, in.ID, in.Path, in.Ref)
+	if err != nil {
+		return nil, err
+	}
+	// Whatever the file is: somebody else wrote it, and no browser is to take it for a page of this server.
+	return &FileOutput{Type: "text/plain; charset=utf-8", Commit: commit, Body: text}, nil
+}
+
+func (h *handlers) browsing(r *httpapi.Router) {
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: projectsPath + "/{id}/files", ID: "list-project-files", Tag: tag,
+		Summary:     "List a directory of a project's repository",
+		Description: "Directories first. Links that leave the repository are not listed.",
+		Access:      read(), Status: http.StatusOK, Example: exampleEntries(), Errors: missing(),
+	}, h.listFiles)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: projectsPath + "/{id}/file", ID: "get-project-file", Tag: tag,
+		Summary:     "Read one file of a project's repository",
+		Description: "Always as plain text. A file over 1 MiB is refused.",
+		Access:      read(), Status: http.StatusOK, Produces: "text/plain", Example: "- hosts: all\n",
+		Errors: []int{http.StatusNotFound, http.StatusRequestEntityTooLarge},
+	}, h.getFile)
+}

@@ -1,0 +1,155 @@
+package catalog
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
+)
+
+const inventoriesPath = "/v1/inventories"
+
+// InventoryFields are what a caller sets of an inventory beside its content.
+type InventoryFields struct {
+	Name          string   `json:"name" doc:"Unique within the organization, at most 200 characters."`
+	Format        string   `json:"format,omitempty" enum:"ini,yaml,json" doc:"How the content is written, as Ansible reads it. Told by the content where absent."`
+	CredentialIDs []string `json:"credential_ids,omitempty"`
+	Queue         string   `json:"queue,omitempty" doc:"Of runs that name none."`
+	Org           string   `json:"org_id,omitempty"`
+}
+
+func (b *InventoryFields) inventory(content []byte) catalog.Inventory {
+	return catalog.Inventory{
+		Record: catalog.Record{Name: b.Name, Org: b.Org}, Content: content, Format: catalog.Format(b.Format), CredentialIDs: b.CredentialIDs,
+		Queue: b.Queue,
+	}
+}
+
+// NewInventoryBody is a request for an inventory.
+type NewInventoryBody struct {
+	InventoryFields
+	Content string `json:"content"`
+}
+
+// ChangedInventoryBody replaces an inventory, and its content where that is given.
+type ChangedInventoryBody struct {
+	InventoryFields
+	Content *string `json:"content,omitempty" doc:"The stored one stays where absent."`
+}
+
+// NewInventoryInput carries an inventory.
+type NewInventoryInput struct{ Body NewInventoryBody }
+
+// InventoryInput carries what replaces an inventory.
+type InventoryInput struct {
+	ID      string          `path:"id"`
+	IfMatch httpapi.IfMatch `header:"If-Match"`
+	Body    ChangedInventoryBody
+}
+
+// InventoryRow is an inventory without its content.
+type InventoryRow struct {
+	ID string `json:"id"`
+	InventoryFields
+	Hosts     int       `json:"hosts"`
+	Groups    int       `json:"groups" doc:"Beside all and ungrouped."`
+	Digest    string    `json:"digest" doc:"The SHA-256 of the content, in hex."`
+	CreatedBy string    `json:"created_by"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// InventoryBody is an inventory.
+type InventoryBody struct {
+	InventoryRow
+	Content string `json:"content"`
+}
+
+func inventoryRow(i catalog.Inventory) InventoryRow {
+	return InventoryRow{
+		ID: i.ID, InventoryFields: InventoryFields{
+			Name: i.Name, Format: string(i.Format), CredentialIDs: i.CredentialIDs, Queue: i.Queue, Org: i.Org,
+		},
+		Hosts: i.Hosts, Groups: i.Groups, Digest: i.Digest, CreatedBy: i.CreatedBy, CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt,
+	}
+}
+
+func inventoryBody(i catalog.Inventory) InventoryBody {
+	return InventoryBody{InventoryRow: inventoryRow(i), Content: string(i.Content)}
+}
+
+func inventoryRecord(i catalog.Inventory) catalog.Record { return i.Record }
+
+// InventoryList is inventories by name.
+type InventoryList struct {
+	Inventories []InventoryRow `json:"inventories"`
+	httpapi.Listed
+}
+
+// InventoriesOutput answers with inventories.
+type InventoriesOutput struct{ Body InventoryList }
+
+func inventory(i catalog.Inventory, err error) (*ObjectOutput[InventoryBody], error) {
+	return shown(i, err, inventoryBody, inventoryRecord)
+}
+
+func (h *handlers) createInventory(ctx context.Context, in *NewInventoryInput) (*NewObjectOutput[InventoryBody], error) {
+	i, err := h.Inventories.Create(ctx, in.Body.inventory([]byte(in.Body.Content)))
+	return made(inventoriesPath, i, err, inventoryBody, inventoryRecord)
+}
+
+func (h *handlers) getInventory(ctx context.Context, in *IDInput) (*ObjectOutput[InventoryBody], error) {
+	return inventory(h.Inventories.Get(ctx, in.ID))
+}
+
+func (h *handlers) listInventories(ctx context.Context, in *ListInput) (*InventoriesOutput, error) {
+	list, total, err := h.Inventories.List(ctx, in.filter(), in.Page())
+	if err != nil {
+		return nil, err
+	}
+	rows, listed := httpapi.List(list, total, in.Window, inventoryRow)
+	return &InventoriesOutput{Body: InventoryList{Inventories: rows, Listed: listed}}, nil
+}
+
+func (h *handlers) updateInventory(ctx context.Context, in *InventoryInput) (*ObjectOutput[InventoryBody], error) {
+	var content []byte
+	if in.Body.Content != nil {
+		content = append([]byte{}, *in.Body.Content...)
+	}
+	return inventory(h.Inventories.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.inventory(content)))
+}
+
+func (h *handlers) deleteInventory(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
+	return deleted(ctx, in, h.Inventories.Delete)
+}
+
+func (h *handlers) inventories(r *httpapi.Router) {
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPost, Path: inventoriesPath, ID: "create-inventory", Action: audit.InventoryCreate, Tag: tag,
+		Summary:     "Store an inventory",
+		Description: "The content is checked; what is wrong with it is told with its line.",
+		Access:      write(), Status: http.StatusCreated, Example: exampleInventory(), Request: exampleNewInventory(), MaxBody: largeBody,
+		Errors: unmade(),
+	}, h.createInventory)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: inventoriesPath, ID: "list-inventories", Tag: tag, Summary: "List inventories by name, without their contents",
+		Access: read(), Status: http.StatusOK, Errors: unlisted(),
+		Example: InventoryList{Inventories: []InventoryRow{exampleInventory().InventoryRow}, Listed: exampleListed()},
+	}, h.listInventories)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: inventoriesPath + "/{id}", ID: "get-inventory", Tag: tag, Summary: "Read one inventory with its content",
+		Access: read(), Status: http.StatusOK, Example: exampleInventory(), Errors: missing(),
+	}, h.getInventory)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPut, Path: inventoriesPath + "/{id}", ID: "update-inventory", Action: audit.InventoryUpdate, Tag: tag,
+		Summary: "Replace an inventory", Description: "An omitted member clears, but for the content, which stays.", Access: write(),
+		Status: http.StatusOK, Example: exampleInventory(), Request: exampleNewInventory(), MaxBody: largeBody, Errors: unchanged(),
+	}, h.updateInventory)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodDelete, Path: inventoriesPath + "/{id}", ID: "delete-inventory", Action: audit.InventoryDelete, Tag: tag,
+		Summary: "Delete an inventory that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent, Errors: unchanged(),
+	}, h.deleteInventory)
+}

@@ -1,0 +1,252 @@
+package catalog_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/page"
+)
+
+const (
+	stamps       = `"created_by":"usr_admin","created_at":"2026-01-05T08:30:00.123456Z","updated_at":"2026-01-05T08:30:00.123456Z"`
+	projectInput = `{"name":"web","repo_url":"https://git.test/a.git","branch":"main","credential_id":"crd_1","install_deps":true,"org_id":"org_1"}`
+	projectJSON  = `{"id":"known","name":"web","repo_url":"https://git.test/a.git","branch":"main","credential_id":"crd_1","install_deps":true,
+		"org_id":"org_1","commit":"c0ffee","synced_at":"2026-01-05T08:30:00.123456Z","last_error":"the remote does not answer",` + stamps + `}`
+	bareProject   = `{"id":"known","name":"web","repo_url":"https://git.test/a.git","install_deps":false,` + stamps + `}`
+	inventoryRow  = `"id":"known","name":"web","format":"ini","credential_ids":["crd_1"],"queue":"far","org_id":"org_1","hosts":1,"groups":2,"digest":"d19e57",` + stamps
+	inventoryJSON = `{` + inventoryRow + `,"content":"web1 <&>\n"}`
+	bareInventory = `{"id":"known","name":"web","format":"ini","hosts":0,"groups":0,"digest":"d19e57","content":"web1 <&>\n",` + stamps + `}`
+	sourceJSON    = `{"id":"known","name":"web","kind":"http","config":{"url":"https://h.test","headers":{"X-Key":"***"}},"path":"a/b","project_id":"prj_1",
+		"credential_id":"crd_1","inventory_id":"inv_1","update_on_launch":true,"sync_interval":60,"org_id":"org_1",
+		"synced_at":"2026-01-05T08:30:00.123456Z","last_error":"it answered 500",` + stamps + `}`
+	bareSource   = `{"id":"known","name":"web","kind":"project","config":{},"inventory_id":"inv_1","update_on_launch":false,"sync_interval":0,` + stamps + `}`
+	templateJSON = `{"id":"known","name":"web","playbook":"site.yml",` + stamps + `}`
+)
+
+// kind is what the four kinds of objects have in common.
+type kind struct{ path, list, missing, object, row, input string }
+
+func kinds() []kind {
+	return []kind{
+		{"/v1/projects", "projects", "project_not_found", projectJSON, projectJSON, projectInput},
+		{"/v1/inventories", "inventories", "inventory_not_found", inventoryJSON, "{" + inventoryRow + "}", `{"name":"a","format":"ini","content":"h"}`},
+		{"/v1/inventory-sources", "inventory_sources", "inventory_source_not_found", sourceJSON, sourceJSON, `{"name":"a","kind":"project","inventory_id":"inv_1"}`},
+		{"/v1/templates", "templates", "template_not_found", templateJSON, templateJSON, `{"name":"a"}`},
+	}
+}
+
+func TestEveryKind(t *testing.T) {
+	t.Parallel()
+	for _, k := range kinds() {
+		t.Run(k.list, func(t *testing.T) {
+			t.Parallel()
+			f := setup(t)
+			a := f.call("POST", k.path, "operator", k.input).has("Location", k.path+"/known").has("ETag", `"3"`)
+			if a.status != 201 {
+				t.Fatalf("%d %s", a.status, a.body)
+			}
+			f.call("GET", k.path+"/known", "viewer", "").is(200, k.object).has("ETag", `"3"`)
+			f.wasAsked("known", int64(0))
+			f.call("GET", k.path+"/known", "viewer", "", "If-None-Match", `"3"`).is(200, k.object)
+			f.call("GET", k.path+"/other", "viewer", "").problem(404, k.missing)
+			f.call("GET", k.path+"/known?x=1", "viewer", "").problem(400, "invalid")
+
+			f.call("PUT", k.path+"/known", "operator", k.input).is(200, k.object).has("ETag", `"3"`).has("Location", "")
+			f.call("PUT", k.path+"/known", "operator", k.input, "If-Match", `"3"`).is(200, k.object)
+			if got := f.stand.last(); got[1] != int64(3) {
+				t.Errorf("asked %v", got)
+			}
+			f.call("PUT", k.path+"/other", "operator", k.input).problem(404, k.missing)
+			f.call("DELETE", k.path+"/other", "operator", "").problem(404, k.missing)
+			for _, header := range []string{`"2"`, `W/"3"`, "3", `"3", "4"`} {
+				f.call("PUT", k.path+"/known", "operator", k.input, "If-Match", header).problem(412, "precondition_failed")
+				f.call("DELETE", k.path+"/known", "operator", "", "If-Match", header).problem(412, "precondition_failed")
+			}
+			for _, header := range []string{`"3"`, "*"} {
+				f.call("DELETE", k.path+"/known", "operator", "", "If-Match", header).is(204, "")
+			}
+			f.call("DELETE", k.path+"/known", "operator", "").is(204, "")
+			f.wasAsked("known", int64(0), "deleted")
+			f.call("PATCH", k.path+"/known", "operator", k.input).problem(405, "method_not_allowed")
+
+			f.call("GET", k.path, "viewer", "").is(200, `{"`+k.list+`":[`+k.row+`],"count":1,"total":7,"limit":1000}`)
+			f.wasAsked(catalog.Filter{}, page.Window{Limit: 1000})
+			f.call("GET", k.path+"?limit=99999999999999999999&offset=2&name=a%20b&org_id=org_1", "viewer", "").
+				is(200, `{"`+k.list+`":[`+k.row+`],"count":1,"total":7,"limit":1000}`)
+			f.wasAsked(catalog.Filter{Name: "a b", Org: "org_1"}, page.Window{Offset: 2, Limit: 1000})
+			f.call("GET", k.path+"?limit=5", "viewer", "").is(200, `{"`+k.list+`":[`+k.row+`],"count":1,"total":7,"limit":5}`)
+			for _, query := range []string{"limit=x", "limit=-1", "offset=1.5", "kind=http", "name=a&name=b", "name=%00", "org_id=%ff"} {
+				f.call("GET", k.path+"?"+query, "viewer", "").problem(400, "invalid")
+			}
+		})
+	}
+}
+
+func TestFaultsAreMapped(t *testing.T) {
+	t.Parallel()
+	for _, k := range kinds() {
+		f := setup(t)
+		for _, c := range []struct {
+			err    error
+			status int
+			reason string
+		}{
+			{catalog.NotAllowed.New("not yours to change"), 403, "forbidden"},
+			{catalog.NameTaken.New("the name is taken"), 409, "name_taken"},
+			{catalog.ObjectNotFound.New("no such credential"), 404, "object_not_found"},
+			{fault.BadField("name", "is too long"), 400, "invalid"},
+			{fault.Wrap(fault.Unavailable, nil, "the trail is full"), 503, "unavailable"},
+		} {
+			f.stand.answer(c.err)
+			f.call("POST", k.path, "operator", k.input).problem(c.status, c.reason)
+			f.call("PUT", k.path+"/known", "operator", k.input).problem(c.status, c.reason)
+			f.call("DELETE", k.path+"/known", "operator", "").problem(c.status, c.reason)
+		}
+		f.stand.answer(catalog.InUse.New("3 others use it").With("used_by", []map[string]string{{"kind": "template", "id": "tpl_1"}}).With("others", 2))
+		a := f.call("DELETE", k.path+"/known", "operator", "")
+		a.problem(409, "in_use")
+		var told struct {
+			UsedBy []map[string]string `json:"used_by"`
+			Others int
+		}
+		if err := json.Unmarshal([]byte(a.body), &told); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff([]map[string]string{{"kind": "template", "id": "tpl_1"}}, told.UsedBy); d != "" || told.Others != 2 {
+			t.Errorf("%s: others %d, %s", k.path, told.Others, d)
+		}
+	}
+	f := setup(t)
+	f.stand.answer(catalog.SyncFailed.New("the remote does not answer"))
+	f.call("POST", "/v1/projects/known/sync", "operator", "").problem(409, "sync_failed")
+	f.stand.answer(catalog.RefreshFailed.New("it answered 500"))
+	f.call("POST", "/v1/inventory-sources/known/refresh", "operator", "").problem(409, "refresh_failed")
+}
+
+func TestProjects(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	want := catalog.Project{
+		Record: catalog.Record{Name: "web", Org: "org_1"}, RepoURL: "https://git.test/a.git", Branch: "main", CredentialID: "crd_1", InstallDeps: true,
+	}
+	f.call("POST", "/v1/projects", "operator", projectInput).is(201, projectJSON)
+	f.wasAsked(want)
+	f.call("PUT", "/v1/projects/known", "operator", projectInput).is(200, projectJSON)
+	f.wasAsked("known", int64(0), want)
+	f.call("POST", "/v1/projects/known/sync", "operator", "").is(200, projectJSON).has("ETag", `"3"`)
+	f.wasAsked("known", int64(0), "synced")
+	f.call("POST", "/v1/projects/other/sync", "operator", "").problem(404, "project_not_found")
+	f.call("POST", "/v1/projects/known/sync", "operator", `{"force":true}`).problem(400, "invalid")
+	f.stand.bare = true
+	f.call("POST", "/v1/projects", "operator", `{"name":"web","repo_url":"r","branch":null}`).is(201, bareProject)
+	f.wasAsked(catalog.Project{Record: catalog.Record{Name: "web"}, RepoURL: "r"})
+}
+
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	const list = `{"files":[{"path":"roles","type":"dir","size":0},{"path":"site.yml","type":"file","size":9}],"count":2,"total":2,"commit":"c0ffee"}`
+	f.call("GET", "/v1/projects/known/files", "viewer", "").is(200, list)
+	f.wasAsked("known", int64(0), "", "")
+	f.call("GET", "/v1/projects/known/files?path=..%2F..%2Fetc&ref=--upload-pack%3Dx", "viewer", "").is(200, list)
+	f.wasAsked("known", int64(0), "../../etc", "--upload-pack=x")
+	for _, page := range []string{"<!doctype html><script>alert(1)</script>", "GIF89a", "", "{}", "\x00\xff"} {
+		f.stand.text = page
+		a := f.call("GET", "/v1/projects/known/file?path=a/../b.html&ref=main", "viewer", "", "Accept", "text/html").
+			has("Content-Type", "text/plain; charset=utf-8").has("X-Content-Type-Options", "nosniff").has("Service-Commit", "c0ffee")
+		if a.status != 200 || a.body != page || !strings.HasPrefix(a.header.Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("%q: %d %q %v", page, a.status, a.body, a.header)
+		}
+		f.wasAsked("known", int64(0), "a/../b.html", "main")
+	}
+	if got := f.call("GET", "/v1/projects/known/file", "viewer", "").problem(400, "invalid"); !slices.Equal(got, []string{"path"}) {
+		t.Errorf("%v", got)
+	}
+	for _, route := range []string{"files", "file"} {
+		for _, query := range []string{"path=a%00b", "path=%ff", "path=a&ref=%00", "path=a&path=b", "path=a&recursive=1", "path=%zz"} {
+			f.call("GET", "/v1/projects/known/"+route+"?"+query, "viewer", "").problem(400, "invalid")
+		}
+		f.call("GET", "/v1/projects/other/"+route+"?path=a", "viewer", "").problem(404, "project_not_found")
+		f.stand.answer(catalog.FileNotFound.New("no such file"))
+		f.call("GET", "/v1/projects/known/"+route+"?path=../a", "viewer", "").has("Service-Commit", "").problem(404, "file_not_found")
+		f.stand.answer(fault.BadField("ref", "is no reference"))
+		if got := f.call("GET", "/v1/projects/known/"+route+"?path=a&ref=-x", "viewer", "").problem(400, "invalid"); !slices.Equal(got, []string{"ref"}) {
+			t.Errorf("%v", got)
+		}
+		f.stand.answer(nil)
+	}
+	f.stand.answer(catalog.FileTooLarge.New("the file is over 1 MiB"))
+	f.call("GET", "/v1/projects/known/file?path=big", "viewer", "").problem(413, "file_too_large")
+	f.stand.answer(nil)
+	f.stand.bare = true
+	f.call("GET", "/v1/projects/known/files", "viewer", "").is(200, `{"files":[],"count":0,"total":0,"commit":"c0ffee"}`)
+	if a := f.call("HEAD", "/v1/projects/known/file?path=a", "viewer", ""); a.status != 200 || a.body != "" {
+		t.Errorf("HEAD: %d %q", a.status, a.body)
+	}
+}
+
+func TestInventories(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.call("POST", "/v1/inventories", "operator", `{"name":"web","content":"web1 <&>\n","format":"ini","credential_ids":["crd_1"],"queue":"far","org_id":"org_1"}`).
+		is(201, inventoryJSON)
+	want := catalog.Inventory{
+		Record: catalog.Record{Name: "web", Org: "org_1"}, Content: []byte("web1 <&>\n"), Format: catalog.INI, CredentialIDs: []string{"crd_1"}, Queue: "far",
+	}
+	f.wasAsked(want)
+	f.call("PUT", "/v1/inventories/known", "operator", `{"name":"web","content":"web1 <&>\n","format":"ini","credential_ids":["crd_1"],"queue":"far","org_id":"org_1"}`).
+		is(200, inventoryJSON)
+	f.wasAsked("known", int64(0), want)
+	for body, content := range map[string][]byte{
+		`{"name":"web","format":"yaml"}`: nil, `{"name":"web","format":"yaml","content":null}`: nil, `{"name":"web","format":"yaml","content":""}`: {},
+	} {
+		f.call("PUT", "/v1/inventories/known", "operator", body).is(200, inventoryJSON)
+		f.wasAsked("known", int64(0), catalog.Inventory{Record: catalog.Record{Name: "web"}, Format: catalog.YAML, Content: content})
+	}
+	f.stand.bare = true
+	f.call("POST", "/v1/inventories", "operator", `{"name":"web","content":"","format":"json"}`).is(201, bareInventory)
+	f.wasAsked(catalog.Inventory{Record: catalog.Record{Name: "web"}, Format: catalog.JSON, Content: []byte{}})
+
+	large := strings.Repeat("a", 8<<20-100)
+	if a := f.call("POST", "/v1/inventories", "operator", `{"name":"web","format":"ini","content":"`+large+`"}`); a.status != 201 {
+		t.Errorf("nearly 8 MiB: %d %.200s", a.status, a.body)
+	}
+	f.call("POST", "/v1/inventories", "operator", `{"name":"web","format":"ini","content":"`+large+large[:200]+`"}`).problem(413, "too_large")
+	f.call("POST", "/v1/projects", "operator", `{"name":"`+large[:1<<20]+`","repo_url":"r"}`).problem(413, "too_large")
+}
+
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	const rows = `{"hosts":[{"name":"web1","groups":["web"],"vars":{"big":98765432109876543210,"n":9007199254740993,"on":true,"of":[1.5,null]}},
+		{"name":"db1","groups":[],"vars":{}}],"count":2,"total":7,"limit":`
+	f.call("GET", "/v1/inventories/known/hosts", "viewer", "").is(200, rows+"1000}")
+	f.wasAsked("known", int64(0), page.Window{Limit: 1000})
+	f.call("GET", "/v1/inventories/known/hosts?limit=2&offset=4", "viewer", "").is(200, rows+"2}")
+	f.wasAsked("known", int64(0), page.Window{Offset: 4, Limit: 2})
+	f.call("GET", "/v1/inventories/known/hosts?limit=1001", "viewer", "").is(200, rows+"1000}")
+	f.call("GET", "/v1/inventories/known/hosts?name=web1", "viewer", "").problem(400, "invalid")
+	f.call("GET", "/v1/inventories/other/hosts", "viewer", "").problem(404, "inventory_not_found")
+
+	const some = `{"count":2,"groups":["web"],"sample":["web1","web2"],"warnings":["w"]}`
+	f.call("POST", "/v1/inventories/known/resolve", "viewer", `{"limit":"web:!db*"}`).is(200, some).has("Audit-Receipt", "")
+	f.wasAsked("known", int64(0), "web:!db*")
+	for _, body := range []string{"", "{}", `{"limit":""}`, `{"limit":null}`} {
+		f.call("POST", "/v1/inventories/known/resolve", "viewer", body).is(200, some)
+		f.wasAsked("known", int64(0), "")
+	}
+	for body, where := range map[string]string{`{"limit":7}`: "limit", `{"limit":["a"]}`: "limit", `{"limits":"a"}`: "limits", `{"limit":"a\u0000"}`: "limit"} {
+		if got := f.call("POST", "/v1/inventories/known/resolve", "viewer", body).problem(400, "invalid"); !slices.Equal(got, []string{where}) {
+			t.Errorf("%s: %v", body, got)
+		}
+	}
+	f.call("POST", "/v1/inventories/other/resolve", "viewer", "").problem(404, "inventory_not_found")
+	f.stand.bare = true
+	f.call("POST", "/v1/inventories/known/resolve", "viewer", "").is(200, `{"count":0,"groups":[],"sample":[],"warnings":[]}`)
+}

@@ -1,0 +1,142 @@
+package catalog
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
+)
+
+const projectsPath = "/v1/projects"
+
+// ProjectFields are what a caller sets of a project.
+type ProjectFields struct {
+	Name         string `json:"name" doc:"Unique within the organization, at most 200 characters."`
+	RepoURL      string `json:"repo_url" doc:"https, ssh, git, or file below the allowed root."`
+	Branch       string `json:"branch,omitempty" doc:"The remote's own where empty."`
+	CredentialID string `json:"credential_id,omitempty"`
+	InstallDeps  bool   `json:"install_deps" required:"false" doc:"Install what requirements files of roles and collections name."`
+	Org          string `json:"org_id,omitempty"`
+}
+
+func (b *ProjectFields) project() catalog.Project {
+	return catalog.Project{
+		Record: catalog.Record{Name: b.Name, Org: b.Org}, RepoURL: b.RepoURL, Branch: b.Branch, CredentialID: b.CredentialID,
+		InstallDeps: b.InstallDeps,
+	}
+}
+
+// NewProjectInput carries a project.
+type NewProjectInput struct{ Body ProjectFields }
+
+// ProjectInput carries what replaces a project.
+type ProjectInput struct {
+	ID      string          `path:"id"`
+	IfMatch httpapi.IfMatch `header:"If-Match"`
+	Body    ProjectFields
+}
+
+// ProjectBody is a project.
+type ProjectBody struct {
+	ID string `json:"id"`
+	ProjectFields
+	Commit    string     `json:"commit,omitempty" doc:"Of the last synchronisation that succeeded."`
+	SyncedAt  *time.Time `json:"synced_at,omitempty" doc:"When that was."`
+	LastError string     `json:"last_error,omitempty" doc:"Of the last synchronisation; absent where it succeeded."`
+	CreatedBy string     `json:"created_by"`
+	CreatedAt time.Time  `json:"created_at"`
+	UpdatedAt time.Time  `json:"updated_at"`
+}
+
+func projectBody(p catalog.Project) ProjectBody {
+	return ProjectBody{
+		ID: p.ID, ProjectFields: ProjectFields{
+			Name: p.Name, RepoURL: p.RepoURL, Branch: p.Branch, CredentialID: p.CredentialID, InstallDeps: p.InstallDeps, Org: p.Org,
+		},
+		Commit: p.Commit, SyncedAt: httpapi.When(p.SyncedAt), LastError: p.LastError,
+		CreatedBy: p.CreatedBy, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
+	}
+}
+
+func projectRecord(p catalog.Project) catalog.Record { return p.Record }
+
+// ProjectList is projects by name.
+type ProjectList struct {
+	Projects []ProjectBody `json:"projects"`
+	httpapi.Listed
+}
+
+// ProjectsOutput answers with projects.
+type ProjectsOutput struct{ Body ProjectList }
+
+func project(p catalog.Project, err error) (*ObjectOutput[ProjectBody], error) {
+	return shown(p, err, projectBody, projectRecord)
+}
+
+func (h *handlers) createProject(ctx context.Context, in *NewProjectInput) (*NewObjectOutput[ProjectBody], error) {
+	p, err := h.Projects.Create(ctx, in.Body.project())
+	return made(projectsPath, p, err, projectBody, projectRecord)
+}
+
+func (h *handlers) getProject(ctx context.Context, in *IDInput) (*ObjectOutput[ProjectBody], error) {
+	return project(h.Projects.Get(ctx, in.ID))
+}
+
+func (h *handlers) listProjects(ctx context.Context, in *ListInput) (*ProjectsOutput, error) {
+	list, total, err := h.Projects.List(ctx, in.filter(), in.Page())
+	if err != nil {
+		return nil, err
+	}
+	rows, listed := httpapi.List(list, total, in.Window, projectBody)
+	return &ProjectsOutput{Body: ProjectList{Projects: rows, Listed: listed}}, nil
+}
+
+func (h *handlers) updateProject(ctx context.Context, in *ProjectInput) (*ObjectOutput[ProjectBody], error) {
+	return project(h.Projects.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.project()))
+}
+
+func (h *handlers) deleteProject(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
+	return deleted(ctx, in, h.Projects.Delete)
+}
+
+func (h *handlers) syncProject(ctx context.Context, in *IDInput) (*ObjectOutput[ProjectBody], error) {
+	return project(h.Projects.Sync(ctx, in.ID))
+}
+
+func (h *handlers) projects(r *httpapi.Router) {
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPost, Path: projectsPath, ID: "create-project", Action: audit.ProjectCreate, Tag: tag,
+		Summary:     "Register a git project",
+		Description: "The first synchronisation follows on its own.",
+		Access:      write(), Status: http.StatusCreated, Example: exampleProject(), Request: exampleProject().ProjectFields, Errors: unmade(),
+	}, h.createProject)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: projectsPath, ID: "list-projects", Tag: tag, Summary: "List projects by name", Access: read(),
+		Status: http.StatusOK, Example: ProjectList{Projects: []ProjectBody{exampleProject()}, Listed: exampleListed()}, Errors: unlisted(),
+	}, h.listProjects)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: projectsPath + "/{id}", ID: "get-project", Tag: tag, Summary: "Read one project", Access: read(),
+		Status: http.StatusOK, Example: exampleProject(), Errors: missing(),
+	}, h.getProject)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPut, Path: projectsPath + "/{id}", ID: "update-project", Action: audit.ProjectUpdate, Tag: tag,
+		Summary: "Replace a project", Description: "An omitted member clears.", Access: write(), Status: http.StatusOK,
+		Example: exampleProject(), Request: exampleProject().ProjectFields, Errors: unchanged(),
+	}, h.updateProject)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodDelete, Path: projectsPath + "/{id}", ID: "delete-project", Action: audit.ProjectDelete, Tag: tag,
+		Summary: "Delete a project that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent, Errors: unchanged(),
+	}, h.deleteProject)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPost, Path: projectsPath + "/{id}/sync", ID: "sync-project", Action: audit.ProjectSync, Tag: tag,
+		Summary:     "Fetch a project's repository now",
+		Description: "A conflict says why nothing could be fetched; the last good commit stays.",
+		Access:      write(), Status: http.StatusOK, Example: exampleProject(), Errors: unmade(),
+	}, h.syncProject)
+}
+
+// inUse is what every deletion of something that others name says.
+const inUse = "A conflict names what uses it: used_by lists what of that the caller may read, by kind and id, and others counts the rest."

@@ -1,0 +1,163 @@
+package catalog_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// canary stands where a secret may stand.
+const canary = "c4n4ryS3cretValue"
+
+// member is a member of a body with the types that it takes, by the first letter of their names.
+type member struct{ name, takes string }
+
+// body is what a route takes.
+type body struct {
+	valid   string // without its closing brace
+	members []member
+}
+
+func members(takes, names string) []member {
+	var out []member
+	for _, n := range strings.Fields(names) {
+		out = append(out, member{n, takes})
+	}
+	return out
+}
+
+func bodies() map[string]body {
+	project := body{`{"name":"a","repo_url":"r"`, slices.Concat(members("s", "name repo_url branch credential_id org_id"), members("b", "install_deps"))}
+	inventory := body{`{"name":"a","format":"ini","content":"h"`, slices.Concat(members("s", "name content queue org_id"), members("l", "credential_ids"),
+		members("", "format"))}
+	source := body{`{"name":"a","kind":"project","inventory_id":"inv_1"`, slices.Concat(
+		members("s", "name path project_id credential_id inventory_id org_id"), members("", "kind config"), members("b", "update_on_launch"),
+		members("i", "sync_interval"))}
+	template := body{`{"name":"a"`, slices.Concat(
+		members("s", "name tool playbook command inventory_id inventory project_id limit queue change org_id"),
+		members("l", "tags skip_tags credential_ids selectable_credential_ids allow_overrides"), members("i", "shards forks verbosity timeout"),
+		members("b", "diff_mode dry_run"), members("om", "extra_vars"), members("m", "labels"), members("", "notifications survey steps"))}
+	launch := body{`{"answers":{}`, slices.Concat(members("s", "limit inventory_id change"), members("l", "credential_ids tags skip_tags"),
+		members("i", "forks verbosity"), members("b", "dry_run diff_mode"), members("om", "answers extra_vars"), members("m", "labels"))}
+	return map[string]body{
+		"POST /v1/projects": project, "PUT /v1/projects/known": project, "POST /v1/inventories": inventory, "PUT /v1/inventories/known": inventory,
+		"POST /v1/inventory-sources": source, "PUT /v1/inventory-sources/known": source, "POST /v1/templates": template,
+		"PUT /v1/templates/known": template, "POST /v1/templates/known/launch": launch,
+	}
+}
+
+// without takes a member out of a body.
+func without(valid, name string) string {
+	var out []string
+	for _, m := range strings.Split(strings.TrimPrefix(valid, "{"), ",") {
+		if !strings.HasPrefix(m, `"`+name+`":`) {
+			out = append(out, m)
+		}
+	}
+	return "{" + strings.Join(out, ",")
+}
+
+// TestEveryMemberIsChecked gives every member a value of every type that it does not take.
+func TestEveryMemberIsChecked(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	for route, b := range bodies() {
+		method, path, _ := strings.Cut(route, " ")
+		send := func(member, value string) answer {
+			rest := without(b.valid, member)
+			if rest != "{" {
+				rest += ","
+			}
+			return f.call(method, path, "operator", rest+`"`+member+`":`+value+`}`)
+		}
+		if a := f.call(method, path, "operator", b.valid+"}"); a.status > 201 {
+			t.Fatalf("%s: %d %s", route, a.status, a.body)
+		}
+		for _, m := range b.members {
+			for kind, value := range map[string]string{
+				"s": `"` + canary + `"`, "i": `7`, "f": `1.5`, "h": `1e30`, "b": `true`, "l": `["` + canary + `"]`, "n": `[7]`,
+				"m": `{"a":"` + canary + `"}`, "o": `{"a":7}`,
+			} {
+				a := send(m.name, value)
+				if strings.Contains(m.takes, kind) {
+					if a.status > 201 {
+						t.Errorf("%s %s of %s: %d %s", route, m.name, value, a.status, a.body)
+					}
+					continue
+				}
+				where := a.problem(400, "invalid")
+				if len(where) == 0 || !strings.HasPrefix(where[0], m.name) || strings.Contains(a.body, canary) {
+					t.Errorf("%s %s of %s: %v %s", route, m.name, value, where, a.body)
+				}
+			}
+			for _, value := range []string{`"` + canary + `\u0000"`, `"` + canary + `\ud800"`} {
+				if where := send(m.name, value).problem(400, "invalid"); !slices.Equal(where, []string{m.name}) {
+					t.Errorf("%s %s of %s: %v", route, m.name, value, where)
+				}
+			}
+		}
+	}
+	if strings.Contains(f.log.String(), canary) {
+		t.Error("a value is in the log")
+	}
+}
+
+// TestBodiesAreStrict sends what two readers could read differently, and what nobody asked for.
+func TestBodiesAreStrict(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	for route, b := range bodies() {
+		method, path, _ := strings.Cut(route, " ")
+		first := b.members[0].name
+		for suffix, where := range map[string]string{
+			`,"nope":"` + canary + `"}`: "nope", `,"id":"x"}`: "id", `,"created_at":"x"}`: "created_at", `,"Name":"x"}`: "Name",
+			`,"` + first + `":"x","` + first + `":"x"}`: first, `} {}`: "body", `}]`: "body", `,"queues":{"a":1,"a":2}}`: "queues.a",
+		} {
+			a := f.call(method, path, "operator", b.valid+suffix)
+			if got := a.problem(400, "invalid"); !slices.Equal(got, []string{where}) || strings.Contains(a.body, canary) {
+				t.Errorf("%s %s: %v %s", route, suffix, got, a.body)
+			}
+		}
+		for _, text := range []string{"[]", "7", `"x"`, b.valid, "\xff"} {
+			f.call(method, path, "operator", text).problem(400, "invalid")
+		}
+		f.call(method, path, "operator", b.valid+"}", "Content-Type", "text/plain").problem(415, "unsupported_media_type")
+		for _, name := range []string{"name", "repo_url", "kind", "inventory_id", "content"} {
+			// A required member of a body; the content of an inventory may stay as it is.
+			if !strings.Contains(b.valid, `"`+name+`":`) || name == "content" && method == "PUT" {
+				continue
+			}
+			if got := f.call(method, path, "operator", without(b.valid, name)+"}").problem(400, "invalid"); !slices.Equal(got, []string{name}) {
+				t.Errorf("%s without %s: %v", route, name, got)
+			}
+		}
+		if path != "/v1/templates/known/launch" {
+			f.call(method, path, "operator", "").problem(400, "invalid")
+		}
+	}
+}
+
+// TestNoSecretInFailures lets everything fail behind the routes.
+func TestNoSecretInFailures(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.stand.answer(errors.New("the database is gone"))
+	for route, text := range map[string]string{
+		"POST /v1/inventory-sources":      `{"name":"a","kind":"http","inventory_id":"i","config":{"url":"https://` + canary + `","headers":{"X":"` + canary + `"}}}`,
+		"POST /v1/templates":              `{"name":"a","extra_vars":{"password":"` + canary + `"},"notifications":[{"kind":"webhook","url":"https://` + canary + `"}]}`,
+		"POST /v1/templates/known/launch": `{"answers":{"password":"` + canary + `"},"extra_vars":{"token":"` + canary + `"}}`,
+		"PUT /v1/inventories/known":       `{"name":"a","format":"ini","content":"h ansible_password=` + canary + `"}`,
+		"POST /v1/projects":               `{"name":"a","repo_url":"https://x:` + canary + `@git.test/a"}`,
+	} {
+		method, path, _ := strings.Cut(route, " ")
+		a := f.call(method, path, "operator", text)
+		a.problem(500, "internal")
+		if strings.Contains(a.body, canary) {
+			t.Errorf("%s: %s", route, a.body)
+		}
+	}
+	if log := f.log.String(); strings.Contains(log, canary) || !strings.Contains(log, "the database is gone") {
+		t.Errorf("log: %s", log)
+	}
+}

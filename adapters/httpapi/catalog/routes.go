@@ -1,0 +1,121 @@
+package catalog
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/clock"
+)
+
+// Params are the driving ports behind the routes.
+type Params struct {
+	Projects    catalog.Projects
+	Inventories catalog.Inventories
+	Sources     catalog.Sources
+	Templates   catalog.Templates
+	Launcher    catalog.Launcher
+	Trail       audit.Trail // of which a launched run's audit_receipt is asked; nil leaves it out
+	Clock       clock.Clock
+}
+
+type handlers struct {
+	Params
+	answers httpapi.RunAnswers
+}
+
+// New returns the routes of the catalog context.
+func New(p Params) httpapi.Routes {
+	return httpapi.Routes{Name: "catalog", Register: func(r *httpapi.Router) {
+		h := &handlers{Params: p, answers: httpapi.RunAnswers{Trail: p.Trail, Clock: p.Clock}}
+		h.projects(r)
+		h.browsing(r)
+		h.inventories(r)
+		h.hosts(r)
+		h.sources(r)
+		h.templates(r)
+		h.launching(r)
+	}}
+}
+
+const tag = "catalog"
+
+// largeBody caps the bodies of templates and inventories.
+const largeBody = 8 << 20
+
+// The rights that the catalog asks for. What the caller may do to one object is its port's to decide.
+func read() httpapi.Access  { return httpapi.Needs("catalog", "read") }
+func write() httpapi.Access { return httpapi.Needs("catalog", "write") }
+
+// IDInput names an object.
+type IDInput struct {
+	ID string `path:"id"`
+}
+
+// DeleteInput names an object and what the client has of it.
+type DeleteInput struct {
+	ID      string          `path:"id"`
+	IfMatch httpapi.IfMatch `header:"If-Match"`
+}
+
+// NoOutput answers with nothing.
+type NoOutput struct{}
+
+// ListInput asks for a list and narrows it.
+type ListInput struct {
+	httpapi.Window
+	Name string `query:"name" doc:"Only the object of exactly this name."`
+	Org  string `query:"org_id" doc:"Only objects of this organization."`
+}
+
+func (in *ListInput) filter() catalog.Filter { return catalog.Filter{Name: in.Name, Org: in.Org} }
+
+// ObjectOutput answers with an object.
+type ObjectOutput[B any] struct {
+	ETag string `header:"ETag"`
+	Body B
+}
+
+// NewObjectOutput answers with an object that was made.
+type NewObjectOutput[B any] struct {
+	Location string `header:"Location"`
+	ETag     string `header:"ETag"`
+	Body     B
+}
+
+// shown answers with an object, or hands on the error.
+func shown[T, B any](object T, err error, body func(T) B, record func(T) catalog.Record) (*ObjectOutput[B], error) {
+	if err != nil {
+		return nil, err
+	}
+	return &ObjectOutput[B]{ETag: httpapi.ETag(record(object).Revision), Body: body(object)}, nil
+}
+
+// made answers with an object that was made, which is found below its list.
+func made[T, B any](list string, object T, err error, body func(T) B, record func(T) catalog.Record) (*NewObjectOutput[B], error) {
+	if err != nil {
+		return nil, err
+	}
+	rec := record(object)
+	return &NewObjectOutput[B]{Location: list + "/" + rec.ID, ETag: httpapi.ETag(rec.Revision), Body: body(object)}, nil
+}
+
+// deleted answers a deletion.
+func deleted(ctx context.Context, in *DeleteInput, del func(ctx context.Context, id string, revision int64) error) (*NoOutput, error) {
+	if err := del(ctx, in.ID, in.IfMatch.Revision()); err != nil {
+		return nil, err
+	}
+	return &NoOutput{}, nil
+}
+
+// The statuses that several operations share.
+func missing() []int  { return []int{http.StatusNotFound} }
+func unlisted() []int { return []int{http.StatusServiceUnavailable} }
+func unmade() []int {
+	return []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable}
+}
+func unchanged() []int {
+	return []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed, http.StatusServiceUnavailable}
+}

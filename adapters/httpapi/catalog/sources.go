@@ -1,0 +1,153 @@
+package catalog
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
+)
+
+const sourcesPath = "/v1/inventory-sources"
+
+// SourceFields are what a caller sets of an inventory source.
+type SourceFields struct {
+	Name           string `json:"name" doc:"Unique within the organization, at most 200 characters."`
+	Kind           string `json:"kind" enum:"plugin,script,project,http"`
+	Path           string `json:"path,omitempty" doc:"A file of the project: of the kinds project and script."`
+	ProjectID      string `json:"project_id,omitempty"`
+	CredentialID   string `json:"credential_id,omitempty"`
+	InventoryID    string `json:"inventory_id" doc:"That it fills."`
+	UpdateOnLaunch bool   `json:"update_on_launch" required:"false" doc:"Refresh before a run of the inventory executes."`
+	SyncInterval   int    `json:"sync_interval" required:"false" doc:"Seconds between refreshes, at least 60; 0 is none."`
+	Org            string `json:"org_id,omitempty"`
+	Config         Values `json:"config" required:"false" doc:"By kind. plugin: the inventory plugin's own YAML as an object, its member plugin included. script: content, the program, unless there is a path. http: url, and headers, an object of texts: they read back empty, and an empty one keeps the stored value. project: nothing."`
+}
+
+func (b *SourceFields) source() (catalog.InventorySource, error) {
+	s := catalog.InventorySource{
+		Record: catalog.Record{Name: b.Name, Org: b.Org}, Kind: catalog.SourceKind(b.Kind), Path: b.Path, ProjectID: b.ProjectID,
+		CredentialID: b.CredentialID, InventoryID: b.InventoryID, UpdateOnLaunch: b.UpdateOnLaunch, SyncInterval: b.SyncInterval,
+	}
+	var err error
+	s.Config, err = config(s.Kind, b.Config)
+	return s, err
+}
+
+// NewSourceInput carries a source.
+type NewSourceInput struct{ Body SourceFields }
+
+// SourceInput carries what replaces a source.
+type SourceInput struct {
+	ID      string          `path:"id"`
+	IfMatch httpapi.IfMatch `header:"If-Match"`
+	Body    SourceFields
+}
+
+// SourceBody is an inventory source.
+type SourceBody struct {
+	ID string `json:"id"`
+	SourceFields
+	SyncedAt  *time.Time `json:"synced_at,omitempty" doc:"Of the last refresh that succeeded."`
+	LastError string     `json:"last_error,omitempty" doc:"Of the last refresh; absent where it succeeded."`
+	CreatedBy string     `json:"created_by"`
+	CreatedAt time.Time  `json:"created_at"`
+	UpdatedAt time.Time  `json:"updated_at"`
+}
+
+func sourceBody(s catalog.InventorySource) SourceBody {
+	return SourceBody{
+		ID: s.ID, SourceFields: SourceFields{
+			Name: s.Name, Kind: string(s.Kind), Path: s.Path, ProjectID: s.ProjectID, CredentialID: s.CredentialID, InventoryID: s.InventoryID,
+			UpdateOnLaunch: s.UpdateOnLaunch, SyncInterval: s.SyncInterval, Org: s.Org,
+			Config: configBody(s.Kind, s.Config),
+		},
+		SyncedAt: httpapi.When(s.SyncedAt), LastError: s.LastError,
+		CreatedBy: s.CreatedBy, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
+	}
+}
+
+func sourceRecord(s catalog.InventorySource) catalog.Record { return s.Record }
+
+// SourceList is inventory sources by name.
+type SourceList struct {
+	Sources []SourceBody `json:"inventory_sources"`
+	httpapi.Listed
+}
+
+// SourcesOutput answers with sources.
+type SourcesOutput struct{ Body SourceList }
+
+func source(s catalog.InventorySource, err error) (*ObjectOutput[SourceBody], error) {
+	return shown(s, err, sourceBody, sourceRecord)
+}
+
+func (h *handlers) createSource(ctx context.Context, in *NewSourceInput) (*NewObjectOutput[SourceBody], error) {
+	s, err := in.Body.source()
+	if err == nil {
+		s, err = h.Sources.Create(ctx, s)
+	}
+	return made(sourcesPath, s, err, sourceBody, sourceRecord)
+}
+
+func (h *handlers) getSource(ctx context.Context, in *IDInput) (*ObjectOutput[SourceBody], error) {
+	return source(h.Sources.Get(ctx, in.ID))
+}
+
+func (h *handlers) listSources(ctx context.Context, in *ListInput) (*SourcesOutput, error) {
+	list, total, err := h.Sources.List(ctx, in.filter(), in.Page())
+	if err != nil {
+		return nil, err
+	}
+	rows, listed := httpapi.List(list, total, in.Window, sourceBody)
+	return &SourcesOutput{Body: SourceList{Sources: rows, Listed: listed}}, nil
+}
+
+func (h *handlers) updateSource(ctx context.Context, in *SourceInput) (*ObjectOutput[SourceBody], error) {
+	s, err := in.Body.source()
+	if err != nil {
+		return nil, err
+	}
+	return source(h.Sources.Update(ctx, in.ID, in.IfMatch.Revision(), s))
+}
+
+func (h *handlers) deleteSource(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
+	return deleted(ctx, in, h.Sources.Delete)
+}
+
+func (h *handlers) refreshSource(ctx context.Context, in *IDInput) (*ObjectOutput[SourceBody], error) {
+	return source(h.Sources.Refresh(ctx, in.ID))
+}
+
+func (h *handlers) sources(r *httpapi.Router) {
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPost, Path: sourcesPath, ID: "create-inventory-source", Action: audit.SourceCreate, Tag: tag,
+		Summary: "Register something that fills an inventory", Access: write(), Status: http.StatusCreated, Example: exampleSource(),
+		Request: exampleNewSource(), Errors: unmade(),
+	}, h.createSource)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: sourcesPath, ID: "list-inventory-sources", Tag: tag, Summary: "List inventory sources by name", Access: read(),
+		Status: http.StatusOK, Example: SourceList{Sources: []SourceBody{exampleSource()}, Listed: exampleListed()}, Errors: unlisted(),
+	}, h.listSources)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: sourcesPath + "/{id}", ID: "get-inventory-source", Tag: tag, Summary: "Read one inventory source",
+		Access: read(), Status: http.StatusOK, Example: exampleSource(), Errors: missing(),
+	}, h.getSource)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPut, Path: sourcesPath + "/{id}", ID: "update-inventory-source", Action: audit.SourceUpdate, Tag: tag,
+		Summary: "Replace an inventory source", Description: "An omitted member clears; a header without a value keeps the stored one.",
+		Access: write(), Status: http.StatusOK, Example: exampleSource(), Request: exampleNewSource(), Errors: unchanged(),
+	}, h.updateSource)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodDelete, Path: sourcesPath + "/{id}", ID: "delete-inventory-source", Action: audit.SourceDelete, Tag: tag,
+		Summary: "Delete an inventory source; the inventory stays as it is", Access: write(), Status: http.StatusNoContent, Errors: unchanged(),
+	}, h.deleteSource)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPost, Path: sourcesPath + "/{id}/refresh", ID: "refresh-inventory-source", Action: audit.SourceRefresh, Tag: tag,
+		Summary:     "Fill the inventory from its source now",
+		Description: "A conflict says why it could not be filled; it stays as it was.",
+		Access:      write(), Status: http.StatusOK, Example: exampleSource(), Errors: unmade(),
+	}, h.refreshSource)
+}

@@ -1,0 +1,109 @@
+package catalog
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
+)
+
+const templatesPath = "/v1/templates"
+
+// NewTemplateInput carries a template.
+type NewTemplateInput struct{ Body TemplateFields }
+
+// TemplateInput carries what replaces a template.
+type TemplateInput struct {
+	ID      string          `path:"id"`
+	IfMatch httpapi.IfMatch `header:"If-Match"`
+	Body    TemplateFields
+}
+
+// TemplateBody is a template.
+type TemplateBody struct {
+	ID string `json:"id"`
+	TemplateFields
+	CreatedBy string    `json:"created_by"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+func templateBody(t catalog.Template) TemplateBody {
+	return TemplateBody{
+		ID: t.ID, TemplateFields: fieldsOf(t), CreatedBy: t.CreatedBy, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
+	}
+}
+
+func templateRecord(t catalog.Template) catalog.Record { return t.Record }
+
+// TemplateList is templates by name.
+type TemplateList struct {
+	Templates []TemplateBody `json:"templates"`
+	httpapi.Listed
+}
+
+// TemplatesOutput answers with templates.
+type TemplatesOutput struct{ Body TemplateList }
+
+func template(t catalog.Template, err error) (*ObjectOutput[TemplateBody], error) {
+	return shown(t, err, templateBody, templateRecord)
+}
+
+func (h *handlers) createTemplate(ctx context.Context, in *NewTemplateInput) (*NewObjectOutput[TemplateBody], error) {
+	t, err := h.Templates.Create(ctx, in.Body.template())
+	return made(templatesPath, t, err, templateBody, templateRecord)
+}
+
+func (h *handlers) getTemplate(ctx context.Context, in *IDInput) (*ObjectOutput[TemplateBody], error) {
+	return template(h.Templates.Get(ctx, in.ID))
+}
+
+func (h *handlers) listTemplates(ctx context.Context, in *ListInput) (*TemplatesOutput, error) {
+	list, total, err := h.Templates.List(ctx, in.filter(), in.Page())
+	if err != nil {
+		return nil, err
+	}
+	rows, listed := httpapi.List(list, total, in.Window, templateBody)
+	return &TemplatesOutput{Body: TemplateList{Templates: rows, Listed: listed}}, nil
+}
+
+func (h *handlers) updateTemplate(ctx context.Context, in *TemplateInput) (*ObjectOutput[TemplateBody], error) {
+	return template(h.Templates.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.template()))
+}
+
+func (h *handlers) deleteTemplate(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
+	return deleted(ctx, in, h.Templates.Delete)
+}
+
+func (h *handlers) templates(r *httpapi.Router) {
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPost, Path: templatesPath, ID: "create-template", Action: audit.TemplateCreate, Tag: tag,
+		Summary: "Save a launch preset or a workflow",
+		Description: "With steps it is a workflow, which sets no playbook, command, tool, shards or controls beside them. Surveys and steps are " +
+			"checked here, not only at the launch.",
+		Access: write(), Status: http.StatusCreated, Example: exampleTemplate(), Request: exampleTemplate().TemplateFields, MaxBody: largeBody,
+		Errors: unmade(),
+	}, h.createTemplate)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: templatesPath, ID: "list-templates", Tag: tag, Summary: "List templates by name", Access: read(),
+		Status: http.StatusOK, Example: TemplateList{Templates: []TemplateBody{exampleTemplate()}, Listed: exampleListed()}, Errors: unlisted(),
+	}, h.listTemplates)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: templatesPath + "/{id}", ID: "get-template", Tag: tag, Summary: "Read one template", Access: read(),
+		Status: http.StatusOK, Example: exampleTemplate(), Errors: missing(),
+	}, h.getTemplate)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPut, Path: templatesPath + "/{id}", ID: "update-template", Action: audit.TemplateUpdate, Tag: tag,
+		Summary:     "Replace a template",
+		Description: "An omitted member clears. A variable of the value [redacted] and a notification that echoes its mask keep what is stored.",
+		Access:      write(), Status: http.StatusOK, Example: exampleTemplate(), Request: exampleTemplate().TemplateFields, MaxBody: largeBody,
+		Errors: unchanged(),
+	}, h.updateTemplate)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodDelete, Path: templatesPath + "/{id}", ID: "delete-template", Action: audit.TemplateDelete, Tag: tag,
+		Summary: "Delete a template that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent, Errors: unchanged(),
+	}, h.deleteTemplate)
+}

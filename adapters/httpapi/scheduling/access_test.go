@@ -1,0 +1,227 @@
+package scheduling_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/fx"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	schedulingapi "github.com/writ-automation/writ/adapters/httpapi/scheduling"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/scheduling"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+func operations(f *fixture) []*huma.Operation {
+	var out []*huma.Operation
+	f.router.Operations(func(op *huma.Operation) { out = append(out, op) })
+	return out
+}
+
+func pathOf(op *huma.Operation) string {
+	path := strings.NewReplacer("{id}", "known", "{token}", "known").Replace(op.Path)
+	if op.OperationID == "preview-schedule" {
+		path += "?cron=@daily"
+	}
+	return path
+}
+
+// exampleOf is the body that the document shows.
+func exampleOf(t *testing.T, op *huma.Operation) string {
+	t.Helper()
+	if op.RequestBody == nil {
+		return ""
+	}
+	for _, m := range op.RequestBody.Content {
+		if text, ok := m.Example.(string); ok {
+			return text
+		}
+		b, err := json.Marshal(m.Example)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	return ""
+}
+
+// table is who may call what, the least role or empty for everybody, and what the trail calls it.
+func table() map[string]struct {
+	role   identity.Role
+	action audit.Action
+} {
+	return map[string]struct {
+		role   identity.Role
+		action audit.Action
+	}{
+		"create-schedule": {"operator", audit.ScheduleCreate}, "list-schedules": {"viewer", ""}, "preview-schedule": {"viewer", ""},
+		"get-schedule": {"viewer", ""}, "update-schedule": {"operator", audit.ScheduleUpdate}, "delete-schedule": {"operator", audit.ScheduleDelete},
+		"create-trigger": {"operator", audit.TriggerCreate}, "list-triggers": {"viewer", ""}, "get-trigger": {"viewer", ""},
+		"update-trigger": {"operator", audit.TriggerUpdate}, "delete-trigger": {"operator", audit.TriggerDelete},
+		"rotate-trigger-secret": {"operator", audit.TriggerRotate}, "deliver-hook": {"", audit.RunSubmit},
+	}
+}
+
+func TestEveryRouteByRole(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	seen := 0
+	for _, op := range operations(f) {
+		row, listed := table()[op.OperationID]
+		if !listed {
+			t.Errorf("%s is in no row of the table", op.OperationID)
+		}
+		seen++
+		if got, _ := op.Extensions["x-audit"].(string); got != string(row.action) || op.Extensions["x-mutates"] != (row.action != "") {
+			t.Errorf("%s: %q, mutates %v", op.OperationID, got, op.Extensions["x-mutates"])
+		}
+		body := exampleOf(t, op)
+		if row.role == "" {
+			if a := f.call(op.Method, pathOf(op), "", body); a.status >= 300 {
+				t.Errorf("%s: %d %s", op.OperationID, a.status, a.body)
+			}
+			continue
+		}
+		f.call(op.Method, pathOf(op), "nobody", body).problem(401, "bad_token")
+		for _, as := range []identity.Role{identity.Viewer, identity.Operator, identity.Admin} {
+			if as.Rank() < row.role.Rank() {
+				f.call(op.Method, pathOf(op), string(as), `{"nope":1}`).problem(403, "forbidden")
+			} else if a := f.call(op.Method, pathOf(op), string(as), body); a.status >= 300 {
+				t.Errorf("%s as %s: %d %s", op.OperationID, as, a.status, a.body)
+			}
+		}
+	}
+	if seen != len(table()) {
+		t.Errorf("%d operations, %d rows", seen, len(table()))
+	}
+}
+
+// TestRefusalsAreRecorded: who is known and may not leaves an entry of each attempt to change something, and of nothing else.
+func TestRefusalsAreRecorded(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	for _, op := range operations(f) {
+		row := table()[op.OperationID]
+		if row.role == "" {
+			continue
+		}
+		before := len(f.chain.all())
+		f.call(op.Method, pathOf(op), "", `{}`).problem(401, "bad_token")
+		f.call(op.Method, pathOf(op), "viewer", `{"nope":1}`)
+		want := []audit.Entry{}
+		if row.action != "" {
+			want = append(want, audit.Entry{
+				Action: row.action, Outcome: audit.Denied, Detail: map[string]any{"reason": "forbidden", "operation": op.OperationID},
+			})
+		}
+		if d := cmp.Diff(want, f.chain.all()[before:]); d != "" {
+			t.Errorf("%s: %s", op.OperationID, d)
+		}
+	}
+}
+
+func TestEveryAnswerIsGuarded(t *testing.T) {
+	t.Parallel()
+	f := setup(t, func(c *httpapi.Config) { c.PublicURL = "https://writ.test" })
+	for _, op := range operations(f) {
+		for _, token := range []string{"", "admin"} {
+			h := f.call(op.Method, pathOf(op), token, exampleOf(t, op)).header
+			if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("X-Request-Id") == "" ||
+				!strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'") || h.Get("Strict-Transport-Security") == "" ||
+				h.Get("Cache-Control") != "no-store" || h.Get("X-Frame-Options") != "DENY" {
+				t.Errorf("%s as %q: %v", op.OperationID, token, h)
+			}
+		}
+	}
+}
+
+func TestReadOnlyInstall(t *testing.T) {
+	t.Parallel()
+	f := setup(t, func(c *httpapi.Config) { c.ReadOnly = true })
+	for _, op := range operations(f) {
+		if table()[op.OperationID].action == "" {
+			f.call(op.Method, pathOf(op), "viewer", "")
+			continue
+		}
+		f.call(op.Method, pathOf(op), "admin", exampleOf(t, op)).problem(403, "read_only")
+	}
+}
+
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	for reason, err := range map[string]error{
+		"internal":    http.ErrBodyNotAllowed,
+		"unavailable": fault.Wrap(fault.Unavailable, http.ErrServerClosed, "try again"), "not_found": scheduling.ScheduleNotFound.New("gone"),
+	} {
+		f.stand.answer(err)
+		for _, op := range operations(f) {
+			a := f.call(op.Method, pathOf(op), "admin", exampleOf(t, op))
+			if want := map[string]int{"internal": 500, "unavailable": 503, "not_found": 404}[reason]; a.status != want {
+				t.Errorf("%s: %d, want %d: %s", op.OperationID, a.status, want, a.body)
+			}
+		}
+	}
+}
+
+// TestParametersAreDescribed: the document names what stands in a path, also of a route that is no typed one.
+func TestParametersAreDescribed(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	for _, op := range operations(f) {
+		for _, name := range []string{"id", "token"} {
+			has := false
+			for _, p := range op.Parameters {
+				has = has || p.In == "path" && p.Name == name && p.Required
+			}
+			if has != strings.Contains(op.Path, "{"+name+"}") {
+				t.Errorf("%s: %s described: %t", op.OperationID, name, has)
+			}
+		}
+		if op.OperationID == "deliver-hook" && (len(op.RequestBody.Content) != 2 || op.RequestBody.Content[form] == nil || len(op.Security) > 0) {
+			t.Errorf("the hook takes %v", op.RequestBody.Content)
+		}
+	}
+}
+
+// TestModuleWires builds the routes through fx.
+func TestModuleWires(t *testing.T) {
+	t.Parallel()
+	p := params(newStand())
+	var h http.Handler
+	app := fx.New(
+		fx.NopLogger, httpapi.Module, schedulingapi.Module,
+		fx.Supply(httpapi.Config{Version: "1"}, slog.New(slog.DiscardHandler)),
+		fx.Provide(
+			func() (identity.Authenticator, identity.Authorizer, ids.Generator) { return guard{}, guard{}, oneID{} },
+			func() (tx.Unit, audit.Recorder) { return unit{}, &chain{} },
+			func() (scheduling.Schedules, scheduling.Planner, scheduling.Triggers, scheduling.Hooks) {
+				return p.Schedules, p.Planner, p.Triggers, p.Hooks
+			},
+		),
+		fx.Populate(&h),
+	)
+	if err := app.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]int{"/v1/schedules": 401, "/v1/triggers": 401, "/hooks/x": 405} {
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), "GET", path, nil))
+		if rec.Code != want {
+			t.Errorf("%s: %d, want %d", path, rec.Code, want)
+		}
+	}
+	if err := app.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

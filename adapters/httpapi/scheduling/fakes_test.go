@@ -1,0 +1,259 @@
+package scheduling_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/scheduling"
+)
+
+const (
+	hookToken = "h00kT0kenh00kT0kenh00kT0ken"
+	signing   = "s1gningS3crets1gningS3cret"
+)
+
+var (
+	past = time.Date(2026, 1, 5, 8, 30, 0, 123456000, time.UTC)
+	next = time.Date(2026, 1, 6, 2, 30, 0, 0, time.UTC)
+)
+
+// stand stands for the scheduling module. It knows one object of each kind, all with the id "known", and remembers what it was
+// asked last.
+type stand struct {
+	mu       sync.Mutex
+	err      error // every call's answer, where set
+	asked    []any
+	request  actor.Request
+	actor    actor.Actor
+	target   scheduling.Target // of the known schedule
+	plan     scheduling.Preview
+	answered scheduling.Delivered
+	// moved counts down: as often as it says, somebody else changes the known object between its reading and its change.
+	moved    int
+	revision int64
+}
+
+func newStand() *stand {
+	return &stand{
+		target: scheduling.Target{TemplateID: "tpl_1", Answers: map[string]any{"n": json.Number("9007199254740993"), "on": true, "db_password": "hunter22"}},
+		plan:   scheduling.Preview{Cron: "30 2 * * *"}, answered: scheduling.Delivered{RunID: "run_1", Done: true}, revision: 3,
+	}
+}
+
+func (s *stand) ask(ctx context.Context, args ...any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked, s.actor, s.request = args, actor.From(ctx), actor.RequestOf(ctx)
+	return s.err
+}
+
+func (s *stand) find(ctx context.Context, code fault.Code, id string, args ...any) error {
+	if err := s.ask(ctx, append([]any{id}, args...)...); err != nil {
+		return err
+	}
+	if id != "known" {
+		return code.New("no object %q", id)
+	}
+	return nil
+}
+
+func (s *stand) answer(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+func (s *stand) record(name string) scheduling.Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return scheduling.Record{
+		ID: "known", Name: name, Org: "org_1", CreatedBy: "usr_admin", Owner: "usr_owner", CreatedAt: past, UpdatedAt: past, Revision: s.revision,
+	}
+}
+
+// revised checks a change's revision, and lets somebody else be first where it is told so.
+func (s *stand) revised(ctx context.Context, code fault.Code, id string, revision int64, args ...any) error {
+	if err := s.find(ctx, code, id, append([]any{revision}, args...)...); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.moved > 0 {
+		s.moved--
+		s.revision++
+	}
+	if revision != 0 && revision != s.revision {
+		return scheduling.RevisionChanged.New("the object changed")
+	}
+	return nil
+}
+
+type schedules struct{ *stand }
+
+func (f schedules) schedule() scheduling.Schedule {
+	return scheduling.Schedule{
+		Record: f.record("nightly"), Cron: "30 2 * * *", Timezone: "Europe/Berlin", Enabled: true, Target: f.target,
+		NextRunAt: next, LastRunAt: past, LastRunID: "run_1", LastError: "refused",
+	}
+}
+
+func (f schedules) Create(ctx context.Context, s scheduling.Schedule) (scheduling.Schedule, error) {
+	return f.schedule(), f.ask(ctx, s)
+}
+
+func (f schedules) Get(ctx context.Context, id string) (scheduling.Schedule, error) {
+	return f.schedule(), f.find(ctx, scheduling.ScheduleNotFound, id)
+}
+
+func (f schedules) List(ctx context.Context, q scheduling.Filter, w page.Window) ([]scheduling.Schedule, int, error) {
+	return []scheduling.Schedule{f.schedule()}, 7, f.ask(ctx, q, w)
+}
+
+func (f schedules) Update(ctx context.Context, id string, revision int64, s scheduling.Schedule) (scheduling.Schedule, error) {
+	return f.schedule(), f.revised(ctx, scheduling.ScheduleNotFound, id, revision, s)
+}
+
+func (f schedules) Delete(ctx context.Context, id string, revision int64) error {
+	return f.revised(ctx, scheduling.ScheduleNotFound, id, revision, "deleted")
+}
+
+type planner struct{ *stand }
+
+func (f planner) Preview(cron, timezone string, count int) (scheduling.Preview, error) {
+	err := f.ask(context.Background(), cron, timezone, count)
+	if err == nil && cron == "bad" {
+		err = fault.BadField("cron", "has 1 field where five are needed")
+	}
+	return f.plan, err
+}
+
+type triggers struct{ *stand }
+
+func (f triggers) trigger() scheduling.Trigger {
+	return scheduling.Trigger{
+		Record: f.record("push"), TemplateID: "tpl_1", RequireSignature: true, Branch: "main", Events: []string{"push"},
+		LastFiredAt: past, LastRunID: "run_1", LastError: "refused",
+	}
+}
+
+func (f triggers) Create(ctx context.Context, t scheduling.Trigger) (scheduling.NewTrigger, error) {
+	made := f.trigger()
+	made.LastFiredAt, made.LastRunID, made.LastError, made.Events = time.Time{}, "", "", nil
+	return scheduling.NewTrigger{Trigger: made, Token: scheduling.NewSecret(hookToken), SigningSecret: scheduling.NewSecret(signing)}, f.ask(ctx, t)
+}
+
+func (f triggers) Get(ctx context.Context, id string) (scheduling.Trigger, error) {
+	return f.trigger(), f.find(ctx, scheduling.TriggerNotFound, id)
+}
+
+func (f triggers) List(ctx context.Context, q scheduling.Filter, w page.Window) ([]scheduling.Trigger, int, error) {
+	return []scheduling.Trigger{f.trigger()}, 7, f.ask(ctx, q, w)
+}
+
+func (f triggers) Update(ctx context.Context, id string, revision int64, t scheduling.Trigger) (scheduling.Trigger, error) {
+	return f.trigger(), f.revised(ctx, scheduling.TriggerNotFound, id, revision, t)
+}
+
+// Rotate gives a token as well, which no answer may show.
+func (f triggers) Rotate(ctx context.Context, id string) (scheduling.NewTrigger, error) {
+	t := scheduling.NewTrigger{Trigger: f.trigger(), Token: scheduling.NewSecret(hookToken), SigningSecret: scheduling.NewSecret(signing)}
+	return t, f.find(ctx, scheduling.TriggerNotFound, id, "rotated")
+}
+
+func (f triggers) Delete(ctx context.Context, id string, revision int64) error {
+	return f.revised(ctx, scheduling.TriggerNotFound, id, revision, "deleted")
+}
+
+type hooks struct{ *stand }
+
+func (f hooks) Deliver(ctx context.Context, d scheduling.Delivery) (scheduling.Delivered, error) {
+	if err := f.ask(ctx, d); err != nil {
+		return scheduling.Delivered{}, err
+	}
+	if d.Token != hookToken && d.Token != "known" {
+		return scheduling.Delivered{}, scheduling.TriggerNotFound.New("no such hook")
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.answered, nil
+}
+
+// wasAsked checks what the module was asked last.
+func (f *fixture) wasAsked(want ...any) {
+	f.t.Helper()
+	f.stand.mu.Lock()
+	defer f.stand.mu.Unlock()
+	if d := cmp.Diff(want, f.stand.asked); d != "" {
+		f.t.Errorf("asked: %s", d)
+	}
+}
+
+// kept returns the schedule that the module was given last.
+func (f *fixture) kept() scheduling.Schedule {
+	f.t.Helper()
+	f.stand.mu.Lock()
+	defer f.stand.mu.Unlock()
+	s, ok := f.stand.asked[len(f.stand.asked)-1].(scheduling.Schedule)
+	if !ok {
+		f.t.Fatalf("asked %v", f.stand.asked)
+	}
+	return s
+}
+
+// guard authenticates tokens named like roles and decides by the global rules of the matrix.
+type guard struct{}
+
+func (g guard) Authenticate(ctx context.Context, token string) (identity.Principal, error) {
+	if r := identity.Role(token); !r.Valid() {
+		return identity.Principal{}, identity.BadToken.New("the token is missing, unknown, expired or revoked")
+	}
+	return g.Account(ctx, "usr_"+token, "")
+}
+
+func (guard) Account(_ context.Context, id, _ string) (identity.Principal, error) {
+	name := id[len("usr_"):]
+	return identity.Principal{User: identity.User{ID: id, Username: name, Role: identity.Role(name)}, TokenID: "tok_" + name}, nil
+}
+
+func (guard) Authorize(_ context.Context, p identity.Principal, n identity.Need) error {
+	fits := func(r identity.Rule) bool {
+		return r.Via == identity.ViaRole && p.User.Role.Rank() >= r.Role.Rank() &&
+			(r.Kind == n.Kind || r.Kind == identity.Any) && (r.Act == n.Act || r.Act == identity.Any)
+	}
+	if !slices.ContainsFunc(identity.Matrix(), fits) {
+		return identity.NotAllowed.New("this takes another role")
+	}
+	return nil
+}
+
+func (guard) Scope(context.Context, identity.Principal) (access.Scope, error) {
+	return access.Everything(), nil
+}
+
+// stored is a submission with everything that a reading hides.
+func stored() *runs.Submission {
+	return &runs.Submission{
+		Spec: runs.Spec{
+			Tool: "bash", Command: "make", InventoryID: "inv_1", ProjectID: "prj_1", Shards: 2, DryRun: true, TimeoutSeconds: 9,
+			Controls: runs.Controls{Limit: "web", Tags: []string{"a"}, SkipTags: []string{"b"}, Forks: 3, Verbosity: 1, DiffMode: true},
+			Env:      map[string]string{"A": "b"}, CredentialIDs: []string{"crd_1"}, Queue: "q", Priority: 2, RequireApproval: true,
+			Notifications: []runs.Notification{{Kind: "slack", URL: "https://hooks.test/S3CRET/path"}, {Kind: "pagerduty", Key: "S3CRETKEY", OnFailure: true}},
+		},
+		Name: "n", Labels: map[string]string{"team": "web"}, Change: "CHG-1",
+		ExtraVars: runs.Vars{
+			"big": json.RawMessage(`9007199254740993`), "api_token": json.RawMessage(`"S3CRETVAR"`),
+			"deep": json.RawMessage(`{"list":[{"password":"S3CRETDEEP","x":1}]}`),
+		},
+	}
+}

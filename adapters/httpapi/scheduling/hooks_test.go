@@ -1,0 +1,179 @@
+package scheduling_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/scheduling"
+)
+
+const (
+	hookPath = "/hooks/" + hookToken
+	form     = "application/x-www-form-urlencoded"
+)
+
+// delivered returns what the module was handed.
+func (f *fixture) delivered() scheduling.Delivery {
+	f.t.Helper()
+	f.stand.mu.Lock()
+	defer f.stand.mu.Unlock()
+	if len(f.stand.asked) == 1 {
+		if d, ok := f.stand.asked[0].(scheduling.Delivery); ok {
+			return d
+		}
+	}
+	f.t.Fatal("nothing was delivered")
+	return scheduling.Delivery{}
+}
+
+func TestHookAnswers(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	for _, c := range []struct {
+		delivered scheduling.Delivered
+		status    int
+		body      string
+	}{
+		{scheduling.Delivered{RunID: "run_1", Done: true}, 202, `{"run_id":"run_1"}`},
+		{scheduling.Delivered{Ignored: "the event is a ping", Done: true}, 200, `{"ignored":"the event is a ping"}`},
+	} {
+		f.stand.answered = c.delivered
+		// Nobody is signed in, and what came before is answered as it was then: both tell the same.
+		for range 2 {
+			f.call("POST", hookPath, "", `{}`, "X-GitHub-Delivery", "d1").is(c.status, c.body).has("Cache-Control", "no-store").
+				has("Content-Type", "application/json").has("X-Content-Type-Options", "nosniff")
+		}
+	}
+	f.stand.answered = scheduling.Delivered{}
+	a := f.call("POST", hookPath, "", `{}`)
+	if a.problem(503, "unavailable"); a.header.Get("Retry-After") == "" {
+		t.Error("nobody knows when to try again")
+	}
+	f.call("POST", "/hooks/an0therTokenan0therToken", "", `{}`).problem(404, "trigger_not_found")
+	for reason, c := range map[string]struct {
+		err    error
+		status int
+	}{
+		"bad_signature":     {scheduling.BadSignature.New("the signature does not fit"), 401},
+		"trigger_not_found": {scheduling.TriggerNotFound.New("no such hook"), 404},
+		"forbidden":         {scheduling.NotAllowed.New("the template may not be used"), 403},
+		"invalid":           {fault.BadField("body", "is no push"), 400},
+		"internal":          {errors.New("the database is gone"), 500},
+	} {
+		f.stand.answer(c.err)
+		f.call("POST", hookPath, "", `{}`).problem(c.status, reason)
+	}
+	f.call("GET", hookPath, "", "").has("Allow", "POST").problem(405, "method_not_allowed")
+	f.call("POST", hookPath+"/more", "", `{}`).problem(404, "not_found")
+	f.call("POST", "/hooks/", "", `{}`).problem(404, "not_found")
+	f.call("POST", "/v1"+hookPath, "", `{}`).problem(404, "not_found")
+}
+
+// TestHookBytes: what a forge signs is what the module gets, whatever it holds.
+func TestHookBytes(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	for _, body := range []string{
+		"{\"a\": 1.0,\n \"a\":2}\n", "{\"a\":\"\\u0000\\ud800\"}", "\xff\xfe\x00", "not JSON", strings.Repeat("[", 1000), "payload=%zz&payload=\x00", " ",
+	} {
+		for _, media := range []string{"application/json", form, "application/json; charset=utf-8", "Application/JSON"} {
+			a := f.call("POST", hookPath+"?token=x", "", body, "Content-Type", media, "X-Hub-Signature-256", "sha256=00", "X-Gitlab-Token", signing,
+				"Authorization", "Bearer admin", "Cookie", "writ_session=admin")
+			d := f.delivered()
+			if a.status != 202 || d.Token != hookToken || string(d.Body) != body {
+				t.Errorf("%s: %d %q", media, a.status, d.Body)
+			}
+			if d.Header.Get("X-Hub-Signature-256") != "sha256=00" || d.Header.Get("X-Gitlab-Token") != signing || d.Header.Get("Content-Type") != media ||
+				d.Header.Get("Authorization")+d.Header.Get("Cookie") != "" {
+				t.Errorf("%v", d.Header)
+			}
+		}
+	}
+	// A token is no more than text.
+	f.call("POST", "/hooks/"+url.PathEscape("../a b/ä?"), "", `{}`).problem(404, "trigger_not_found")
+	if got := f.delivered().Token; got != "../a b/ä?" {
+		t.Errorf("%q", got)
+	}
+	f.stand.asked = nil
+	for _, media := range []string{"", "text/plain", "multipart/form-data; boundary=x", "application/json; charset=latin1", "application/json, " + form} {
+		f.call("POST", hookPath, "", `{}`, "Content-Type", media).problem(415, "unsupported_media_type")
+	}
+	f.call("POST", hookPath, "", `{}`, "Content-Encoding", "gzip").problem(415, "unsupported_media_type")
+	f.call("POST", hookPath, "", "", "Content-Type", "application/json").problem(400, "invalid")
+	f.wasAsked()
+}
+
+func TestHookSize(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	body := strings.Repeat("x", scheduling.MaxHook)
+	f.call("POST", hookPath, "", body).is(202, `{"run_id":"run_1"}`)
+	if len(f.delivered().Body) != scheduling.MaxHook {
+		t.Error("the body was cut")
+	}
+	f.stand.asked = nil
+	a := f.call("POST", hookPath, "", body+"x")
+	if a.problem(413, "too_large"); !strings.Contains(a.body, `"limit":5242880`) {
+		t.Error(a.body)
+	}
+	f.wasAsked()
+	// A body that does not say its length is cut off as well.
+	r, w := io.Pipe()
+	go func() {
+		_, err := io.WriteString(w, body+"x")
+		_ = w.CloseWithError(err)
+	}()
+	req, err := http.NewRequestWithContext(t.Context(), "POST", f.url+hookPath, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	_ = r.Close()
+	if resp.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("status %d", resp.StatusCode)
+	}
+	f.wasAsked()
+}
+
+// TestHookTokenIsSecret: the token stands in no log, and the trail names the pattern of the path.
+func TestHookTokenIsSecret(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	const agent = "forge/1"
+	for _, err := range []error{
+		nil, scheduling.BadSignature.New("the signature does not fit"), errors.New("the database is gone"), scheduling.NotAllowed.New("no"),
+	} {
+		f.stand.answer(err)
+		a := f.call("POST", hookPath, "", `{}`, "User-Agent", agent, "X-Request-Id", "r1", "X-Gitlab-Token", signing)
+		want := actor.Request{ID: "r1", Method: "POST", Path: "/hooks/{token}", Agent: agent}
+		if f.stand.request != want || f.stand.actor.Type != actor.Anonymous || f.stand.actor.IP != "127.0.0.1" {
+			t.Errorf("%+v by %+v", f.stand.request, f.stand.actor)
+		}
+		if strings.Contains(a.body, hookToken) || strings.Contains(a.body, signing) {
+			t.Errorf("%s", a.body)
+		}
+	}
+	f.call("GET", hookPath, "", "")
+	f.call("POST", hookPath+"/more", "", `{}`)
+	f.call("POST", hookPath, "", "x", "Content-Type", "text/plain")
+	f.call("POST", hookPath, "", strings.Repeat("x", scheduling.MaxHook+1))
+	if log := f.log.String(); strings.Contains(log, hookToken) || strings.Contains(log, signing) || !strings.Contains(log, `"route":"/hooks/{token}"`) {
+		t.Errorf("log: %s", log)
+	}
+	if got := f.chain.all(); len(got) > 0 {
+		t.Errorf("what nobody is known by left %v", got)
+	}
+}

@@ -1,0 +1,93 @@
+package scheduling
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/scheduling"
+)
+
+// Params are the driving ports behind the routes.
+type Params struct {
+	Schedules scheduling.Schedules
+	Planner   scheduling.Planner
+	Triggers  scheduling.Triggers
+	Hooks     scheduling.Hooks
+}
+
+type handlers struct{ Params }
+
+// New returns the routes of the scheduling context.
+func New(p Params) httpapi.Routes {
+	return httpapi.Routes{Name: "scheduling", Register: func(r *httpapi.Router) {
+		h := &handlers{Params: p}
+		h.schedules(r)
+		h.triggers(r)
+		h.hooks(r)
+	}}
+}
+
+const tag = "scheduling"
+
+// The rights that schedules and triggers ask for.
+func reading() httpapi.Access { return httpapi.Needs("catalog", "read") }
+func writing() httpapi.Access { return httpapi.Needs("catalog", "write") }
+
+// IDInput names an object.
+type IDInput struct {
+	ID string `path:"id"`
+}
+
+// DeleteInput names an object and what the client has of it.
+type DeleteInput struct {
+	ID      string          `path:"id"`
+	IfMatch httpapi.IfMatch `header:"If-Match"`
+}
+
+// ListInput asks for a list.
+type ListInput struct {
+	httpapi.Window
+	Name       string `query:"name" doc:"Only what has exactly this name."`
+	Org        string `query:"org_id" doc:"Only what belongs to this organization."`
+	TemplateID string `query:"template_id" doc:"Only what launches this template."`
+}
+
+func (in *ListInput) filter() scheduling.Filter {
+	return scheduling.Filter{Name: in.Name, Org: in.Org, TemplateID: in.TemplateID}
+}
+
+// NoOutput answers with nothing.
+type NoOutput struct{}
+
+// attempts is how often a change that builds on what is stored is made where somebody else's comes between.
+const attempts = 3
+
+// amend makes a change that builds on what is stored: get reads that with its revision, put stores the change for the revision
+// that it is given. Where the client named no revision, one that changed meanwhile is read anew.
+func amend[T any](
+	ctx context.Context, revision int64, get func(context.Context) (T, int64, error), put func(ctx context.Context, stored T, revision int64) (T, error),
+) (T, error) {
+	for n := 1; ; n++ {
+		stored, at, err := get(ctx)
+		if err != nil {
+			return stored, err
+		}
+		if revision != 0 {
+			at = revision
+		}
+		out, err := put(ctx, stored, at)
+		if revision != 0 || n == attempts || !scheduling.RevisionChanged.Is(err) {
+			return out, err
+		}
+	}
+}
+
+// The statuses that several operations share.
+func missing() []int  { return []int{http.StatusNotFound} }
+func unlisted() []int { return []int{http.StatusServiceUnavailable} }
+func made() []int     { return []int{http.StatusNotFound, http.StatusConflict} }
+func changed() []int {
+	return []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed}
+}
+func dropped() []int { return []int{http.StatusNotFound, http.StatusPreconditionFailed} }

@@ -1,0 +1,229 @@
+package scheduling
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/scheduling"
+)
+
+const schedulesPath = "/v1/schedules"
+
+// NewScheduleBody is a schedule as somebody keeps it.
+type NewScheduleBody struct {
+	Name     string `json:"name"`
+	Cron     string `json:"cron" doc:"Five fields, or a word such as @daily. Days of month and days of week that are both restricted mean either."`
+	Timezone string `json:"timezone,omitempty" doc:"An IANA name; the server's local time where absent."`
+	Enabled  *bool  `json:"enabled,omitempty" doc:"True where absent."`
+	TargetBody
+	Org string `json:"org_id,omitempty"`
+}
+
+func (b *NewScheduleBody) schedule(t TargetBody) (scheduling.Schedule, error) {
+	target, err := t.target()
+	if err != nil {
+		return scheduling.Schedule{}, err
+	}
+	return scheduling.Schedule{
+		Record: scheduling.Record{Name: b.Name, Org: b.Org}, Cron: b.Cron, Timezone: b.Timezone,
+		Enabled: b.Enabled == nil || *b.Enabled, Target: target,
+	}, nil
+}
+
+// NewScheduleInput carries it.
+type NewScheduleInput struct{ Body NewScheduleBody }
+
+// ChangedScheduleInput carries what a schedule becomes.
+type ChangedScheduleInput struct {
+	ID      string          `path:"id"`
+	IfMatch httpapi.IfMatch `header:"If-Match"`
+	Body    NewScheduleBody
+}
+
+// ScheduleBody is a schedule. Members that are empty are absent.
+type ScheduleBody struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Cron     string `json:"cron"`
+	Timezone string `json:"timezone,omitempty"`
+	Enabled  bool   `json:"enabled"`
+	TargetBody
+	Org       string     `json:"org_id,omitempty"`
+	CreatedBy string     `json:"created_by"`
+	NextRunAt *time.Time `json:"next_run_at,omitempty" doc:"Absent where it fires no more."`
+	LastRunAt *time.Time `json:"last_run_at,omitempty" doc:"The time that fired last."`
+	LastRunID string     `json:"last_run_id,omitempty"`
+	LastError string     `json:"last_error,omitempty" doc:"Why that made no run."`
+	CreatedAt time.Time  `json:"created_at"`
+	UpdatedAt time.Time  `json:"updated_at"`
+}
+
+func scheduleBody(s scheduling.Schedule) (ScheduleBody, error) {
+	target, err := targetBody(s.Target)
+	return ScheduleBody{
+		ID: s.ID, Name: s.Name, Cron: s.Cron, Timezone: s.Timezone, Enabled: s.Enabled, TargetBody: target, Org: s.Org,
+		CreatedBy: s.CreatedBy, NextRunAt: when(s.NextRunAt), LastRunAt: when(s.LastRunAt), LastRunID: s.LastRunID, LastError: s.LastError,
+		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
+	}, err
+}
+
+func when(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// ScheduleOutput answers with a schedule.
+type ScheduleOutput struct {
+	ETag string `header:"ETag"`
+	Body ScheduleBody
+}
+
+// NewScheduleOutput answers with a schedule that was made.
+type NewScheduleOutput struct {
+	Location string `header:"Location"`
+	ETag     string `header:"ETag"`
+	Body     ScheduleBody
+}
+
+func schedule(s scheduling.Schedule, err error) (*ScheduleOutput, error) {
+	if err != nil {
+		return nil, err
+	}
+	b, err := scheduleBody(s)
+	if err != nil {
+		return nil, err
+	}
+	return &ScheduleOutput{ETag: httpapi.ETag(s.Revision), Body: b}, nil
+}
+
+func (h *handlers) createSchedule(ctx context.Context, in *NewScheduleInput) (*NewScheduleOutput, error) {
+	s, err := in.Body.schedule(in.Body.TargetBody)
+	if err != nil {
+		return nil, err
+	}
+	out, err := schedule(h.Schedules.Create(ctx, s))
+	if err != nil {
+		return nil, err
+	}
+	return &NewScheduleOutput{Location: schedulesPath + "/" + out.Body.ID, ETag: out.ETag, Body: out.Body}, nil
+}
+
+func (h *handlers) getSchedule(ctx context.Context, in *IDInput) (*ScheduleOutput, error) {
+	return schedule(h.Schedules.Get(ctx, in.ID))
+}
+
+func (h *handlers) updateSchedule(ctx context.Context, in *ChangedScheduleInput) (*ScheduleOutput, error) {
+	if _, err := in.Body.schedule(in.Body.TargetBody); err != nil {
+		return nil, err
+	}
+	get := func(ctx context.Context) (scheduling.Schedule, int64, error) {
+		s, err := h.Schedules.Get(ctx, in.ID)
+		return s, s.Revision, err
+	}
+	return schedule(amend(ctx, in.IfMatch.Revision(), get,
+		func(ctx context.Context, stored scheduling.Schedule, revision int64) (scheduling.Schedule, error) {
+			target, err := in.Body.unmasked(stored.Target)
+			if err != nil {
+				return stored, err
+			}
+			s, err := in.Body.schedule(target)
+			if err != nil {
+				return s, err
+			}
+			return h.Schedules.Update(ctx, in.ID, revision, s)
+		}))
+}
+
+func (h *handlers) deleteSchedule(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
+	return &NoOutput{}, h.Schedules.Delete(ctx, in.ID, in.IfMatch.Revision())
+}
+
+// ScheduleList is schedules by name.
+type ScheduleList struct {
+	Schedules []ScheduleBody `json:"schedules"`
+	httpapi.Listed
+}
+
+// SchedulesOutput answers with schedules.
+type SchedulesOutput struct{ Body ScheduleList }
+
+func (h *handlers) listSchedules(ctx context.Context, in *ListInput) (*SchedulesOutput, error) {
+	list, total, err := h.Schedules.List(ctx, in.filter(), in.Page())
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	rows, listed := httpapi.List(list, total, in.Window, func(s scheduling.Schedule) ScheduleBody {
+		b, err := scheduleBody(s)
+		if err != nil {
+			failed = err
+		}
+		return b
+	})
+	return &SchedulesOutput{Body: ScheduleList{Schedules: rows, Listed: listed}}, failed
+}
+
+// PreviewInput asks when an expression fires.
+type PreviewInput struct {
+	Cron     string        `query:"cron" required:"true"`
+	Timezone string        `query:"timezone" doc:"An IANA name; the server's local time where absent."`
+	Count    httpapi.Count `query:"count" doc:"How many times to tell: 5 where absent, at most 50; more counts as 50."`
+}
+
+// PreviewBody tells when an expression fires next.
+type PreviewBody struct {
+	Cron     string      `json:"cron"`
+	Timezone string      `json:"timezone" doc:"Empty for the server's local time."`
+	Next     []time.Time `json:"next" doc:"Ascending; fewer than asked for where it fires no more."`
+	Notes    []string    `json:"notes" doc:"What may surprise: hours that the clocks skip or repeat, days that do not exist."`
+}
+
+// PreviewOutput answers with a preview.
+type PreviewOutput struct{ Body PreviewBody }
+
+func (h *handlers) preview(_ context.Context, in *PreviewInput) (*PreviewOutput, error) {
+	p, err := h.Planner.Preview(in.Cron, in.Timezone, in.Count.Clamp(scheduling.DefaultPreview, scheduling.MaxPreview))
+	if err != nil {
+		return nil, err
+	}
+	return &PreviewOutput{Body: PreviewBody{
+		Cron: p.Cron, Timezone: p.Timezone, Next: append([]time.Time{}, p.Next...), Notes: append([]string{}, p.Notes...),
+	}}, nil
+}
+
+func (h *handlers) schedules(r *httpapi.Router) {
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPost, Path: schedulesPath, ID: "create-schedule", Action: audit.ScheduleCreate, Tag: tag, Summary: "Create a schedule",
+		Description: "It fires with the rights of whoever changed it last.", Access: writing(), Status: http.StatusCreated,
+		Example: exampleSchedule(), Request: exampleNewSchedule(), Errors: made(),
+	}, h.createSchedule)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: schedulesPath, ID: "list-schedules", Tag: tag, Summary: "List schedules", Access: reading(),
+		Status: http.StatusOK, Errors: unlisted(),
+		Example: ScheduleList{Schedules: []ScheduleBody{exampleSchedule()}, Listed: exampleListed()},
+	}, h.listSchedules)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: schedulesPath + "/preview", ID: "preview-schedule", Tag: tag, Summary: "Tell when an expression fires next",
+		Access: reading(), Status: http.StatusOK, Example: examplePreview(), Errors: []int{http.StatusBadRequest},
+	}, h.preview)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: schedulesPath + "/{id}", ID: "get-schedule", Tag: tag, Summary: "Read one schedule", Access: reading(),
+		Status: http.StatusOK, Example: exampleSchedule(), Errors: missing(),
+	}, h.getSchedule)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPut, Path: schedulesPath + "/{id}", ID: "update-schedule", Action: audit.ScheduleUpdate, Tag: tag,
+		Summary: "Replace a schedule",
+		Description: "An omitted member clears, and an omitted enabled is true. A value that reads back as [redacted], and a notification " +
+			"that reads back masked, stay as they are where they are sent as they were read.",
+		Access: writing(), Status: http.StatusOK, Example: exampleSchedule(), Request: exampleNewSchedule(), Errors: changed(),
+	}, h.updateSchedule)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodDelete, Path: schedulesPath + "/{id}", ID: "delete-schedule", Action: audit.ScheduleDelete, Tag: tag,
+		Summary: "Delete a schedule", Access: writing(), Status: http.StatusNoContent, Errors: dropped(),
+	}, h.deleteSchedule)
+}

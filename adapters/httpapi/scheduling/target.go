@@ -1,0 +1,101 @@
+package scheduling
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/scheduling"
+)
+
+// TargetBody is what a schedule fires: a template, a run or a pipeline.
+type TargetBody struct {
+	TemplateID string                    `json:"template_id,omitempty" doc:"The template to launch."`
+	Answers    runs.Vars                 `json:"answers,omitempty" doc:"Of the template's survey. Those whose name looks secret read back as [redacted]."`
+	Run        *httpapi.RunsSubmitBody   `json:"run,omitempty" doc:"A run as POST /v1/runs takes it."`
+	Pipeline   *httpapi.RunsPipelineBody `json:"pipeline,omitempty" doc:"A pipeline as POST /v1/pipelines takes it."`
+}
+
+// target returns what the body names. It holds exactly one of the three.
+func (b *TargetBody) target() (scheduling.Target, error) {
+	named := 0
+	for _, is := range []bool{b.TemplateID != "", b.Run != nil, b.Pipeline != nil} {
+		if is {
+			named++
+		}
+	}
+	switch {
+	case named != 1:
+		return scheduling.Target{}, fault.BadField("template_id", "exactly one of template_id, run and pipeline says what is fired")
+	case len(b.Answers) > 0 && b.TemplateID == "":
+		return scheduling.Target{}, fault.BadField("answers", "are for a template alone")
+	}
+	answers, err := answersOf(b.Answers)
+	if err != nil {
+		return scheduling.Target{}, err
+	}
+	t := scheduling.Target{TemplateID: b.TemplateID, Answers: answers}
+	if b.Run != nil {
+		s := b.Run.Submission()
+		t.Run = &s
+	}
+	if b.Pipeline != nil {
+		s := b.Pipeline.Submission()
+		t.Pipeline = &s
+	}
+	return t, nil
+}
+
+// targetBody is a target as it may be read.
+func targetBody(t scheduling.Target) (TargetBody, error) {
+	raw, err := rawAnswers(t.Answers)
+	if err != nil {
+		return TargetBody{}, err
+	}
+	b := TargetBody{TemplateID: t.TemplateID, Answers: raw.Redact()}
+	if t.Run != nil {
+		s := httpapi.ShowSubmission(t.Run)
+		b.Run = &s
+	}
+	if t.Pipeline != nil {
+		s := httpapi.ShowPipeline(t.Pipeline)
+		b.Pipeline = &s
+	}
+	return b, nil
+}
+
+// answersOf reads answers without a loss in their numbers.
+func answersOf(v runs.Vars) (map[string]any, error) {
+	if v == nil {
+		return nil, nil
+	}
+	out := make(map[string]any, len(v))
+	for name, raw := range v {
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		var x any
+		if err := d.Decode(&x); err != nil {
+			return nil, fault.BadField("answers", "are no JSON")
+		}
+		out[name] = x
+	}
+	return out, nil
+}
+
+func rawAnswers(m map[string]any) (runs.Vars, error) {
+	if m == nil {
+		return nil, nil
+	}
+	out := make(runs.Vars, len(m))
+	for name, x := range m {
+		raw, err := json.Marshal(x)
+		if err != nil {
+			return nil, fmt.Errorf("write the answers of a schedule: %w", err)
+		}
+		out[name] = raw
+	}
+	return out, nil
+}

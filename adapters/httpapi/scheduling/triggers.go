@@ -1,0 +1,224 @@
+package scheduling
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/scheduling"
+)
+
+const triggersPath = "/v1/triggers"
+
+// NewTriggerBody is a request for a trigger.
+type NewTriggerBody struct {
+	Name             string   `json:"name"`
+	TemplateID       string   `json:"template_id"`
+	RequireSignature *bool    `json:"require_signature,omitempty" doc:"True where absent."`
+	Branch           string   `json:"branch,omitempty" doc:"Only pushes to it launch; any where absent."`
+	Events           []string `json:"events,omitempty" doc:"Only these launch, as the forge names them; push alone where absent."`
+	Org              string   `json:"org_id,omitempty"`
+}
+
+// NewTriggerInput carries it.
+type NewTriggerInput struct{ Body NewTriggerBody }
+
+// ChangedTriggerBody is what a trigger becomes.
+type ChangedTriggerBody struct {
+	Name             string    `json:"name"`
+	TemplateID       *string   `json:"template_id,omitempty"`
+	RequireSignature *bool     `json:"require_signature,omitempty"`
+	Branch           *string   `json:"branch,omitempty"`
+	Events           *[]string `json:"events,omitempty"`
+	Org              *string   `json:"org_id,omitempty"`
+}
+
+// over returns the trigger that the change makes of t.
+func (b *ChangedTriggerBody) over(t scheduling.Trigger) scheduling.Trigger {
+	t.Name = b.Name
+	replace(&t.TemplateID, b.TemplateID)
+	replace(&t.RequireSignature, b.RequireSignature)
+	replace(&t.Branch, b.Branch)
+	replace(&t.Events, b.Events)
+	replace(&t.Org, b.Org)
+	return t
+}
+
+func replace[T any](to, with *T) {
+	if with != nil {
+		*to = *with
+	}
+}
+
+// ChangedTriggerInput carries it.
+type ChangedTriggerInput struct {
+	ID      string          `path:"id"`
+	IfMatch httpapi.IfMatch `header:"If-Match"`
+	Body    ChangedTriggerBody
+}
+
+// TriggerBody is a trigger. Members that are empty are absent, except events.
+type TriggerBody struct {
+	ID               string     `json:"id"`
+	Name             string     `json:"name"`
+	TemplateID       string     `json:"template_id"`
+	RequireSignature bool       `json:"require_signature"`
+	Branch           string     `json:"branch,omitempty"`
+	Events           []string   `json:"events"`
+	Org              string     `json:"org_id,omitempty"`
+	CreatedBy        string     `json:"created_by"`
+	CreatedAt        time.Time  `json:"created_at"`
+	UpdatedAt        time.Time  `json:"updated_at"`
+	LastFiredAt      *time.Time `json:"last_fired_at,omitempty"`
+	LastRunID        string     `json:"last_run_id,omitempty"`
+	LastError        string     `json:"last_error,omitempty"`
+}
+
+func triggerBody(t scheduling.Trigger) TriggerBody {
+	return TriggerBody{
+		ID: t.ID, Name: t.Name, TemplateID: t.TemplateID, RequireSignature: t.RequireSignature, Branch: t.Branch,
+		Events: append([]string{}, t.Events...), Org: t.Org, CreatedBy: t.CreatedBy, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
+		LastFiredAt: when(t.LastFiredAt), LastRunID: t.LastRunID, LastError: t.LastError,
+	}
+}
+
+// MadeTriggerBody is a trigger that was just made, with what is shown this once.
+type MadeTriggerBody struct {
+	TriggerBody
+	Token         string `json:"token" doc:"Shown this once. Whoever has it can call the hook."`
+	HookPath      string `json:"hook_path" doc:"What the forge is to call, with the token in it."`
+	SigningSecret string `json:"signing_secret" doc:"Shown this once. The forge signs its deliveries with it."`
+}
+
+// RotatedTriggerBody is a trigger with its new signing secret.
+type RotatedTriggerBody struct {
+	TriggerBody
+	SigningSecret string `json:"signing_secret" doc:"Shown this once. The one before holds no more."`
+}
+
+// TriggerOutput answers with a trigger.
+type TriggerOutput struct {
+	ETag string `header:"ETag"`
+	Body TriggerBody
+}
+
+// MadeTriggerOutput answers with a trigger that was made.
+type MadeTriggerOutput struct {
+	Location string `header:"Location"`
+	ETag     string `header:"ETag"`
+	Body     MadeTriggerBody
+}
+
+// RotatedTriggerOutput answers with a trigger and its new secret.
+type RotatedTriggerOutput struct {
+	ETag string `header:"ETag"`
+	Body RotatedTriggerBody
+}
+
+func trigger(t scheduling.Trigger, err error) (*TriggerOutput, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &TriggerOutput{ETag: httpapi.ETag(t.Revision), Body: triggerBody(t)}, nil
+}
+
+func (h *handlers) createTrigger(ctx context.Context, in *NewTriggerInput) (*MadeTriggerOutput, error) {
+	b := in.Body
+	t, err := h.Triggers.Create(ctx, scheduling.Trigger{
+		Record: scheduling.Record{Name: b.Name, Org: b.Org}, TemplateID: b.TemplateID,
+		RequireSignature: b.RequireSignature == nil || *b.RequireSignature, Branch: b.Branch, Events: b.Events,
+	})
+	if err != nil {
+		return nil, err
+	}
+	token := t.Token.Reveal()
+	return &MadeTriggerOutput{
+		Location: triggersPath + "/" + t.ID, ETag: httpapi.ETag(t.Revision),
+		Body: MadeTriggerBody{
+			TriggerBody: triggerBody(t.Trigger), Token: token, HookPath: hooksPath + url.PathEscape(token), SigningSecret: t.SigningSecret.Reveal(),
+		},
+	}, nil
+}
+
+func (h *handlers) getTrigger(ctx context.Context, in *IDInput) (*TriggerOutput, error) {
+	return trigger(h.Triggers.Get(ctx, in.ID))
+}
+
+func (h *handlers) updateTrigger(ctx context.Context, in *ChangedTriggerInput) (*TriggerOutput, error) {
+	get := func(ctx context.Context) (scheduling.Trigger, int64, error) {
+		t, err := h.Triggers.Get(ctx, in.ID)
+		return t, t.Revision, err
+	}
+	return trigger(amend(ctx, in.IfMatch.Revision(), get,
+		func(ctx context.Context, stored scheduling.Trigger, revision int64) (scheduling.Trigger, error) {
+			return h.Triggers.Update(ctx, in.ID, revision, in.Body.over(stored))
+		}))
+}
+
+func (h *handlers) rotateSecret(ctx context.Context, in *IDInput) (*RotatedTriggerOutput, error) {
+	t, err := h.Triggers.Rotate(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &RotatedTriggerOutput{
+		ETag: httpapi.ETag(t.Revision), Body: RotatedTriggerBody{TriggerBody: triggerBody(t.Trigger), SigningSecret: t.SigningSecret.Reveal()},
+	}, nil
+}
+
+func (h *handlers) deleteTrigger(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
+	return &NoOutput{}, h.Triggers.Delete(ctx, in.ID, in.IfMatch.Revision())
+}
+
+// TriggerList is triggers by name.
+type TriggerList struct {
+	Triggers []TriggerBody `json:"triggers"`
+	httpapi.Listed
+}
+
+// TriggersOutput answers with triggers.
+type TriggersOutput struct{ Body TriggerList }
+
+func (h *handlers) listTriggers(ctx context.Context, in *ListInput) (*TriggersOutput, error) {
+	list, total, err := h.Triggers.List(ctx, in.filter(), in.Page())
+	if err != nil {
+		return nil, err
+	}
+	rows, listed := httpapi.List(list, total, in.Window, triggerBody)
+	return &TriggersOutput{Body: TriggerList{Triggers: rows, Listed: listed}}, nil
+}
+
+func (h *handlers) triggers(r *httpapi.Router) {
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPost, Path: triggersPath, ID: "create-trigger", Action: audit.TriggerCreate, Tag: tag, Summary: "Create a trigger",
+		Description: "The token, the path of the hook and the signing secret are shown in this answer alone.", Access: writing(),
+		Status: http.StatusCreated, Example: exampleMadeTrigger(), Request: exampleNewTrigger(), Errors: made(),
+	}, h.createTrigger)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: triggersPath, ID: "list-triggers", Tag: tag, Summary: "List triggers", Access: reading(),
+		Status: http.StatusOK, Errors: unlisted(), Example: TriggerList{Triggers: []TriggerBody{exampleTrigger()}, Listed: exampleListed()},
+	}, h.listTriggers)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: triggersPath + "/{id}", ID: "get-trigger", Tag: tag, Summary: "Read one trigger", Access: reading(),
+		Status: http.StatusOK, Example: exampleTrigger(), Errors: missing(),
+	}, h.getTrigger)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPut, Path: triggersPath + "/{id}", ID: "update-trigger", Action: audit.TriggerUpdate, Tag: tag,
+		Summary: "Rename a trigger, toggle its signature enforcement, or change what it launches on",
+		Description: "The name is replaced. Every other member stays as it is where it is omitted; an empty branch, events or org_id clears. " +
+			"The token and the signing secret stay.",
+		Access: writing(), Status: http.StatusOK, Example: exampleTrigger(), Request: exampleTriggerChange(), Errors: changed(),
+	}, h.updateTrigger)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodDelete, Path: triggersPath + "/{id}", ID: "delete-trigger", Action: audit.TriggerDelete, Tag: tag,
+		Summary: "Delete a trigger and revoke its hook", Access: writing(), Status: http.StatusNoContent, Errors: dropped(),
+	}, h.deleteTrigger)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPost, Path: triggersPath + "/{id}/rotate-secret", ID: "rotate-trigger-secret", Action: audit.TriggerRotate, Tag: tag,
+		Summary:     "Make a new signing secret for a trigger",
+		Description: "The secret is shown in this answer alone; the one before holds no more. The token stays.", Access: writing(),
+		Status: http.StatusOK, Example: RotatedTriggerBody{TriggerBody: exampleTrigger(), SigningSecret: exampleSecret}, Errors: missing(),
+	}, h.rotateSecret)
+}

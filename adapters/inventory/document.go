@@ -1,0 +1,218 @@
+package inventory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/writ-automation/writ/platform/egress"
+	"github.com/writ-automation/writ/ports/catalog"
+)
+
+// maxHeaders is how many bytes the headers of a source have at most.
+const maxHeaders = 32 << 10
+
+// overHTTP gets a document. Redirects are followed by the rules of platform/egress.
+func (k *Collector) overHTTP(ctx context.Context, c catalog.Collection) ([]byte, catalog.Format, error) {
+	req, err := request(ctx, c.Config)
+	if err != nil {
+		return nil, "", err
+	}
+	client := egress.Client(k.cfg.Egress, egress.Options{
+		Timeout: k.cfg.Timeout, MaxAnswer: catalog.MaxInventory, TLS: k.cfg.TLS, Resolver: k.cfg.Resolver,
+	})
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, "", exchangeFailed(ctx, err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err = errors.Join(err, resp.Body.Close()); err != nil {
+		return nil, "", exchangeFailed(ctx, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, "", refuse("the server answered with status %d", resp.StatusCode)
+	}
+	format, err := formatOf(resp.Header.Get("Content-Type"), body)
+	if err != nil || format != catalog.JSON {
+		return body, format, err
+	}
+	if isListing(body) {
+		body, err = convert(body)
+	}
+	return body, format, err
+}
+
+// request makes the request of a source, whose address and headers may hold secrets that no error repeats.
+func request(ctx context.Context, c catalog.SourceConfig) (*http.Request, error) {
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return nil, refuse("the url of the source is no address")
+	}
+	if err := egress.CheckURL(u); err != nil {
+		return nil, refuse("the url of the source is none of http or https, or its host is no name")
+	}
+	if u.User != nil {
+		return nil, refuse("the url of the source holds a user: use the header Authorization")
+	}
+	u.Fragment = ""
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, refuse("the url of the source is no address")
+	}
+	req.Header.Set("Accept", "application/json, application/yaml, text/plain;q=0.9, */*;q=0.5")
+	size := 0
+	for name, value := range c.Headers {
+		size += len(name) + len(value)
+		own := []string{"Host", "Connection", "Content-Length", "Transfer-Encoding", "Te", "Trailer", "Upgrade", "Proxy-Authorization", "Accept-Encoding"}
+		if !headerName.MatchString(name) || slices.Contains(own, http.CanonicalHeaderKey(name)) {
+			return nil, refuse("the header %.60q cannot be set", name)
+		}
+		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+			return nil, refuse("the value of the header %.60q has to be one line", name)
+		}
+		req.Header.Set(name, value)
+	}
+	if size > maxHeaders {
+		return nil, refuse("the headers have more than %d bytes", maxHeaders)
+	}
+	return req, nil
+}
+
+var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$")
+
+// exchangeFailed makes the fault of an exchange that did not work out. The address stays out of it.
+func exchangeFailed(ctx context.Context, err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	var timeout interface{ Timeout() bool }
+	switch {
+	case ctx.Err() != nil:
+		return err // Collect knows whose time it was
+	case errors.Is(err, egress.ErrRefused):
+		return refuse("the address, or one that it redirects to, is not allowed").Because(err)
+	case errors.Is(err, egress.ErrTooLarge):
+		return refuse("the document has more than %d bytes", catalog.MaxInventory).Because(err)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return refuse("the source did not answer in time").Because(err)
+	default:
+		return refuse("the server cannot be reached or broke off").Because(err)
+	}
+}
+
+// formatOf tells the format by the type that the server gives, or by looking where that says nothing.
+func formatOf(contentType string, body []byte) (catalog.Format, error) {
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		media = ""
+	}
+	switch {
+	case media == "text/html" || media == "application/xhtml+xml":
+		return "", refuse("the server answered with a web page, perhaps to log in")
+	case media == "application/json" || media == "text/json" || strings.HasSuffix(media, "+json"):
+		if !json.Valid(body) {
+			return "", refuse("the server answered with what it calls JSON and is none")
+		}
+		return catalog.JSON, nil
+	case slices.Contains([]string{"application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"}, media), strings.HasSuffix(media, "+yaml"):
+		return catalog.YAML, nil
+	default:
+		return look(body), nil
+	}
+}
+
+// aKey is the first line of a mapping, and aComment one that says nothing.
+var (
+	aKey     = regexp.MustCompile(`^(["']?[A-Za-z_][^"':\[\]=#\s]*["']?)\s*:(\s+[{#&!].*|\s*)$`)
+	aComment = regexp.MustCompile(`^\s*([#;].*)?$`)
+)
+
+// look tells the format by the text: an object is JSON, a mapping YAML, anything else INI.
+func look(body []byte) catalog.Format {
+	text := strings.TrimPrefix(string(body), "\ufeff")
+	if strings.HasPrefix(strings.TrimSpace(text), "{") {
+		if json.Valid([]byte(text)) {
+			return catalog.JSON
+		}
+		return catalog.YAML
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		switch {
+		case aComment.MatchString(line):
+			continue
+		case strings.HasPrefix(line, "---"), strings.HasPrefix(line, "%YAML"), aKey.MatchString(line):
+			return catalog.YAML
+		default:
+			return catalog.INI
+		}
+	}
+	return catalog.INI
+}
+
+// fromProject reads a file of the checkout.
+func (k *Collector) fromProject(_ context.Context, c catalog.Collection) (_ []byte, _ catalog.Format, err error) {
+	f, fi, err := openBelow(c.Tree, c.Path)
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if fi.Mode()&0o111 != 0 {
+		return nil, "", refuse("the file is a program: a source of the kind script runs it")
+	}
+	body, err := egress.ReadAll(f, catalog.MaxInventory)
+	if errors.Is(err, egress.ErrTooLarge) {
+		return nil, "", refuse("the file has more than %d bytes", catalog.MaxInventory)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("read a file of the checkout: %w", err)
+	}
+	switch strings.ToLower(path.Ext(c.Path)) {
+	case ".json":
+		return body, catalog.JSON, nil
+	case ".yml", ".yaml":
+		return body, catalog.YAML, nil
+	case ".ini":
+		return body, catalog.INI, nil
+	default:
+		return body, look(body), nil
+	}
+}
+
+// openBelow opens a regular file of a tree, through links that stay in it.
+func openBelow(tree, name string) (*os.File, fs.FileInfo, error) {
+	if tree == "" || name == "" {
+		return nil, nil, refuse("the source has no path in a project")
+	}
+	root, err := os.OpenRoot(tree)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the checkout: %w", err)
+	}
+	defer func() { _ = root.Close() }() // it was only read
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, refuse("the project has no file %.120q", name).Because(err)
+	}
+	fi, err := f.Stat()
+	if err == nil && !fi.Mode().IsRegular() {
+		err = refuse("the path %.120q is no file: a source takes one file", name)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, fi, nil
+}

@@ -1,0 +1,193 @@
+package inventory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/writ-automation/writ/ports/catalog"
+)
+
+// source is what ansible-inventory is given.
+type source struct {
+	file    string
+	dir     string // where it runs
+	plugin  string // the only one that may read it
+	secrets []string
+}
+
+// fromScript runs a program that prints Ansible's dynamic inventory: the content, or a file of the checkout.
+func (k *Collector) fromScript(ctx context.Context, c catalog.Collection) ([]byte, catalog.Format, error) {
+	return k.inPrivate(func(private string) ([]byte, error) {
+		s := source{plugin: "script", dir: private, file: filepath.Join(private, "inventory")}
+		if c.Tree != "" {
+			s.dir = c.Tree
+		}
+		switch {
+		case c.Path != "":
+			file, err := executable(c.Tree, c.Path)
+			if err != nil {
+				return nil, err
+			}
+			s.file = file
+		case strings.TrimSpace(c.Config.Content) == "":
+			return nil, refuse("the source has neither a program nor a path")
+		default:
+			text := strings.ReplaceAll(c.Config.Content, "\r\n", "\n")        // the system takes \r for a part of the interpreter's name
+			if err := os.WriteFile(s.file, []byte(text), 0o700); err != nil { //nolint:gosec // it is to be executed
+				return nil, fmt.Errorf("write the program of a source: %w", err)
+			}
+		}
+		return k.inventory(ctx, private, s)
+	})
+}
+
+// executable makes a file of a private checkout executable and returns where it really is.
+func executable(tree, name string) (string, error) {
+	f, fi, err := openBelow(tree, name)
+	if err != nil {
+		return "", err
+	}
+	if err := errors.Join(f.Chmod(fi.Mode().Perm()|0o700), f.Close()); err != nil {
+		return "", fmt.Errorf("make a file of the checkout executable: %w", err)
+	}
+	file, err := filepath.EvalSymlinks(filepath.Join(tree, name))
+	if err != nil {
+		return "", fmt.Errorf("find a file of the checkout: %w", err)
+	}
+	return file, nil
+}
+
+var pluginForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*){0,4}$`)
+
+// fromPlugin has Ansible's plugin read its own configuration. JSON is YAML.
+func (k *Collector) fromPlugin(ctx context.Context, c catalog.Collection) ([]byte, catalog.Format, error) {
+	plugin, ok := c.Config.Plugin["plugin"].(string)
+	if !ok || !pluginForm.MatchString(plugin) || len(plugin) > 200 {
+		return nil, "", refuse("the configuration has no member plugin with the name of an inventory plugin")
+	}
+	text, err := json.Marshal(c.Config.Plugin)
+	if err != nil {
+		return nil, "", refuse("the configuration of the plugin cannot be written").Because(err)
+	}
+	return k.inPrivate(func(private string) ([]byte, error) {
+		s := source{plugin: plugin, dir: private, file: filepath.Join(private, fileName(plugin)), secrets: secretsIn(c.Config.Plugin, false)}
+		if c.Tree != "" {
+			s.dir = c.Tree
+		}
+		if err := os.WriteFile(s.file, text, 0o600); err != nil {
+			return nil, fmt.Errorf("write the configuration of a plugin: %w", err)
+		}
+		return k.inventory(ctx, private, s)
+	})
+}
+
+// fileName is a name that the plugin takes for its own: plugins ask for an ending, which nearly always is their name.
+func fileName(plugin string) string {
+	short := plugin[strings.LastIndexByte(plugin, '.')+1:]
+	if other, ok := map[string]string{"docker_containers": "docker", "gcp_compute": "gcp", "nb_inventory": "netbox"}[short]; ok {
+		short = other
+	}
+	return "inventory." + short + ".yml"
+}
+
+// inPrivate calls fn with a directory that nobody else can look into, and removes it.
+func (k *Collector) inPrivate(fn func(dir string) ([]byte, error)) (_ []byte, _ catalog.Format, err error) {
+	dir, err := os.MkdirTemp(k.cfg.TempDir, "writ-source-")
+	if err != nil {
+		return nil, "", fmt.Errorf("make a private directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	listing, err := fn(dir)
+	if err != nil {
+		return nil, "", err
+	}
+	content, err := convert(listing)
+	return content, catalog.JSON, err
+}
+
+// inventory runs ansible-inventory and returns its listing. Group variables stay at their groups.
+func (k *Collector) inventory(ctx context.Context, private string, s source) ([]byte, error) {
+	program, err := exec.LookPath(k.cfg.AnsibleInventory)
+	if err != nil {
+		return nil, refuse("ansible-inventory is not installed on the server").Because(err)
+	}
+	env, err := k.environ(private, s)
+	if err != nil {
+		return nil, err
+	}
+	r, err := run(ctx, command{path: program, args: []string{"-i", s.file, "--list", "--export"}, dir: s.dir, env: env})
+	endLeftovers(private)
+	if errors.Is(err, errTooMuch) {
+		return nil, refuse("ansible-inventory wrote more than %d bytes", maxOutput)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.code != 0 {
+		text := strings.NewReplacer(private+"/", "", s.dir+"/", "").Replace(telling(string(r.stderr)))
+		secrets := s.secrets
+		for _, kv := range k.cfg.Environ {
+			if name, value, _ := strings.Cut(kv, "="); secretName.MatchString(name) {
+				secrets = append(secrets, value)
+			}
+		}
+		return nil, refuse("ansible-inventory failed: %s", clean(text, secrets))
+	}
+	return r.stdout, nil
+}
+
+// environ is all that ansible-inventory gets. The ansible.cfg of the checkout holds, as for its playbooks; that of the machine does not.
+func (k *Collector) environ(private string, s source) ([]string, error) {
+	home, config := filepath.Join(private, ".home"), filepath.Join(private, ".empty.cfg")
+	if err := errors.Join(os.Mkdir(home, 0o700), os.WriteFile(config, nil, 0o600)); err != nil {
+		return nil, fmt.Errorf("make a private directory: %w", err)
+	}
+	if fi, err := os.Stat(filepath.Join(s.dir, "ansible.cfg")); err == nil && fi.Mode().IsRegular() {
+		config = filepath.Join(s.dir, "ansible.cfg")
+	}
+	env := []string{
+		"PATH=" + k.path, "HOME=" + home, "TMPDIR=" + home, "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "PYTHONUNBUFFERED=1", "ANSIBLE_NOCOLOR=1",
+		"ANSIBLE_CONFIG=" + config, "ANSIBLE_LOCAL_TEMP=" + filepath.Join(home, "tmp"), "ANSIBLE_LOCALHOST_WARNING=0",
+		"ANSIBLE_DEPRECATION_WARNINGS=0", "ANSIBLE_INVENTORY_CACHE=0",
+	}
+	env = append(env, k.cfg.Environ...)
+	return append(env,
+		"ANSIBLE_INVENTORY_ENABLED="+s.plugin, "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=1", "ANSIBLE_INVENTORY_UNPARSED_FAILED=1",
+		"ANSIBLE_INVENTORY_EXPORT=1"), nil
+}
+
+var (
+	marks  = regexp.MustCompile(`(?m)^(\[WARNING\]:|\[DEPRECATION WARNING\]:|ERROR!|\[ERROR\]:)`)
+	parsed = regexp.MustCompile(`Failed to parse .* with .* plugin: `)
+)
+
+// telling picks why a source failed out of what ansible-inventory said. It breaks its lines at a width, so messages are put together
+// before; the one that names the plugin holds the reason, the last one only says that there is one.
+func telling(stderr string) string {
+	at := marks.FindAllStringIndex(stderr, -1)
+	var messages []string
+	for i, m := range at {
+		end := len(stderr)
+		if i+1 < len(at) {
+			end = at[i+1][0]
+		}
+		messages = append(messages, strings.Join(strings.Fields(stderr[m[1]:end]), " "))
+	}
+	for i := len(messages) - 1; i >= 0; i-- {
+		if m := parsed.FindStringIndex(messages[i]); m != nil {
+			return messages[i][m[1]:]
+		}
+	}
+	if len(messages) > 0 {
+		return messages[len(messages)-1]
+	}
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	return lines[len(lines)-1]
+}

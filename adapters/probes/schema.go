@@ -1,0 +1,50 @@
+package probes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/writ-automation/writ/ports/system"
+)
+
+// Schema compares the schema of the database with what this binary knows.
+type Schema struct {
+	versions func(context.Context) (applied, newest int64, err error)
+}
+
+var _ system.Check = (*Schema)(nil)
+
+// NewSchema makes the check of a function that tells the newest migration that was applied and the newest one that there is. It returns
+// an error where the function is missing.
+func NewSchema(versions func(ctx context.Context) (applied, newest int64, err error)) (*Schema, error) {
+	if versions == nil {
+		return nil, errors.New("probes: the check of the schema lacks its versions")
+	}
+	return &Schema{versions: versions}, nil
+}
+
+// Name implements system.Check.
+func (*Schema) Name() string { return "schema" }
+
+// Examine implements system.Check.
+func (s *Schema) Examine(ctx context.Context) (system.Examination, error) {
+	applied, newest, err := s.versions(ctx)
+	if err != nil {
+		return system.Examination{}, fmt.Errorf("read the schema's version: %w", err)
+	}
+	out := system.Examination{Examined: 1}
+	switch {
+	case applied < newest:
+		out.Findings = append(out.Findings, system.Finding{
+			Severity: system.Error, Problem: fmt.Sprintf("the database has schema %d and this binary needs %d", applied, newest),
+			Fix: "start the server again, which brings the schema up to date; an older backup may have been restored under it",
+		})
+	case applied > newest:
+		out.Findings = append(out.Findings, system.Finding{
+			Severity: system.Warning, Problem: fmt.Sprintf("the database has schema %d and this binary knows no newer one than %d", applied, newest),
+			Fix: "bring this server to the version of the newest one that uses the database",
+		})
+	}
+	return out, nil
+}

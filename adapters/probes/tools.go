@@ -1,0 +1,164 @@
+package probes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/system"
+)
+
+// versionWithin is how long a program may take to tell its version.
+const versionWithin = 5 * time.Second
+
+// program is what the install starts, under the first of its names that is found.
+type program struct {
+	names   []string
+	ask     string // what makes it tell its version
+	tool    string // that needs it; empty: the server itself
+	grave   bool   // whether it is an error to be without
+	source  string // where it comes from, for people
+	atLeast [2]int // of its version, the zero value is any
+}
+
+const (
+	fromDebian    = "install the Debian package "
+	fromMicrosoft = "install the package powershell from Microsoft's repository for Debian"
+)
+
+// programs lists what is looked for.
+func programs() []program {
+	return []program{
+		{names: []string{"ansible-playbook"}, ask: "--version", tool: "ansible", grave: true, source: fromDebian + "ansible-core", atLeast: [2]int{2, 14}},
+		{names: []string{"ansible-inventory"}, ask: "--version", tool: "ansible", grave: true, source: fromDebian + "ansible-core"},
+		{names: []string{"ansible-galaxy"}, ask: "--version", tool: "ansible", grave: true, source: fromDebian + "ansible-core"},
+		{names: []string{"ssh"}, ask: "-V", tool: "ansible", source: fromDebian + "openssh-client"},
+		{names: []string{"git"}, ask: "--version", grave: true, source: fromDebian + "git"},
+		{names: []string{"bash"}, ask: "--version", tool: "bash", source: fromDebian + "bash"},
+		{names: []string{"python3"}, ask: "--version", tool: "python", source: fromDebian + "python3"},
+		{names: []string{"pwsh", "powershell"}, ask: "--version", tool: "powershell", source: fromMicrosoft},
+		{names: []string{"go"}, ask: "version", tool: "go", source: fromDebian + "golang-go"},
+	}
+}
+
+// Tools looks for the programs that the tools of this install start, and asks them for their versions.
+type Tools struct {
+	offered func() []string
+	path    string
+	within  time.Duration
+}
+
+var _ system.Check = (*Tools)(nil)
+
+// NewTools makes the check of the tools that a catalog names, over the directories of path, which has the form of PATH. It returns an
+// error where the catalog is missing.
+func NewTools(offered execution.Catalog, path string) (*Tools, error) {
+	if offered == nil {
+		return nil, errors.New("probes: the check of tools lacks their catalog")
+	}
+	return &Tools{offered: offered.Names, path: path, within: versionWithin}, nil
+}
+
+// Name implements system.Check.
+func (*Tools) Name() string { return "tools" }
+
+// Examine implements system.Check. It counts the programs that the tools need, and runs each of them once.
+func (c *Tools) Examine(ctx context.Context) (system.Examination, error) {
+	offered := c.offered()
+	needed := slices.DeleteFunc(programs(), func(p program) bool { return p.tool != "" && !slices.Contains(offered, p.tool) })
+	found := make([]*system.Finding, len(needed))
+	var all sync.WaitGroup
+	for i, p := range needed {
+		all.Go(func() { found[i] = c.judge(ctx, p) })
+	}
+	all.Wait()
+	out := system.Examination{Examined: len(needed)}
+	for _, f := range found {
+		if f != nil {
+			out.Findings = append(out.Findings, *f)
+		}
+	}
+	return out, ctx.Err()
+}
+
+// judge returns what is wrong with a program, nil for nothing.
+func (c *Tools) judge(ctx context.Context, p program) *system.Finding {
+	name := p.names[0]
+	f := &system.Finding{Severity: system.Warning, Object: system.Subject{Kind: "program", ID: name, Name: name}, Fix: p.source}
+	if p.grave {
+		f.Severity = system.Error
+	}
+	file := c.find(p.names)
+	if file == "" {
+		f.Problem = fmt.Sprintf("there is no %s on the PATH of this server%s", strings.Join(p.names, " or "), p.loss())
+		return f
+	}
+	f.Object.ID = file
+	text, err := ask(ctx, c.within, file, p.ask, c.path)
+	switch version, ok := versionIn(text); {
+	case errors.Is(err, context.DeadlineExceeded):
+		f.Severity = system.Warning
+		f.Problem = fmt.Sprintf("%s did not tell its version within %s", name, c.within)
+		f.Fix = "start it by hand to see what it waits for"
+	case err != nil:
+		f.Problem, f.Fix = fmt.Sprintf("%s is there and does not start", file), p.source+" anew"
+	case p.atLeast == [2]int{}:
+		return nil
+	case !ok:
+		f.Severity = system.Warning
+		f.Problem = fmt.Sprintf("%s tells no version that is understood, and %d.%d is the oldest that works", name, p.atLeast[0], p.atLeast[1])
+	case slices.Compare(version[:], p.atLeast[:]) < 0:
+		f.Problem = fmt.Sprintf("%s is of version %d.%d, and %d.%d is the oldest that works", name, version[0], version[1], p.atLeast[0], p.atLeast[1])
+		f.Fix = p.source + fmt.Sprintf(" of version %d.%d or newer", p.atLeast[0], p.atLeast[1])
+	default:
+		return nil
+	}
+	return f
+}
+
+// loss says what does not work without the program.
+func (p program) loss() string {
+	if p.tool == "" {
+		return ", so projects cannot be fetched"
+	}
+	return fmt.Sprintf(", so runs of the tool %s fail that need it", p.tool)
+}
+
+// find returns the file of the first name that is on the path, empty for none. Directories that are relative are left out: what they
+// hold depends on where the server was started.
+func (c *Tools) find(names []string) string {
+	for _, name := range names {
+		for _, dir := range filepath.SplitList(c.path) {
+			file := filepath.Join(dir, name)
+			if info, err := os.Stat(file); filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() && unix.Access(file, unix.X_OK) == nil {
+				return file
+			}
+		}
+	}
+	return ""
+}
+
+var versionForm = regexp.MustCompile(`\b(\d{1,6})\.(\d{1,6})\b`)
+
+// versionIn returns the first version that stands in a text.
+func versionIn(text string) (version [2]int, ok bool) {
+	m := versionForm.FindStringSubmatch(text)
+	if m == nil {
+		return version, false
+	}
+	for i := range version {
+		version[i], _ = strconv.Atoi(m[i+1]) // six digits
+	}
+	return version, true
+}

@@ -1,0 +1,224 @@
+package sealer
+
+import (
+	"bytes"
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+const (
+	// keySize is the length of key-encryption keys and of data keys: AES-256.
+	keySize = 32
+	idSize  = 8
+	// overhead is what AES-GCM adds to a text: the nonce before it and the tag behind it.
+	overhead = 12 + 16
+	version  = 1
+	// idContext separates a key's id from every other digest of it.
+	idContext = "writ kek id"
+)
+
+// magic begins a sealed form: that it is one, and its version. The id of the key-encryption key, the wrapped data key and the text
+// follow, each of the latter two as nonce, ciphertext and tag.
+var magic = []byte{'W', 'S', version}
+
+// wrapped is the length of a data key under a key-encryption key.
+const wrapped = keySize + overhead
+
+// keyID names a key-encryption key and tells nothing of it.
+type keyID [idSize]byte
+
+func idOf(key []byte) keyID {
+	sum := sha256.Sum256(append([]byte(idContext), key...))
+	return keyID(sum[:idSize])
+}
+
+func (id keyID) String() string { return hex.EncodeToString(id[:]) }
+
+// ring is the key-encryption keys that are at hand. Of the keys themselves it keeps nothing but the ciphers.
+type ring struct {
+	current keyID
+	keys    map[keyID]cipher.AEAD // empty where the keys are lost
+}
+
+// Sealer implements secrets.Sealer. It may be used from many goroutines, and prints without a key.
+type Sealer struct{ ring *ring }
+
+var _ secrets.Sealer = (*Sealer)(nil)
+
+// newSealer takes the keys, the current one first. Without any, everything is lost.
+func newSealer(keys [][]byte) (*Sealer, error) {
+	r := &ring{keys: make(map[keyID]cipher.AEAD, len(keys))}
+	for i, key := range keys {
+		id := idOf(key)
+		if i == 0 {
+			r.current = id
+		}
+		aead, err := gcm(key)
+		if err != nil {
+			return nil, err
+		}
+		r.keys[id] = aead
+	}
+	return &Sealer{ring: r}, nil
+}
+
+// gcm returns AES-256-GCM that puts a random nonce before each ciphertext. The key-encryption key so encrypts as many data keys as
+// random nonces of 96 bits allow, four thousand millions; a data key encrypts one text.
+func gcm(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fmt.Errorf("make a cipher: %w", err)
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, fmt.Errorf("make a cipher: %w", err)
+	}
+	return aead, nil
+}
+
+// bound is the additional data of both encryptions: what is sealed opens in this version, under this key and for this record alone.
+func bound(id keyID, record string) []byte {
+	out := make([]byte, 0, 1+idSize+len(record))
+	out = append(out, version)
+	out = append(out, id[:]...)
+	return append(out, record...)
+}
+
+// KeyID returns the id of the key that seals, in hex, empty where no key is at hand.
+func (s *Sealer) KeyID() string {
+	if len(s.ring.keys) == 0 {
+		return ""
+	}
+	return s.ring.current.String()
+}
+
+// KeyIDOf returns the id, in hex, of the key that sealed a text, whether or not it is at hand. An Internal fault for what is no sealed
+// form.
+func KeyIDOf(sealed []byte) (string, error) {
+	id, _, _, err := parse(sealed)
+	if err != nil {
+		return "", err
+	}
+	return id.String(), nil
+}
+
+// Seal implements secrets.Sealer. KeyLost where no key is at hand, which is also where the install's key was not found.
+func (s *Sealer) Seal(_ context.Context, record string, plain []byte) ([]byte, error) {
+	if record == "" {
+		return nil, errors.New("seal a secret: it is for no record")
+	}
+	kek, ok := s.ring.keys[s.ring.current]
+	if !ok {
+		return nil, lost()
+	}
+	key := make([]byte, keySize)
+	defer clear(key)
+	if _, err := rand.Read(key); err != nil {
+		return nil, fmt.Errorf("make a data key: %w", err)
+	}
+	aead, err := gcm(key)
+	if err != nil {
+		return nil, err
+	}
+	with := bound(s.ring.current, record)
+	out := make([]byte, 0, len(magic)+idSize+wrapped+len(plain)+overhead)
+	out = append(out, magic...)
+	out = append(out, s.ring.current[:]...)
+	out = kek.Seal(out, nil, key, with)
+	return aead.Seal(out, nil, plain, with), nil
+}
+
+// Open implements secrets.Sealer. Keys that are retired open what they sealed.
+func (s *Sealer) Open(_ context.Context, record string, sealed []byte) ([]byte, error) {
+	if len(s.ring.keys) == 0 {
+		return nil, lost()
+	}
+	id, envelope, text, err := parse(sealed)
+	if err != nil {
+		return nil, err
+	}
+	kek, ok := s.ring.keys[id]
+	if !ok {
+		return nil, secrets.KeyLost.New("the secret was sealed under the encryption key %s, which this install does not have", id)
+	}
+	with := bound(id, record)
+	key, err := kek.Open(nil, nil, envelope, with)
+	if err != nil {
+		return nil, altered()
+	}
+	defer clear(key)
+	if len(key) != keySize {
+		return nil, altered()
+	}
+	aead, err := gcm(key)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := aead.Open(nil, nil, text, with)
+	if err != nil {
+		return nil, altered()
+	}
+	return plain, nil
+}
+
+// Rewrap returns the sealed form under the current key. What the current key sealed comes back as it is, once it has been shown to
+// open; anything else is sealed anew, under a data key that nobody has seen. The errors are those of Open and Seal.
+func (s *Sealer) Rewrap(ctx context.Context, record string, sealed []byte) ([]byte, error) {
+	plain, err := s.Open(ctx, record, sealed)
+	if err != nil {
+		return nil, err
+	}
+	defer clear(plain)
+	if bytes.HasPrefix(sealed[len(magic):], s.ring.current[:]) {
+		return bytes.Clone(sealed), nil
+	}
+	return s.Seal(ctx, record, plain)
+}
+
+// parse takes a sealed form apart.
+func parse(sealed []byte) (id keyID, envelope, text []byte, err error) {
+	rest, ok := bytes.CutPrefix(sealed, magic)
+	if !ok || len(rest) < idSize+wrapped+overhead {
+		return keyID{}, nil, nil, &fault.Error{Kind: fault.Internal, Message: "a sealed secret is in no form that this version reads"}
+	}
+	return keyID(rest[:idSize]), rest[idSize : idSize+wrapped], rest[idSize+wrapped:], nil
+}
+
+// altered is the fault of what does not open under its own key. It does not say which part of it failed.
+func altered() error {
+	return &fault.Error{Kind: fault.Internal, Message: "a sealed secret was altered, or belongs to another record"}
+}
+
+func lost() error {
+	return secrets.KeyLost.New("the encryption key of this install was not found: secrets can be neither sealed nor opened without it")
+}
+
+// String says which keys are at hand, by their ids.
+func (s *Sealer) String() string {
+	if len(s.ring.keys) == 0 {
+		return "sealer without a key"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "sealer with key %s", s.ring.current)
+	if n := len(s.ring.keys) - 1; n > 0 {
+		fmt.Fprintf(&b, " and %d retired", n)
+	}
+	return b.String()
+}
+
+// Format prints the ids of the keys for every verb, %+v and %#v among them.
+func (s *Sealer) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
+
+// MarshalText prints the ids of the keys in JSON and whatever else asks for text.
+func (s *Sealer) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

@@ -1,0 +1,94 @@
+package catalog_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	sqlcatalog "github.com/writ-automation/writ/adapters/sqlstore/catalog"
+	sqlidentity "github.com/writ-automation/writ/adapters/sqlstore/identity"
+	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/identity"
+)
+
+// TestThoseWhoNameOneObjectDoNotWait holds an object in one unit while another one names it, where units run side by side. Who
+// removes the object waits for both.
+func TestThoseWhoNameOneObjectDoNotWait(t *testing.T) {
+	t.Parallel()
+	const object, first, second = "inv_00000000000000000000000001", "tpl_00000000000000000000000001", "tpl_00000000000000000000000002"
+	d := dbtest.Open(t, db.Postgres, migrations.FS)
+	s, rights := sqlcatalog.New(d), sqlidentity.New(d)
+	err := d.Do(t.Context(), func(ctx context.Context) error { return rights.PutObject(ctx, identity.Object{ID: object}) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	removed := make(chan error, 1)
+	remove := func() {
+		removed <- d.Do(t.Context(), func(ctx context.Context) error {
+			if err := rights.RemoveObject(ctx, object); err != nil {
+				return err
+			}
+			_, n, err := s.UsedBy(ctx, object, 1)
+			if err == nil && n != 0 {
+				err = catalog.InUse.New("%d objects", n)
+			}
+			return err
+		})
+	}
+	err = d.Do(t.Context(), func(ctx context.Context) error {
+		if err := s.Name(ctx, first, []string{object}); err != nil {
+			return err
+		}
+		limit, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		if err := d.Do(limit, func(ctx context.Context) error { return s.Name(ctx, second, []string{object}) }); err != nil {
+			return err
+		}
+		go remove()
+		select {
+		case err := <-removed:
+			return fmt.Errorf("the removal did not wait and ended with: %v", err)
+		case <-time.After(100 * time.Millisecond):
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-removed; !catalog.InUse.Is(err) {
+		t.Errorf("the removal ended with %v", err)
+	}
+	if uses, n, err := s.UsedBy(t.Context(), object, 5); err != nil || n != 2 || uses[0].ID != first || uses[1].ID != second {
+		t.Errorf("%v of %d, %v", uses, n, err)
+	}
+}
+
+// TestAnObjectOfAnotherKindIsNotNamed stores an object whose kind is not that of its id: nobody would look for it there.
+func TestAnObjectOfAnotherKindIsNotNamed(t *testing.T) {
+	t.Parallel()
+	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
+		const object = "inv_00000000000000000000000001"
+		err := d.Do(t.Context(), func(ctx context.Context) error {
+			q, err := d.Write(ctx)
+			if err != nil {
+				return err
+			}
+			_, err = q.ExecContext(ctx, "INSERT INTO access_objects (id, kind, restricted, gone) VALUES (?, 'project', FALSE, FALSE)", object)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := sqlcatalog.New(d)
+		err = d.Do(t.Context(), func(ctx context.Context) error {
+			return s.Name(ctx, "tpl_00000000000000000000000001", []string{object})
+		})
+		if !catalog.ObjectNotFound.Is(err) {
+			t.Errorf("naming it ended with %v", err)
+		}
+	})
+}

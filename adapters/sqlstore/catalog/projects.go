@@ -1,0 +1,77 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/page"
+)
+
+func projects() kind[catalog.Project] {
+	return kind[catalog.Project]{
+		table: "projects", noun: "project", missing: catalog.ProjectNotFound, scan: scanProject,
+		columns: []string{"repo_url", "branch", "credential_id", "install_deps", "commit_id", "synced_at", "last_error"},
+	}
+}
+
+// InsertProject implements catalog.ProjectStore. An id that exists is NameTaken as well, and an organization that does not is
+// OrgNotFound of package identity, here and for every kind.
+func (s *Store) InsertProject(ctx context.Context, p catalog.Project) error {
+	return projects().insert(ctx, s, p.Record,
+		p.RepoURL, p.Branch, p.CredentialID, p.InstallDeps, p.Commit, db.At(p.SyncedAt), p.LastError)
+}
+
+// ProjectByID implements catalog.ProjectStore.
+func (s *Store) ProjectByID(ctx context.Context, id string) (catalog.Project, error) {
+	return projects().byID(ctx, s.d.Read(ctx), id)
+}
+
+// ListProjects implements catalog.ProjectStore. They are by name and id.
+func (s *Store) ListProjects(ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window) ([]catalog.Project, int, error) {
+	return projects().list(ctx, s.d.Read(ctx), readable(sc, "o.id"), f, w)
+}
+
+// UpdateProject implements catalog.ProjectStore. What the last synchronisation left stays.
+func (s *Store) UpdateProject(ctx context.Context, p catalog.Project, revision int64) (catalog.Project, error) {
+	q, err := projects().held(ctx, s, p.ID, revision)
+	if err != nil {
+		return catalog.Project{}, err
+	}
+	return projects().update(ctx, q, p.Record, "repo_url = ?, branch = ?, credential_id = ?, install_deps = ?",
+		p.RepoURL, p.Branch, p.CredentialID, p.InstallDeps)
+}
+
+// DeleteProject implements catalog.ProjectStore. What the project names goes with it.
+func (s *Store) DeleteProject(ctx context.Context, id string, revision int64) error {
+	return projects().remove(ctx, s, id, revision)
+}
+
+// NoteSync implements catalog.ProjectStore.
+func (s *Store) NoteSync(ctx context.Context, id, commit, failure string, at time.Time) error {
+	q, err := s.d.Write(ctx)
+	if err != nil {
+		return err
+	}
+	set, args := "last_error = ?", []any{failure}
+	if commit != "" {
+		set, args = set+", commit_id = ?, synced_at = ?", append(args, commit, db.At(at))
+	}
+	if _, err := exec(ctx, q, "UPDATE projects SET "+set+" WHERE id = ?", append(args, id)...); err != nil {
+		return fmt.Errorf("note how a synchronisation ended: %w", err)
+	}
+	return nil
+}
+
+func scanProject(r db.Row) (p catalog.Project, err error) {
+	var at stamps
+	var synced db.Time
+	err = r.Scan(append(targets(&p.Record, &at),
+		&p.RepoURL, &p.Branch, &p.CredentialID, &p.InstallDeps, &p.Commit, &synced, &p.LastError)...)
+	at.set(&p.Record)
+	p.SyncedAt = synced.Time
+	return p, err
+}

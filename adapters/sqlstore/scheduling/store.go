@@ -1,0 +1,193 @@
+package scheduling
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/scheduling"
+)
+
+// Store implements the stores of ports/scheduling. It is safe for concurrent use.
+type Store struct {
+	d   *db.DB
+	say db.Dialect
+}
+
+var (
+	_ scheduling.ScheduleStore = (*Store)(nil)
+	_ scheduling.SlotStore     = (*Store)(nil)
+	_ scheduling.TriggerStore  = (*Store)(nil)
+	_ scheduling.DeliveryStore = (*Store)(nil)
+)
+
+// New makes a Store on a migrated database.
+func New(d *db.DB) *Store { return &Store{d: d, say: d.Dialect()} }
+
+func number(r db.Row) (n int, err error) { return n, r.Scan(&n) }
+
+func instant(r db.Row) (time.Time, error) {
+	var at db.Time
+	err := r.Scan(&at)
+	return at.Time, err
+}
+
+func count(ctx context.Context, q bun.IDB, query string, args ...any) (int, error) {
+	n, _, err := db.One(ctx, q, number, query, args...)
+	return n, err
+}
+
+// exec returns how many rows a statement changed.
+func exec(ctx context.Context, q bun.IDB, query string, args ...any) (int64, error) {
+	res, err := q.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, db.Translate(err)
+	}
+	n, err := res.RowsAffected()
+	return n, db.Translate(err)
+}
+
+// together runs fn in the unit of ctx, or in one of its own.
+func (s *Store) together(ctx context.Context, fn func(ctx context.Context, q bun.IDB) error) error {
+	return s.d.Do(ctx, func(ctx context.Context) error {
+		q, err := s.d.Write(ctx)
+		if err != nil {
+			return err
+		}
+		return fn(ctx, q)
+	})
+}
+
+// kind is a table of records that are named, changed and dropped alike.
+type kind struct {
+	table, noun string
+	missing     fault.Code
+}
+
+var (
+	ofSchedules = kind{"schedules", "schedule", scheduling.ScheduleNotFound}
+	ofTriggers  = kind{"triggers", "trigger", scheduling.TriggerNotFound}
+)
+
+func (k kind) none(id string) error { return k.missing.New("no %s %q", k.noun, id) }
+
+func (k kind) taken() error {
+	f := scheduling.NameTaken.New("name: the name is taken")
+	f.Fields = []fault.Field{{Location: "name", Message: "the name is taken"}}
+	return f
+}
+
+// refused says which member of a record a failed write is about.
+func (k kind) refused(verb string, err error) error {
+	switch {
+	case db.IsUnique(err):
+		return k.taken()
+	case db.IsForeignKey(err):
+		return fault.BadField("org_id", "no such organization")
+	default:
+		return fmt.Errorf("%s a %s: %w", verb, k.noun, err)
+	}
+}
+
+// unchanged says why a write for a revision found no record.
+func (k kind) unchanged(ctx context.Context, q bun.IDB, id string) error {
+	n, err := count(ctx, q, "SELECT count(*) FROM "+k.table+" WHERE id = ?", id)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look for a %s: %w", k.noun, err)
+	case n == 0:
+		return k.none(id)
+	default:
+		return scheduling.RevisionChanged.New("the %s was changed meanwhile", k.noun)
+	}
+}
+
+// at narrows a write to a revision, 0 for any.
+func at(revision int64) (condition string, args []any) {
+	if revision == 0 {
+		return "", nil
+	}
+	return " AND revision = ?", []any{revision}
+}
+
+func (k kind) remove(ctx context.Context, s *Store, id string, revision int64) error {
+	q, err := s.d.Write(ctx)
+	if err != nil {
+		return err
+	}
+	same, args := at(revision)
+	n, err := exec(ctx, q, "DELETE FROM "+k.table+" WHERE id = ?"+same, append([]any{id}, args...)...)
+	switch {
+	case err != nil:
+		return fmt.Errorf("delete a %s: %w", k.noun, err)
+	case n == 0:
+		return k.unchanged(ctx, q, id)
+	}
+	return nil
+}
+
+// where are the conditions of a list.
+type where struct {
+	parts []string
+	args  []any
+}
+
+func (w *where) add(condition string, args ...any) {
+	w.parts = append(w.parts, condition)
+	w.args = append(w.args, args...)
+}
+
+func (w *where) filter(f scheduling.Filter) {
+	if f.Name != "" {
+		w.add("r.name = ?", f.Name)
+	}
+	if f.Org != "" {
+		w.add("r.org_id = ?", f.Org)
+	}
+	if f.TemplateID != "" {
+		w.add("r.template_id = ?", f.TemplateID)
+	}
+}
+
+func (w *where) String() string {
+	if len(w.parts) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(w.parts, " AND ")
+}
+
+// orNull is NULL for the empty string.
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// document makes the JSON that is stored for v, without touching the text of raw members.
+func document(v any) (string, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return "", fmt.Errorf("make a stored document: %w", err)
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// read reads a stored document; numbers without a type stay as they were written.
+func read(text string, into any) error {
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	if err := dec.Decode(into); err != nil {
+		return fmt.Errorf("read a stored document: %w", err)
+	}
+	return nil
+}

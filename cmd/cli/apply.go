@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/writ-automation/writ/cmd/cli/internal/manifest"
+)
+
+const applyExample = `  writ apply -f catalog --plan
+  writ apply -f catalog
+  writ apply -f catalog --prune --yes`
+
+type applyFlags struct {
+	conn         connection
+	files, kinds []string
+	org          string
+	plan, check  bool
+	prune, yes   bool
+	asJSON       bool
+}
+
+func applyCommand(w world) *cobra.Command {
+	var f applyFlags
+	c := &cobra.Command{
+		Use: "apply -f DIR|FILE", Short: "Make the catalog what files say", Example: applyExample, Args: args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), w) },
+	}
+	fs := c.Flags()
+	f.conn.register(c)
+	fs.StringArrayVarP(&f.files, "file", "f", nil, "file, or directory of files (repeatable)")
+	fs.StringVar(&f.org, "org", "", "organization of documents that name none")
+	fs.BoolVar(&f.plan, "plan", false, "show what would be done, and do nothing")
+	fs.BoolVar(&f.check, "check", false, "as --plan, and end with 1 where something would be done")
+	fs.BoolVar(&f.prune, "prune", false, "delete what the files do not name, of their kinds and organizations")
+	fs.StringSliceVar(&f.kinds, "kind", nil, "with --prune: of these kinds instead of those that the files have")
+	fs.BoolVarP(&f.yes, "yes", "y", false, "delete without asking")
+	jsonFlag(c, &f.asJSON)
+	return c
+}
+
+func (f *applyFlags) run(ctx context.Context, w world) error {
+	c, err := f.conn.client(w)
+	if err != nil {
+		return err
+	}
+	if err := f.consistent(w); err != nil {
+		return err
+	}
+	docs, err := f.read()
+	if err != nil {
+		return err
+	}
+	kinds, prune := f.scope(docs)
+	h, err := readHoldings(ctx, c, kinds)
+	if err != nil {
+		return err
+	}
+	if prune != nil && f.org != "" {
+		prune.orgs = append(prune.orgs, f.org)
+	}
+	p, err := makePlan(ctx, h, docs, f.org, prune)
+	if err != nil {
+		return err
+	}
+	s := newScreen(w)
+	dry := f.plan || f.check
+	if !f.asJSON {
+		printPlan(s, p)
+	}
+	if !dry {
+		if n := p.count(actDelete); n > 0 && !f.yes && !confirm(bufio.NewReader(w.in), w.err, n) {
+			return errors.New("nothing was done")
+		}
+		err = p.apply(ctx, w, s, f.asJSON)
+	}
+	if f.asJSON {
+		err = errors.Join(printJSON(w.out, planOf(p, !dry, err)), err)
+	}
+	if err == nil && f.check && p.changes() {
+		return errSilent
+	}
+	return err
+}
+
+// consistent refuses flags that do not go together, before anything is asked.
+func (f *applyFlags) consistent(w world) error {
+	for i, name := range f.kinds {
+		k, ok := manifest.KindOf(name)
+		if !ok {
+			return usagef("--kind takes %s", strings.Join(manifest.Names(), ", "))
+		}
+		f.kinds[i] = k.Name
+	}
+	switch {
+	case len(f.files) == 0:
+		return usagef("nothing to apply: give -f DIR or -f FILE")
+	case len(f.kinds) > 0 && !f.prune:
+		return usagef("--kind goes with --prune")
+	case f.prune && !f.yes && !f.plan && !f.check && !interactive(w.in):
+		return usagef("--prune deletes: without a terminal to ask on it takes --yes, or --plan to look first")
+	}
+	return nil
+}
+
+// interactive reports whether somebody can be asked.
+func interactive(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd())) //nolint:gosec // file descriptors are small
+}
+
+func (f *applyFlags) read() ([]*manifest.Document, error) {
+	var docs []*manifest.Document
+	for _, name := range f.files {
+		more, err := manifest.Read(name)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, more...)
+	}
+	if len(docs) == 0 {
+		return nil, fmt.Errorf("there are no documents in %s", strings.Join(f.files, ", "))
+	}
+	return docs, nil
+}
+
+// scope tells the kinds that matter, and what --prune is about.
+func (f *applyFlags) scope(docs []*manifest.Document) (kinds []string, prune *scope) {
+	for _, d := range docs {
+		if !slices.Contains(kinds, d.Kind) {
+			kinds = append(kinds, d.Kind)
+		}
+	}
+	if !f.prune {
+		return kinds, nil
+	}
+	prune = &scope{kinds: kinds}
+	if len(f.kinds) > 0 {
+		prune.kinds = f.kinds
+		kinds = append(slices.Clone(kinds), f.kinds...)
+	}
+	return kinds, prune
+}
+
+// confirm asks before objects are deleted.
+func confirm(in *bufio.Reader, out io.Writer, n int) bool {
+	_, _ = fmt.Fprintf(out, "Delete %s? [y/N] ", count(n, "object"))
+	line, err := in.ReadString('\n')
+	if err != nil {
+		_, _ = fmt.Fprintln(out)
+	}
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes"
+}
+
+// apply does the steps and stops at the first that fails.
+func (p *plan) apply(ctx context.Context, w world, s screen, quiet bool) error {
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	for i, x := range p.steps {
+		if x.action == actUnchanged {
+			continue
+		}
+		if err := p.perform(ctx, x); err != nil {
+			p.stopped(w.err, i)
+			return err
+		}
+		x.done = true
+		if !quiet {
+			x.printDone(s)
+		}
+	}
+	return nil
+}
+
+// maxLeft bounds how many steps are named that were not done.
+const maxLeft = 20
+
+// stopped says on standard error how far an apply came.
+func (p *plan) stopped(out io.Writer, at int) {
+	done := 0
+	var left []*planStep
+	for i, x := range p.steps {
+		switch {
+		case x.done:
+			done++
+		case i >= at && x.action != actUnchanged:
+			left = append(left, x)
+		}
+	}
+	_, _ = fmt.Fprintf(out, "writ: stopped: %d done, %d not done\n", done, len(left))
+	for _, x := range left[:min(len(left), maxLeft)] {
+		_, _ = fmt.Fprintf(out, "  not done: %s %s\n", x.action, oneLine(x.key.String(), 200))
+	}
+	if more := len(left) - maxLeft; more > 0 {
+		_, _ = fmt.Fprintf(out, "  and %d more\n", more)
+	}
+}

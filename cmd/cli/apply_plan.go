@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/writ-automation/writ/cmd/cli/internal/manifest"
+)
+
+// What becomes of an object.
+const (
+	actCreate    = "create"
+	actUpdate    = "update"
+	actDelete    = "delete"
+	actUnchanged = "unchanged"
+)
+
+// planStep is what becomes of one object.
+type planStep struct {
+	action string
+	key    manifest.Key
+	doc    *manifest.Document
+	was    *stored
+	change []manifest.Change
+	done   bool
+	answer map[string]any // of a creation
+}
+
+// plan is what an apply does, in this order.
+type plan struct {
+	held  *holdings
+	steps []*planStep
+}
+
+func (p *plan) count(action string) int {
+	n := 0
+	for _, s := range p.steps {
+		if s.action == action {
+			n++
+		}
+	}
+	return n
+}
+
+// changes reports whether anything is to be done.
+func (p *plan) changes() bool { return p.count(actUnchanged) != len(p.steps) }
+
+// scope is what --prune deletes: what the files do not name of these kinds, in the organizations that they name.
+type scope struct{ kinds, orgs []string }
+
+func (s scope) has(k manifest.Key) bool {
+	return slices.Contains(s.kinds, k.Kind) && slices.Contains(s.orgs, k.Org)
+}
+
+// settle gives documents the names of their organizations and finds what they name.
+func settle(h *holdings, docs []*manifest.Document, org string, drop func(manifest.Key) bool) error {
+	var problems manifest.Problems
+	x := h.index(func(k manifest.Key) bool { return !drop(k) })
+	seen := make(map[manifest.Key]bool, len(docs))
+	for _, d := range docs {
+		if d.Org == "" {
+			d.Org = org
+		}
+		id, ok := h.orgID(d.Org)
+		if !ok {
+			problems = append(problems, d.Problem("org", "there is no organization %q", d.Org))
+			continue
+		}
+		d.Org = h.org(id)
+		if seen[d.Key] {
+			problems = append(problems, d.Problem("", "%s is there twice", d.Key))
+		}
+		seen[d.Key] = true
+		x.Add(d.Key)
+	}
+	for _, d := range docs {
+		for _, p := range d.Resolve(x) {
+			if h.unlisted && strings.HasPrefix(p.Text, "there is no credential") {
+				p.Text = "this server does not tell the names of credentials: say the id, crd_..."
+			}
+			problems = append(problems, p)
+		}
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	return nil
+}
+
+// makePlan compares documents with what the server has. prune is nil where nothing is deleted.
+func makePlan(ctx context.Context, h *holdings, docs []*manifest.Document, org string, prune *scope) (*plan, error) {
+	named := make(map[manifest.Key]bool, len(docs))
+	for _, d := range docs {
+		k := d.Key
+		if k.Org == "" {
+			k.Org = org
+		}
+		if id, ok := h.orgID(k.Org); ok {
+			k.Org = h.org(id)
+		}
+		named[k] = true
+		if prune != nil && !slices.Contains(prune.orgs, k.Org) {
+			prune.orgs = append(prune.orgs, k.Org)
+		}
+	}
+	drop := func(k manifest.Key) bool { return prune != nil && prune.has(k) && !named[k] }
+	if err := settle(h, docs, org, drop); err != nil {
+		return nil, err
+	}
+	p := &plan{held: h}
+	var unbacked manifest.Problems
+	for _, kind := range manifest.Kinds() {
+		for _, d := range docs {
+			if d.Kind != kind.Name {
+				continue
+			}
+			s, err := p.compare(ctx, kind, d)
+			if err != nil {
+				return nil, err
+			}
+			if s.action != actUnchanged {
+				unbacked = append(unbacked, s.unbacked(h)...)
+			}
+			p.steps = append(p.steps, s)
+		}
+	}
+	if len(unbacked) > 0 {
+		return nil, unbacked
+	}
+	return p, p.prune(ctx, drop)
+}
+
+func (s *planStep) unbacked(h *holdings) manifest.Problems {
+	if s.was == nil {
+		return manifest.Unbacked(s.doc, nil)
+	}
+	return manifest.Unbacked(s.doc, h.spec(s.was))
+}
+
+// compare tells what becomes of one document. What differs is read again with its tag, so that the differences are those of
+// what an update replaces.
+func (p *plan) compare(ctx context.Context, kind manifest.Kind, d *manifest.Document) (*planStep, error) {
+	s := &planStep{action: actUnchanged, key: d.Key, doc: d, was: p.held.objects[d.Key]}
+	if s.was == nil {
+		s.action = actCreate
+		return s, nil
+	}
+	was := p.held.spec(s.was)
+	if content, ok := d.Spec["content"].(string); ok && was["content"] == nil && word(s.was.row, "digest") == digest(content) {
+		was["content"] = content
+	}
+	if len(manifest.Compare(kind, was, d.Spec)) == 0 {
+		return s, nil
+	}
+	if err := p.held.whole(ctx, s.was); err != nil {
+		return nil, err
+	}
+	if s.change = manifest.Compare(kind, p.held.spec(s.was), d.Spec); len(s.change) > 0 {
+		s.action = actUpdate
+	}
+	return s, nil
+}
+
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+// prune adds the deletions, what names others before what is named.
+func (p *plan) prune(ctx context.Context, drop func(manifest.Key) bool) error {
+	kinds := manifest.Kinds()
+	slices.Reverse(kinds)
+	for _, kind := range kinds {
+		var gone []*stored
+		for k, o := range p.held.objects {
+			if k.Kind == kind.Name && drop(k) {
+				gone = append(gone, o)
+			}
+		}
+		slices.SortFunc(gone, func(a, b *stored) int { return strings.Compare(a.Org+"\x00"+a.Name, b.Org+"\x00"+b.Name) })
+		for _, o := range gone {
+			if err := p.held.whole(ctx, o); err != nil {
+				return err
+			}
+			p.steps = append(p.steps, &planStep{action: actDelete, key: o.Key, was: o})
+		}
+	}
+	return nil
+}
+
+// perform does one step.
+func (p *plan) perform(ctx context.Context, s *planStep) error {
+	switch s.action {
+	case actUnchanged:
+		return nil
+	case actDelete:
+		_, _, err := p.held.c.exchange(ctx, http.MethodDelete, objectPath(s.key.Kind, s.was.id), s.was.tag, nil)
+		return p.refusal(s, err)
+	}
+	var old map[string]any
+	if s.was != nil {
+		old = p.held.spec(s.was)
+	}
+	body, err := manifest.ToAPI(s.doc, old, p.held.id)
+	if err != nil {
+		return err
+	}
+	if id, _ := p.held.orgID(s.key.Org); id != "" {
+		body["org_id"] = id
+	}
+	if s.action == actUpdate {
+		_, _, err = p.held.c.exchange(ctx, http.MethodPut, objectPath(s.key.Kind, s.was.id), s.was.tag, body)
+		return p.refusal(s, err)
+	}
+	kind, _ := manifest.KindOf(s.key.Kind)
+	if s.answer, _, err = p.held.c.exchange(ctx, http.MethodPost, kind.Path, "", body); err != nil {
+		return p.refusal(s, err)
+	}
+	p.held.objects[s.key] = &stored{Key: s.key, id: word(s.answer, "id"), row: s.answer}
+	return nil
+}
+
+// refusal says what a refused step means.
+func (p *plan) refusal(s *planStep, err error) error {
+	var api *apiError
+	if errors.As(err, &api) && api.Status == http.StatusPreconditionFailed {
+		return fmt.Errorf("%s: somebody changed it since it was compared, and nothing was overwritten: apply again to see the difference", s.key)
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", s.action, s.key, err)
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/writ-automation/writ/cmd/cli/internal/manifest"
+)
+
+// Limits of what is read of a catalog.
+const (
+	pageRows   = 1000
+	maxObjects = 200_000
+)
+
+// stored is an object as the server has it.
+type stored struct {
+	manifest.Key
+	id, tag string
+	row     map[string]any // numbers are json.Number
+}
+
+// holdings are the objects of a server, by name.
+type holdings struct {
+	c       *client
+	orgs    map[string]string // names by id
+	objects map[manifest.Key]*stored
+	keys    map[string]manifest.Key // by id
+	// unlisted says that the server does not tell the names of credentials.
+	unlisted bool
+}
+
+// exchange sends a request and returns the object of the answer with its tag. tag, where it is not empty, is what the
+// object must still have.
+func (c *client) exchange(ctx context.Context, method, path, tag string, body any) (o map[string]any, newTag string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	with := *c
+	if tag != "" {
+		with.header = http.Header{"If-Match": {tag}}
+	}
+	resp, err := with.request(ctx, method, path, body)
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return nil, "", fmt.Errorf("read the answer: %w", err)
+	}
+	if resp.StatusCode == http.StatusNoContent {
+		return nil, "", nil
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&o); err != nil {
+		return nil, "", fmt.Errorf("the answer of %s is not what this client knows: %w", c.base, err)
+	}
+	return o, resp.Header.Get("ETag"), nil
+}
+
+// rows reads a whole list.
+func (c *client) rows(ctx context.Context, path, member string, query url.Values) ([]map[string]any, error) {
+	var out []map[string]any
+	for len(out) < maxObjects {
+		q := url.Values{"limit": {strconv.Itoa(pageRows)}, "offset": {strconv.Itoa(len(out))}}
+		for k, v := range query {
+			q[k] = v
+		}
+		o, _, err := c.exchange(ctx, http.MethodGet, path+"?"+q.Encode(), "", nil)
+		if err != nil {
+			return nil, err
+		}
+		list, _ := o[member].([]any)
+		for _, x := range list {
+			if row, ok := x.(map[string]any); ok {
+				out = append(out, row)
+			}
+		}
+		total, _ := o["total"].(json.Number)
+		if n, err := total.Int64(); err != nil || len(list) == 0 || int64(len(out)) >= n {
+			return out, nil
+		}
+	}
+	return nil, fmt.Errorf("the server has more than %d of %s", maxObjects, member)
+}
+
+func word(row map[string]any, member string) string {
+	s, _ := row[member].(string)
+	return s
+}
+
+// concealed reports whether the server does not tell a list: it has none, or not for this caller.
+func concealed(err error) bool {
+	var api *apiError
+	return errors.As(err, &api) && slices.Contains([]int{http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed}, api.Status)
+}
+
+// readHoldings reads all objects of the kinds, of those that they name, and the names of organizations and credentials.
+func readHoldings(ctx context.Context, c *client, kinds []string) (*holdings, error) {
+	h := &holdings{c: c, orgs: map[string]string{}, objects: map[manifest.Key]*stored{}, keys: map[string]manifest.Key{}}
+	wanted := slices.Clone(kinds)
+	for i := 0; i < len(wanted); i++ {
+		k, _ := manifest.KindOf(wanted[i])
+		for _, t := range k.Targets() {
+			if !slices.Contains(wanted, t) {
+				wanted = append(wanted, t)
+			}
+		}
+	}
+	orgs, err := c.rows(ctx, "/v1/orgs", "orgs", nil)
+	if err != nil && !concealed(err) {
+		return nil, err
+	}
+	for _, o := range orgs {
+		h.orgs[word(o, "id")] = word(o, "name")
+	}
+	for _, k := range manifest.Kinds() {
+		if !slices.Contains(wanted, k.Name) {
+			continue
+		}
+		rows, err := c.rows(ctx, k.Path, k.Plural, nil)
+		if err != nil {
+			return nil, fmt.Errorf("list the %s: %w", k.Plural, err)
+		}
+		h.add(k.Name, rows)
+	}
+	if slices.Contains(wanted, manifest.Credential) {
+		rows, err := c.rows(ctx, "/v1/credentials", "credentials", nil)
+		if err != nil && !concealed(err) {
+			return nil, fmt.Errorf("list the credentials: %w", err)
+		}
+		h.unlisted = err != nil
+		h.add(manifest.Credential, rows)
+	}
+	return h, nil
+}
+
+func (h *holdings) add(kind string, rows []map[string]any) {
+	for _, r := range rows {
+		k := manifest.Key{Kind: kind, Name: word(r, "name"), Org: h.org(word(r, "org_id"))}
+		h.objects[k] = &stored{Key: k, id: word(r, "id"), row: r}
+		h.keys[word(r, "id")] = k
+	}
+}
+
+// org is the name of an organization, or its id where nobody tells the name.
+func (h *holdings) org(id string) string {
+	if name := h.orgs[id]; name != "" {
+		return name
+	}
+	return id
+}
+
+// orgID is the id of an organization by its name; ok is false where there is none.
+func (h *holdings) orgID(name string) (id string, ok bool) {
+	for id, n := range h.orgs {
+		if n == name {
+			return id, true
+		}
+	}
+	return name, name == "" || manifest.IsID(manifest.Org, name)
+}
+
+// name tells what an id names.
+func (h *holdings) name(kind, id string) manifest.Ref {
+	if k, ok := h.keys[id]; ok && k.Kind == kind {
+		return manifest.Ref{Key: k}
+	}
+	return manifest.Ref{Key: manifest.Key{Kind: kind}, ID: id}
+}
+
+// id tells the id of an object.
+func (h *holdings) id(k manifest.Key) (string, error) {
+	if o := h.objects[k]; o != nil && o.id != "" {
+		return o.id, nil
+	}
+	return "", fmt.Errorf("there is no %s", k)
+}
+
+// spec is an object as documents have it.
+func (h *holdings) spec(o *stored) map[string]any {
+	k, _ := manifest.KindOf(o.Kind)
+	return manifest.FromAPI(k, o.row, h.name)
+}
+
+// index knows the names of all objects that pass.
+func (h *holdings) index(pass func(manifest.Key) bool) manifest.Index {
+	x := manifest.Index{}
+	for k := range h.objects {
+		if pass(k) {
+			x.Add(k)
+		}
+	}
+	return x
+}
+
+func objectPath(kind, id string) string {
+	k, _ := manifest.KindOf(kind)
+	return k.Path + "/" + url.PathEscape(id)
+}
+
+// whole reads an object with its tag.
+func (h *holdings) whole(ctx context.Context, o *stored) error {
+	row, tag, err := h.c.exchange(ctx, http.MethodGet, objectPath(o.Kind, o.id), "", nil)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", o.Key, err)
+	}
+	if tag == "" {
+		return fmt.Errorf("read %s: the server tells no ETag", o.Key)
+	}
+	o.row, o.tag = row, tag
+	return nil
+}

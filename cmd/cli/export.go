@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/writ-automation/writ/cmd/cli/internal/manifest"
+)
+
+const exportExample = `  writ export catalog
+  writ export catalog --kind Template,Schedule --org retail --force`
+
+type exportFlags struct {
+	conn   connection
+	kinds  []string
+	org    string
+	force  bool
+	asJSON bool
+}
+
+func exportCommand(w world) *cobra.Command {
+	var f exportFlags
+	c := &cobra.Command{
+		Use: "export DIR", Short: "Write the catalog into files that apply takes", Example: exportExample, Args: args(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, a []string) error { return f.run(c.Context(), w, a[0]) },
+	}
+	fs := c.Flags()
+	f.conn.register(c)
+	fs.StringSliceVar(&f.kinds, "kind", nil, "only these kinds: "+strings.Join(manifest.Names(), ", "))
+	fs.StringVar(&f.org, "org", "", "only what belongs to this organization")
+	fs.BoolVar(&f.force, "force", false, "write into a directory that is not empty; only files of the same objects are replaced")
+	jsonFlag(c, &f.asJSON)
+	return c
+}
+
+func (f *exportFlags) run(ctx context.Context, w world, dir string) error {
+	c, err := f.conn.client(w)
+	if err != nil {
+		return err
+	}
+	kinds := manifest.Names()
+	if len(f.kinds) > 0 {
+		kinds = nil
+		for _, name := range f.kinds {
+			k, ok := manifest.KindOf(name)
+			if !ok {
+				return usagef("--kind takes %s", strings.Join(manifest.Names(), ", "))
+			}
+			kinds = append(kinds, k.Name)
+		}
+	}
+	out, err := openExport(dir, f.force)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = out.close() }()
+	h, err := readHoldings(ctx, c, withFilled(kinds))
+	if err != nil {
+		return err
+	}
+	if f.org != "" {
+		id, ok := h.orgID(f.org)
+		if !ok {
+			return fmt.Errorf("there is no organization %q", f.org)
+		}
+		f.org = h.org(id)
+	}
+	written, err := f.write(ctx, h, kinds, out)
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		return printJSON(w.out, map[string]any{"files": written, "count": len(written)})
+	}
+	_, err = fmt.Fprintf(w.out, "%s written to %s\n", count(len(written), "file"), plainText(dir))
+	return err
+}
+
+// withFilled adds the sources to inventories: whose content a source fetches, that is not told.
+func withFilled(kinds []string) []string {
+	if slices.Contains(kinds, manifest.Inventory) && !slices.Contains(kinds, manifest.Source) {
+		return append(slices.Clone(kinds), manifest.Source)
+	}
+	return kinds
+}
+
+// write writes every object of the kinds and returns the files that it wrote.
+func (f *exportFlags) write(ctx context.Context, h *holdings, kinds []string, out *exportDir) ([]string, error) {
+	x := h.index(func(manifest.Key) bool { return true })
+	filled := filledInventories(h)
+	written := []string{}
+	for _, kind := range manifest.Kinds() {
+		if !slices.Contains(kinds, kind.Name) {
+			continue
+		}
+		var list []*stored
+		for k, o := range h.objects {
+			if k.Kind == kind.Name && (f.org == "" || k.Org == f.org) {
+				list = append(list, o)
+			}
+		}
+		slices.SortFunc(list, func(a, b *stored) int { return strings.Compare(a.Name+"\x00"+a.Org, b.Name+"\x00"+b.Org) })
+		folder, err := out.folder(kind)
+		if err != nil {
+			return written, err
+		}
+		for _, o := range list {
+			d, err := document(ctx, h, o, filled[o.id])
+			if err != nil {
+				return written, err
+			}
+			names, err := folder.put(d, x)
+			written = append(written, names...)
+			if err != nil {
+				return written, err
+			}
+		}
+	}
+	return written, nil
+}
+
+// document makes the document of an object.
+func document(ctx context.Context, h *holdings, o *stored, filled bool) (*manifest.Document, error) {
+	if o.Kind == manifest.Inventory && !filled {
+		if err := h.whole(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+	d := &manifest.Document{Key: o.Key, Spec: h.spec(o)}
+	if o.Kind == manifest.Inventory {
+		if content, _ := d.Spec["content"].(string); filled || content == "" {
+			delete(d.Spec, "content")
+			delete(d.Spec, "format")
+		}
+		if d.Spec["format"] == "ini" {
+			delete(d.Spec, "format")
+		}
+	}
+	return d, nil
+}
+
+// filledInventories are the ids of inventories that a source fills.
+func filledInventories(h *holdings) map[string]bool {
+	out := make(map[string]bool)
+	for k, o := range h.objects {
+		if k.Kind == manifest.Source {
+			out[word(o.row, "inventory_id")] = true
+		}
+	}
+	return out
+}

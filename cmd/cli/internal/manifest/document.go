@@ -1,0 +1,231 @@
+package manifest
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Key names an object: names are unique per kind within an organization. Org is the organization's name, empty for none, or its
+// id where nobody tells its name.
+type Key struct{ Kind, Org, Name string }
+
+// String is the key as messages name it.
+func (k Key) String() string {
+	s := fmt.Sprintf("%s %q", noun(k.Kind), k.Name)
+	if k.Org != "" {
+		s += fmt.Sprintf(" of %q", k.Org)
+	}
+	return s
+}
+
+// Ref is an object that a document names. Bare is a name without an organization, which Resolve finds; ID is set instead of all
+// others where the object's name is not known.
+type Ref struct {
+	Key
+	Bare bool
+	ID   string
+}
+
+// Document is one object as files have it.
+type Document struct {
+	Key
+	// Spec holds the members: texts, json.Number, bool, nil, Ref, []any and map[string]any of those.
+	Spec map[string]any
+	File string // where it was read, empty elsewhere
+	Line int
+	// Texts are the files that its members stand in, relative to the directory.
+	Texts []string
+
+	lines map[string]int // of each member, by its path
+}
+
+// Problem is what is wrong with a file, and where.
+type Problem struct {
+	File string
+	Line int
+	Path string // of the member, empty for the file or the document as a whole
+	Text string
+}
+
+// Error is the problem in one line.
+func (p Problem) Error() string {
+	var b strings.Builder
+	if p.File != "" {
+		b.WriteString(p.File + ":")
+		if p.Line > 0 {
+			fmt.Fprintf(&b, "%d:", p.Line)
+		}
+		b.WriteByte(' ')
+	}
+	if p.Path != "" {
+		b.WriteString(p.Path + ": ")
+	}
+	b.WriteString(p.Text)
+	return printable(b.String())
+}
+
+// printable shows what would move a cursor as an escape: files may come from anywhere.
+func printable(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return b.String()
+}
+
+// shownProblems bounds how many problems one error tells.
+const shownProblems = 20
+
+// Problems are what is wrong with files.
+type Problems []Problem
+
+// Error is one problem a line.
+func (p Problems) Error() string {
+	var lines []string
+	for _, x := range p[:min(len(p), shownProblems)] {
+		lines = append(lines, x.Error())
+	}
+	if more := len(p) - len(lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// orNil is the problems as an error, nil where there are none.
+func (p Problems) orNil() error {
+	if len(p) == 0 {
+		return nil
+	}
+	return p
+}
+
+// Problem makes a problem of a member of the document.
+func (d *Document) Problem(path, format string, args ...any) Problem {
+	line, ok := d.lines[path]
+	if !ok {
+		line = d.Line
+	}
+	return Problem{File: d.File, Line: line, Path: path, Text: fmt.Sprintf(format, args...)}
+}
+
+// Index finds objects by name.
+type Index map[string][]Key
+
+// Add makes an object known.
+func (x Index) Add(k Key) {
+	at := k.Kind + "\x00" + k.Name
+	if !slices.Contains(x[at], k) {
+		x[at] = append(x[at], k)
+	}
+}
+
+// Find returns the object that a name means to an object of an organization: the one of the same organization, else the one
+// without an organization, else the only one there is. The error is one sentence that begins with the kind.
+func (x Index) Find(kind, name, org string) (Key, error) {
+	all := x[kind+"\x00"+name]
+	for _, k := range []Key{{kind, org, name}, {kind, "", name}} {
+		if slices.Contains(all, k) {
+			return k, nil
+		}
+	}
+	switch len(all) {
+	case 0:
+		return Key{}, fmt.Errorf("there is no %s %q", noun(kind), name)
+	case 1:
+		return all[0], nil
+	default:
+		return Key{}, fmt.Errorf("several organizations have %s %q: say which with {name: ..., org: ...}", article(kind), name)
+	}
+}
+
+// noun is a kind within a sentence.
+func noun(kind string) string {
+	if kind == Source {
+		return "inventory source"
+	}
+	return strings.ToLower(kind)
+}
+
+func article(kind string) string {
+	if n := noun(kind); strings.ContainsRune("aeiou", rune(n[0])) {
+		return "an " + n
+	}
+	return "a " + noun(kind)
+}
+
+// Resolve replaces the bare names of the document by what they mean. What has the form of an id and is nobody's name stays an id.
+func (d *Document) Resolve(x Index) Problems {
+	k, _ := KindOf(d.Kind)
+	var out Problems
+	eachRef(k.of(d.Spec), d.Spec, "spec", func(path string, r Ref) Ref {
+		switch {
+		case r.ID != "":
+			return r
+		case !r.Bare:
+			if !slices.Contains(x[r.Kind+"\x00"+r.Name], r.Key) {
+				out = append(out, d.Problem(path, "there is no %s", nounOf(r.Key)))
+			}
+			return r
+		}
+		key, err := x.Find(r.Kind, r.Name, d.Org)
+		if err == nil {
+			return Ref{Key: key}
+		}
+		if IsID(r.Kind, r.Name) {
+			return Ref{Key: Key{Kind: r.Kind}, ID: r.Name}
+		}
+		out = append(out, d.Problem(path, "%v", err))
+		return r
+	})
+	return out
+}
+
+func nounOf(k Key) string {
+	if k.Org == "" {
+		return fmt.Sprintf("%s %q without an organization", noun(k.Kind), k.Name)
+	}
+	return fmt.Sprintf("%s %q of %q", noun(k.Kind), k.Name, k.Org)
+}
+
+// eachRef calls fn with every reference and puts its answer in place.
+func eachRef(members []member, spec map[string]any, path string, fn func(string, Ref) Ref) {
+	for i := range members {
+		m := &members[i]
+		at := path + "." + m.name
+		switch v := spec[m.name].(type) {
+		case Ref:
+			spec[m.name] = fn(at, v)
+		case map[string]any:
+			if m.shape == record {
+				eachRef(m.fields, v, at, fn)
+			}
+		case []any:
+			for j, x := range v {
+				in := fmt.Sprintf("%s[%d]", at, j)
+				if r, ok := x.(Ref); ok {
+					v[j] = fn(in, r)
+				} else if inner, ok := x.(map[string]any); ok && m.shape == records {
+					eachRef(m.fields, inner, in, fn)
+				}
+			}
+		}
+	}
+}
+
+// Refs lists what the document names.
+func (d *Document) Refs() []Ref {
+	k, _ := KindOf(d.Kind)
+	var out []Ref
+	eachRef(k.of(d.Spec), d.Spec, "spec", func(_ string, r Ref) Ref {
+		out = append(out, r)
+		return r
+	})
+	return out
+}

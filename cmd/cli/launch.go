@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/writ-automation/writ/cmd/cli/internal/manifest"
+)
+
+const launchExample = `  writ launch deploy --answer release=1.4.0 --limit web -f
+  writ launch deploy --answers-file answers.yaml --json`
+
+// launchFlags are what a launch brings to a template. Only what is given is sent.
+type launchFlags struct {
+	conn connection
+
+	answers, extraVars, credentials, labels  []string
+	answersFile, limit, inventory, change, k string
+	tags, skipTags                           []string
+	forks, verbosity                         int
+	dryRun, diff                             bool
+	follow, raw, asJSON                      bool
+}
+
+func launchCommand(w world) *cobra.Command {
+	var f launchFlags
+	c := &cobra.Command{
+		Use: "launch NAME", Short: "Launch a template, answering its survey", Example: launchExample, Args: args(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, a []string) error {
+			if !c.Flags().Changed("follow") {
+				f.follow = newScreen(w).tty && !f.asJSON
+			}
+			return f.launch(c.Context(), w, a[0], c.Flags().Changed)
+		},
+	}
+	fs := c.Flags()
+	f.conn.register(c)
+	fs.StringArrayVarP(&f.answers, "answer", "a", nil, "k=v, an answer to the survey (repeatable)")
+	fs.StringVar(&f.answersFile, "answers-file", "", "answers as YAML; --answer beats it")
+	fs.StringArrayVarP(&f.extraVars, "extra-var", "e", nil, "k=v as text, or k:=JSON (repeatable)")
+	fs.StringArrayVar(&f.credentials, "credential", nil, "id of a credential that the template lets choose (repeatable)")
+	fs.StringVarP(&f.limit, "limit", "l", "", "host pattern")
+	fs.StringVarP(&f.inventory, "inventory", "i", "", "stored inventory, by name or id")
+	fs.StringSliceVarP(&f.tags, "tags", "t", nil, "only plays and tasks with these tags")
+	fs.StringSliceVar(&f.skipTags, "skip-tags", nil, "no plays and tasks with these tags")
+	fs.BoolVarP(&f.dryRun, "dry-run", "n", false, "change nothing")
+	fs.IntVar(&f.forks, "forks", 0, "hosts at once")
+	fs.IntVarP(&f.verbosity, "verbosity", "v", 0, "more output of the tool, 0 to 4")
+	fs.BoolVar(&f.diff, "diff", false, "show differences of changed files")
+	fs.StringArrayVar(&f.labels, "label", nil, "k=v (repeatable)")
+	fs.StringVar(&f.change, "change", "", "change that the run belongs to")
+	fs.BoolVarP(&f.follow, "follow", "f", false, "follow the run to its end (default on a terminal)")
+	fs.BoolVar(&f.raw, "log", false, "show the tool's output instead of the progress")
+	fs.StringVar(&f.k, "idempotency-key", "", "the same key launches once within a day")
+	jsonFlag(c, &f.asJSON)
+	return c
+}
+
+func (f *launchFlags) launch(ctx context.Context, w world, name string, changed func(string) bool) error {
+	c, err := f.conn.client(w)
+	if err != nil {
+		return err
+	}
+	body, err := f.overrides(changed)
+	if err != nil {
+		return err
+	}
+	given, err := f.given()
+	if err != nil {
+		return err
+	}
+	id, err := c.find(ctx, manifest.Template, name)
+	if err != nil {
+		return err
+	}
+	var t struct {
+		Survey []question `json:"survey"`
+	}
+	if err := c.call(ctx, http.MethodGet, objectPath(manifest.Template, id), nil, &t); err != nil {
+		return err
+	}
+	if f.inventory != "" {
+		if body["inventory_id"], err = c.find(ctx, manifest.Inventory, f.inventory); err != nil {
+			return err
+		}
+	}
+	answers, err := answer(t.Survey, given)
+	if err != nil {
+		return err
+	}
+	if missing := unanswered(t.Survey, answers); len(missing) > 0 {
+		if !interactive(w.in) {
+			return usagef("the survey asks for %s: say it with --answer k=v", strings.Join(missing, ", "))
+		}
+		if err := (&asker{in: bufio.NewReader(w.in), out: w.err}).ask(t.Survey, answers); err != nil {
+			return err
+		}
+	}
+	if len(answers) > 0 {
+		body["answers"] = answers
+	}
+	return f.send(ctx, w, c, id, body)
+}
+
+func (f *launchFlags) send(ctx context.Context, w world, c *client, id string, body map[string]any) error {
+	with := *c
+	if f.k != "" {
+		with.header = http.Header{"Idempotency-Key": {f.k}}
+	}
+	var r record
+	if err := with.call(ctx, http.MethodPost, objectPath(manifest.Template, id)+"/launch", body, &r); err != nil {
+		return err
+	}
+	switch {
+	case f.follow:
+		return followRun(ctx, w, c, r.ID, f.raw, f.asJSON)
+	case f.asJSON:
+		return printJSON(w.out, r)
+	default:
+		_, err := fmt.Fprintln(w.out, oneLine(r.ID, 80))
+		return err
+	}
+}
+
+// overrides makes the body of the flags that were given.
+func (f *launchFlags) overrides(changed func(string) bool) (map[string]any, error) {
+	vars, varsErr := variables(f.extraVars)
+	labels, labelsErr := pairs("label", f.labels)
+	if err := firstError(varsErr, labelsErr); err != nil {
+		return nil, err
+	}
+	body := map[string]any{}
+	for _, m := range []struct {
+		flag, member string
+		value        any
+	}{
+		{"extra-var", "extra_vars", vars}, {"credential", "credential_ids", f.credentials}, {"limit", "limit", f.limit},
+		{"tags", "tags", f.tags}, {"skip-tags", "skip_tags", f.skipTags}, {"dry-run", "dry_run", f.dryRun}, {"forks", "forks", f.forks},
+		{"verbosity", "verbosity", f.verbosity}, {"diff", "diff_mode", f.diff}, {"label", "labels", labels}, {"change", "change", f.change},
+	} {
+		if changed(m.flag) {
+			body[m.member] = m.value
+		}
+	}
+	return body, nil
+}
+
+// given reads the answers of the file and of the flags, as they are written.
+func (f *launchFlags) given() (map[string]string, error) {
+	out := map[string]string{}
+	if f.answersFile != "" {
+		file, err := os.Open(f.answersFile)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		defer func() { _ = file.Close() }()
+		if out, err = manifest.Answers(f.answersFile, file); err != nil {
+			return nil, usageError{err}
+		}
+	}
+	said, err := pairs("answer", f.answers)
+	for k, v := range said {
+		out[k] = v
+	}
+	return out, err
+}
+
+// find tells the id of an object by its exact name, or takes an id as it is.
+func (c *client) find(ctx context.Context, kind, name string) (string, error) {
+	if manifest.IsID(kind, name) {
+		return name, nil
+	}
+	k, _ := manifest.KindOf(kind)
+	rows, err := c.rows(ctx, k.Path, k.Plural, url.Values{"name": {name}})
+	if err != nil {
+		return "", err
+	}
+	var ids, told []string
+	for _, r := range rows {
+		if word(r, "name") != name {
+			continue
+		}
+		ids = append(ids, word(r, "id"))
+		org := "no organization"
+		if o := word(r, "org_id"); o != "" {
+			org = "organization " + c.orgName(ctx, o)
+		}
+		told = append(told, oneLine(fmt.Sprintf("%s (%s)", word(r, "id"), org), 200))
+	}
+	switch len(ids) {
+	case 0:
+		return "", fmt.Errorf("there is no %s %q", strings.ToLower(kind), name)
+	case 1:
+		return ids[0], nil
+	default:
+		return "", fmt.Errorf("several are named %q, say which by its id: %s", name, strings.Join(told, ", "))
+	}
+}
+
+// orgName is an organization's name and id, or its id alone where the name is not told.
+func (c *client) orgName(ctx context.Context, id string) string {
+	o, _, err := c.exchange(ctx, http.MethodGet, "/v1/orgs/"+url.PathEscape(id), "", nil)
+	if name := word(o, "name"); err == nil && name != "" {
+		return fmt.Sprintf("%s, %s", name, id)
+	}
+	return id
+}
+
+// question is one question of a survey.
+type question struct {
+	Var      string          `json:"var"`
+	Type     string          `json:"type"`
+	Label    string          `json:"label"`
+	Help     string          `json:"help"`
+	Required bool            `json:"required"`
+	Default  json.RawMessage `json:"default"`
+	Choices  []string        `json:"choices"`
+}
+
+// preset is the default as a person would write it, empty for none.
+func (q *question) preset() string {
+	var s string
+	if len(q.Default) == 0 || string(q.Default) == "null" {
+		return ""
+	}
+	if json.Unmarshal(q.Default, &s) == nil {
+		return s
+	}
+	return string(q.Default)
+}
+
+// hasDefault reports whether the server knows an answer where none is given.
+func (q *question) hasDefault() bool { return len(q.Default) > 0 && string(q.Default) != "null" }

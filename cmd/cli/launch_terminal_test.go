@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// typed is a terminal on which somebody has typed.
+func typed(t *testing.T, said string) *os.File {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = master.Close() })
+	fd := int(master.Fd())
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = slave.Close() })
+	if _, err := master.WriteString(said); err != nil {
+		t.Fatal(err)
+	}
+	return slave
+}
+
+// writOn runs a command against the server with a terminal as its input.
+func (s *catalogServer) writOn(t *testing.T, said string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	w := world{out: &o, err: &e, in: typed(t, said), environ: []string{"WRIT_SERVER=" + s.URL, "WRIT_TOKEN=writ_test"}}
+	code = execute(t.Context(), w, args)
+	return code, o.String(), e.String()
+}
+
+func TestLaunchAsksOnATerminal(t *testing.T) {
+	t.Parallel()
+	s := newCatalogServer(t)
+	s.put("templates", surveyed())
+	code, out, errs := s.writOn(t, "4\n1.10\n\n", "launch", "deploy")
+	if code != exitDone || out != "run_1\n" || !strings.HasPrefix(errs, "How many?\n  Of them all.\n> version\n> sure [true]\n") {
+		t.Errorf("exit %d, %q, %q", code, out, errs)
+	}
+	if raw, err := json.Marshal(s.bodies[0]); err != nil || string(raw) != `{"answers":{"count":4,"version":"1.10"}}` {
+		t.Errorf("sent %s", raw)
+	}
+}
+
+func TestPruneAsksOnATerminal(t *testing.T) {
+	t.Parallel()
+	s, files := applied(t)
+	head, _, _ := strings.Cut(files["all.yaml"], "---\nkind: Trigger")
+	files["all.yaml"] = head
+	dir := tree(t, files)
+	args := []string{"apply", "-f", dir, "--prune", "--kind", "Trigger"}
+	if code, _, errs := s.writOn(t, "n\n", args...); code != exitFailed || errs != "Delete 1 object? [y/N] writ: nothing was done\n" || s.changed() != nil {
+		t.Errorf("no: exit %d, %q", code, errs)
+	}
+	if code, out, errs := s.writOn(t, "y\n", args...); code != exitDone || !strings.Contains(out, `deleted trigger "push"`) {
+		t.Errorf("yes: exit %d, %q, %q", code, out, errs)
+	}
+}

@@ -1,0 +1,241 @@
+package catalog_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/page"
+)
+
+// guard decides by a table.
+type guard struct {
+	mu     sync.Mutex
+	base   access.Level            // of what has no level of its own
+	levels map[string]access.Level // by object
+	keeps  map[string]bool         // by organization, empty is none; nil: everything
+	admin  bool                    // reads what carries no grants
+	fails  error
+}
+
+func newGuard() *guard {
+	return &guard{base: access.Manage, levels: map[string]access.Level{}, admin: true}
+}
+
+// become makes the caller somebody with a level on everything, and other levels on some objects.
+func (g *guard) become(base access.Level, levels map[string]access.Level, keeps ...string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.base, g.levels, g.admin, g.keeps = base, levels, false, map[string]bool{}
+	for _, org := range keeps {
+		g.keeps[org] = true
+	}
+}
+
+// admins makes the caller an admin again.
+func (g *guard) admins() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.base, g.levels, g.admin, g.keeps = access.Manage, nil, true, nil
+}
+
+func (g *guard) May(_ context.Context, want access.Level, list ...string) (bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, o := range list {
+		level, ok := g.levels[o]
+		if !ok {
+			level = g.base
+		}
+		if o != "" && (!level.Covers(want) || identity.KindOf(o) == "" && !g.admin) {
+			return false, g.fails
+		}
+	}
+	return true, g.fails
+}
+
+func (g *guard) MayKeep(_ context.Context, _, org string) (bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.keeps == nil || g.keeps[org], g.fails
+}
+
+func (g *guard) Scope(context.Context) (access.Scope, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return access.Scope{All: g.admin, Strict: g.base == access.None, Subjects: []string{"user:usr_1"}}, g.fails
+}
+
+// checkouts answers for repositories as it is told.
+type checkouts struct {
+	mu       sync.Mutex
+	commit   string
+	fails    error
+	fetched  []catalog.Repository
+	trees    []string // what was asked for
+	forgot   []string
+	now      int
+	most     int           // fetches at once
+	gate     chan struct{} // a fetch waits for it to be closed
+	arrivals chan struct{} // hears of every fetch that begins
+}
+
+const (
+	firstCommit  = "1111111111111111111111111111111111111111"
+	secondCommit = "2222222222222222222222222222222222222222"
+)
+
+func newCheckouts() *checkouts { return &checkouts{commit: firstCommit} }
+
+func (c *checkouts) set(commit string, fails error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.commit, c.fails = commit, fails
+}
+
+func (c *checkouts) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.fetched)
+}
+
+// hold makes fetches wait until the returned function is called; they are told of on the channel.
+func (c *checkouts) hold() (begun <-chan struct{}, free func()) {
+	gate, arrivals := make(chan struct{}), make(chan struct{}, 100)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gate, c.arrivals = gate, arrivals
+	return arrivals, sync.OnceFunc(func() { close(gate) })
+}
+
+func (c *checkouts) Check(url, _ string) error {
+	if url == "" {
+		return fault.BadField("repo_url", "is required")
+	}
+	return nil
+}
+
+func (c *checkouts) Fetch(ctx context.Context, r catalog.Repository) (string, error) {
+	c.mu.Lock()
+	c.fetched = append(c.fetched, r)
+	c.now++
+	c.most = max(c.most, c.now)
+	gate, arrivals := c.gate, c.arrivals
+	c.mu.Unlock()
+	defer func() { c.mu.Lock(); c.now--; c.mu.Unlock() }()
+	if gate != nil {
+		arrivals <- struct{}{}
+		select {
+		case <-gate:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.commit, c.fails
+}
+
+func (c *checkouts) Tree(_ context.Context, r catalog.Repository, commit, dir string, install bool) (catalog.Deps, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	word := r.ProjectID + " " + commit
+	deps := catalog.Deps{}
+	if install {
+		deps.Roles = "/roles"
+	}
+	c.trees = append(c.trees, word)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return catalog.Deps{}, err
+	}
+	return deps, os.WriteFile(filepath.Join(dir, "hosts.ini"), []byte("from-the-tree\n"), 0o600)
+}
+
+func (c *checkouts) Files(_ context.Context, _ catalog.Repository, commit, path, ref string) ([]catalog.Entry, string, error) {
+	return []catalog.Entry{{Path: path + ref, Type: catalog.FileEntry}}, commit, nil
+}
+
+func (c *checkouts) File(_ context.Context, _ catalog.Repository, commit, path, _ string) ([]byte, string, error) {
+	return []byte(path), commit, nil
+}
+
+func (c *checkouts) Forget(_ context.Context, id string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forgot = append(c.forgot, id)
+	return nil
+}
+
+func (c *checkouts) forgotten(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Contains(c.forgot, id)
+}
+
+// collector answers for sources as it is told.
+type collector struct {
+	mu       sync.Mutex
+	content  string
+	fails    error
+	asked    []catalog.Collection
+	now      int
+	most     int           // at once
+	gate     chan struct{} // a collection waits for it to be closed
+	arrivals chan struct{}
+}
+
+func (c *collector) set(content string, fails error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.content, c.fails = content, fails
+}
+
+func (c *collector) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.asked)
+}
+
+func (c *collector) hold() (begun <-chan struct{}, free func()) {
+	gate, arrivals := make(chan struct{}), make(chan struct{}, 100)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gate, c.arrivals = gate, arrivals
+	return arrivals, sync.OnceFunc(func() { close(gate) })
+}
+
+func (c *collector) Collect(ctx context.Context, x catalog.Collection) ([]byte, catalog.Format, error) {
+	c.mu.Lock()
+	c.asked = append(c.asked, x)
+	c.now++
+	c.most = max(c.most, c.now)
+	gate, arrivals := c.gate, c.arrivals
+	c.mu.Unlock()
+	defer func() { c.mu.Lock(); c.now--; c.mu.Unlock() }()
+	if gate != nil {
+		arrivals <- struct{}{}
+		select {
+		case <-gate:
+		case <-ctx.Done():
+			return nil, "", ctx.Err()
+		}
+	}
+	if x.Tree != "" {
+		text, err := os.ReadFile(filepath.Join(x.Tree, x.Path))
+		return text, catalog.INI, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return []byte(c.content), catalog.INI, c.fails
+}
+
+// window is the first page.
+var window = page.Window{Limit: 100}
+
+func object(id string) identity.Object { return identity.Object{ID: id} }

@@ -1,0 +1,90 @@
+package launch
+
+import (
+	"context"
+
+	"github.com/writ-automation/writ/modules/catalog/internal/template"
+	"github.com/writ-automation/writ/modules/catalog/internal/usage"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Launcher makes runs of templates.
+type Launcher struct {
+	desk      *usage.Desk
+	store     catalog.TemplateStore
+	submitter runs.Submitter
+	checker   runs.Checker
+}
+
+var _ catalog.Launcher = (*Launcher)(nil)
+
+// New makes a launcher.
+func New(d *usage.Desk, s catalog.TemplateStore, sub runs.Submitter, c runs.Checker) *Launcher {
+	return &Launcher{desk: d, store: s, submitter: sub, checker: c}
+}
+
+// Launch implements catalog.Launcher. The request is recorded by who stores the run.
+func (k *Launcher) Launch(ctx context.Context, templateID string, l catalog.Launch) (*runs.Run, bool, error) {
+	m, err := k.made(ctx, templateID, l)
+	if err != nil {
+		return nil, false, err
+	}
+	if m.template.Workflow() {
+		return k.submitter.SubmitPipeline(ctx, m.pipeline())
+	}
+	return k.submitter.Submit(ctx, m.single())
+}
+
+// Unattended implements catalog.Launcher.
+func (k *Launcher) Unattended(ctx context.Context, templateID string, answers map[string]any) error {
+	m, err := k.made(ctx, templateID, catalog.Launch{Answers: answers})
+	if err != nil {
+		return err
+	}
+	if m.template.Workflow() {
+		return k.checker.CheckPipeline(ctx, m.pipeline())
+	}
+	return k.checker.Check(ctx, m.single())
+}
+
+// made reads a template that the caller may use and lays over it what a launch brings.
+func (k *Launcher) made(ctx context.Context, id string, l catalog.Launch) (*launch, error) {
+	t, err := k.store.TemplateByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	err = k.desk.Reach(ctx, access.Use, id, fault.Missing(identity.KindTemplate, id))
+	if catalog.NotAllowed.Is(err) {
+		err = runs.UseRequired.New("this takes the right to use the template")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return lay(t, l)
+}
+
+// launch is a template with what was laid over it.
+type launch struct {
+	template  catalog.Template
+	vars      runs.Vars
+	templated []string
+	origin    runs.Origin
+	vouched   []string // what the template itself names
+	key       *runs.Idempotency
+}
+
+func (m *launch) single() runs.Submission {
+	s := template.Single(&m.template)
+	s.ExtraVars, s.Templated, s.Origin, s.Idempotency, s.Vouched = m.vars, m.templated, m.origin, m.key, m.vouched
+	return s
+}
+
+func (m *launch) pipeline() runs.PipelineSubmission {
+	p := template.Pipeline(&m.template)
+	p.ExtraVars, p.Templated, p.Origin, p.Idempotency, p.Vouched = m.vars, m.templated, m.origin, m.key, m.vouched
+	return p
+}

@@ -1,0 +1,71 @@
+package material
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/writ-automation/writ/modules/catalog/internal/mirror"
+	"github.com/writ-automation/writ/modules/catalog/internal/refresh"
+	"github.com/writ-automation/writ/ports/catalog"
+)
+
+// freshTime bounds how long the sources of one inventory are asked before a run.
+const freshTime = 2 * time.Minute
+
+// Materials gives executors what runs name.
+type Materials struct {
+	projects    catalog.ProjectStore
+	inventories catalog.InventoryStore
+	sources     catalog.SourceStore
+	mirror      *mirror.Mirror
+	refresher   *refresh.Refresher
+	log         *slog.Logger
+}
+
+var _ catalog.Materials = (*Materials)(nil)
+
+// NewMaterials makes what executors ask.
+func NewMaterials(
+	p catalog.ProjectStore, i catalog.InventoryStore, s catalog.SourceStore, m *mirror.Mirror, r *refresh.Refresher, log *slog.Logger,
+) *Materials {
+	return &Materials{projects: p, inventories: i, sources: s, mirror: m, refresher: r, log: log}
+}
+
+// Inventory implements catalog.Materials.
+func (m *Materials) Inventory(ctx context.Context, id string, fresh bool) ([]byte, catalog.Format, error) {
+	if fresh {
+		if err := m.refresh(ctx, id); err != nil {
+			return nil, "", err
+		}
+	}
+	return m.inventories.InventoryContent(ctx, id)
+}
+
+// refresh asks the sources that update on launch, one after the other. One that fails leaves what was there.
+func (m *Materials) refresh(ctx context.Context, inventoryID string) error {
+	list, err := m.sources.SourcesOf(ctx, inventoryID)
+	if err != nil {
+		return err
+	}
+	bound, cancel := context.WithTimeout(ctx, freshTime)
+	defer cancel()
+	for _, s := range list {
+		if !s.UpdateOnLaunch {
+			continue
+		}
+		if err := m.refresher.Itself(bound, s.ID); err != nil {
+			m.log.WarnContext(ctx, "an inventory was not refreshed before a run", "inventory", inventoryID, "source", s.ID, "err", err)
+		}
+	}
+	return ctx.Err()
+}
+
+// Tree implements catalog.Materials.
+func (m *Materials) Tree(ctx context.Context, projectID, commit, dir string) (catalog.Deps, error) {
+	p, err := m.projects.ProjectByID(ctx, projectID)
+	if err != nil {
+		return catalog.Deps{}, err
+	}
+	return m.mirror.Tree(ctx, p, commit, dir, p.InstallDeps)
+}

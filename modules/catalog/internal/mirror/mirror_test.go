@@ -1,0 +1,159 @@
+package mirror
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/writ-automation/writ/ports/catalog"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is a store of projects, a clock, a unit of work and a repository that never answers while it hangs.
+type world struct {
+	catalog.ProjectStore
+	catalog.Checkouts
+
+	mu      sync.Mutex
+	noted   []string
+	hangs   bool
+	fetches int
+	stored  string // commit
+}
+
+func (w *world) ProjectByID(_ context.Context, id string) (catalog.Project, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := catalog.Project{RepoURL: "https://git.example.com/a", Commit: w.stored}
+	p.ID = id
+	return p, nil
+}
+
+func (w *world) NoteSync(_ context.Context, id, commit, failure string, _ time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.noted = append(w.noted, fmt.Sprintf("%s %s %s", id, commit, failure))
+	return nil
+}
+
+func (w *world) Do(ctx context.Context, fn func(context.Context) error) error { return fn(ctx) }
+
+func (w *world) Now() time.Time { return time.Now() }
+
+func (w *world) Fetch(ctx context.Context, _ catalog.Repository) (string, error) {
+	w.mu.Lock()
+	w.fetches++
+	hangs := w.hangs
+	w.mu.Unlock()
+	if hangs {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	return "c1", nil
+}
+
+func made(w *world) *Mirror { return New(w, w, slog.New(slog.DiscardHandler), w, w, nil) }
+
+// TestPinIsBounded: a run waits 20 seconds for a repository that does not answer. The fetch itself goes on and says after two minutes
+// that there was none.
+func TestPinIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{hangs: true, stored: "c0"}
+		m := made(w)
+		begin := time.Now()
+		commit, stale, err := m.Pin(t.Context(), "p")
+		if commit != "c0" || stale != "the repository did not answer in time" || err != nil || time.Since(begin) != pinTime {
+			t.Error(commit, stale, err, time.Since(begin))
+		}
+		w.mu.Lock()
+		w.stored = ""
+		w.mu.Unlock()
+		if _, _, err := m.Pin(t.Context(), "p"); !catalog.SyncFailed.Is(err) {
+			t.Error(err)
+		}
+		found, err := m.Fetch(t.Context(), "p")
+		if err != nil || found.Failure != "the repository did not answer within 120 seconds" || time.Since(begin) != syncTime || w.fetches != 1 {
+			t.Error(found, err, time.Since(begin), w.fetches)
+		}
+		if len(w.noted) != 1 || w.noted[0] != "p  "+found.Failure {
+			t.Errorf("%q", w.noted)
+		}
+		m.Stop()
+	})
+}
+
+// TestTogether: whoever asks while a fetch is under way gets its answer.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const many = 50
+		w := &world{hangs: true}
+		m := made(w)
+		var work sync.WaitGroup
+		for range many {
+			work.Go(func() {
+				if found, err := m.Fetch(t.Context(), "p"); err != nil || found.Failure == "" {
+					t.Error(found, err)
+				}
+			})
+		}
+		work.Wait()
+		if w.fetches != 1 || len(w.noted) != 0 {
+			t.Errorf("%d fetches, noted %q", w.fetches, w.noted)
+		}
+		m.Stop()
+	})
+}
+
+// TestQueueIsBounded: what finds no place is forgotten, and what waits is fetched by two at once.
+func TestQueueIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{hangs: true}
+		m := made(w)
+		for i := range 2 * maxQueued {
+			m.Later(fmt.Sprint(i))
+		}
+		if len(m.queue) != maxQueued {
+			t.Errorf("%d wait", len(m.queue))
+		}
+		m.Start()
+		synctest.Wait()
+		if w.fetches != workers {
+			t.Errorf("%d fetches at once", w.fetches)
+		}
+		m.Stop()
+		if len(w.noted) != 0 {
+			t.Errorf("noted of what was cut short: %q", w.noted)
+		}
+		if _, err := m.Fetch(t.Context(), "p"); err == nil {
+			t.Error("something is fetched after the end")
+		}
+	})
+}
+
+// TestFetchesAreForgotten: what is remembered of fetches does not grow with the projects.
+func TestFetchesAreForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := made(&world{})
+		for i := range maxRemembered {
+			if _, _, err := m.Pin(t.Context(), fmt.Sprint(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(freshTime)
+		if _, _, err := m.Pin(t.Context(), "one more"); err != nil || len(m.fetched) != 1 {
+			t.Error(err, len(m.fetched))
+		}
+		m.Stop()
+	})
+}

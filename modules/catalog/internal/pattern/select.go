@@ -1,0 +1,266 @@
+package pattern
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/writ-automation/writ/ports/catalog"
+)
+
+// Bounds of the work of one limit.
+const (
+	maxMatches  = 20_000_000 // names that are matched against expressions
+	maxListed   = 10_000_000 // groups and hosts of groups that are gone through
+	maxWarnings = 100
+)
+
+// Resolve tells which hosts a limit selects; an empty one selects all. A name that nothing has is a warning. An Invalid fault names limit.
+func (e *Estate) Resolve(ctx context.Context, limit string) (catalog.Resolution, error) {
+	list, err := split(limit)
+	if err != nil {
+		return catalog.Resolution{}, err
+	}
+	s := selection{estate: e, chosen: make([]bool, len(e.content.Hosts)), known: map[string]answer{}}
+	for _, p := range inOrder(list) {
+		if err := ctx.Err(); err != nil {
+			return catalog.Resolution{}, err
+		}
+		if err := s.take(p); err != nil {
+			return catalog.Resolution{}, err
+		}
+	}
+	return s.resolution(), nil
+}
+
+// inOrder puts the patterns that add before those that intersect and those that exclude. Without one that adds, all hosts are there.
+func inOrder(list []string) []string {
+	var regular, both, without []string
+	for _, p := range list {
+		switch p[0] {
+		case '&':
+			both = append(both, p)
+		case '!':
+			without = append(without, p)
+		default:
+			regular = append(regular, p)
+		}
+	}
+	if len(regular) == 0 {
+		regular = []string{all}
+	}
+	return slices.Concat(regular, both, without)
+}
+
+// selection is a resolution while it is made.
+type selection struct {
+	estate   *Estate
+	chosen   []bool
+	known    map[string]answer // by pattern without its modifier
+	warnings []string
+	dropped  int
+	matches  int
+	listed   int
+}
+
+type answer struct{ hosts []int32 }
+
+// take adds, keeps or takes away what a pattern fits.
+func (s *selection) take(p string) error {
+	if h, ok := s.estate.hosts[p]; ok {
+		s.chosen[h] = true
+		return nil
+	}
+	bare := strings.TrimLeft(p[:1], "&!") + p[1:]
+	if bare == "" {
+		return bad("%q names nothing", p)
+	}
+	hosts, err := s.hosts(bare)
+	if err != nil {
+		return err
+	}
+	if p[0] == '&' {
+		kept := make([]bool, len(s.chosen))
+		for _, h := range hosts {
+			kept[h] = s.chosen[h]
+		}
+		s.chosen = kept
+		return nil
+	}
+	for _, h := range hosts {
+		s.chosen[h] = p[0] != '!'
+	}
+	return nil
+}
+
+// hosts returns what a pattern without a modifier fits.
+func (s *selection) hosts(p string) ([]int32, error) {
+	if a, ok := s.known[p]; ok {
+		return a.hosts, nil
+	}
+	expr, sub := cutSubscript(p)
+	list, err := s.fitting(expr, sub != nil)
+	if err != nil {
+		return nil, err
+	}
+	cut, ok := sub.cut(list)
+	if !ok {
+		return nil, bad("%q: there is no host at this place", short(p))
+	}
+	s.known[p] = answer{cut}
+	return cut, nil
+}
+
+// fitting returns the hosts of the groups that a pattern fits, and the hosts that it fits itself where it fits no group, or is more
+// than a word. Counted says that a subscript counts through them: then a host of several groups occurs for each, as in Ansible.
+func (s *selection) fitting(p string, counted bool) ([]int32, error) {
+	m, err := compile(p)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := s.groups(m)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.members(groups, counted)
+	if err != nil {
+		return nil, err
+	}
+	if len(groups) == 0 || p[0] == '~' || strings.ContainsAny(p, ".?*[") {
+		hosts, err := s.named(m)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, hosts...)
+	}
+	if len(out) == 0 && len(groups) == 0 && p != all {
+		s.warn("nothing in the inventory has the name or fits the pattern %q", short(p))
+	}
+	return out, nil
+}
+
+func (s *selection) groups(m matcher) ([]int32, error) {
+	if m.expr == nil {
+		if g, ok := s.estate.groups[m.name]; ok {
+			return []int32{g}, nil
+		}
+		return nil, nil
+	}
+	if err := s.spend(len(s.estate.of)); err != nil {
+		return nil, err
+	}
+	var out []int32
+	for i := range s.estate.of {
+		if m.fits(s.estate.of[i].name) {
+			out = append(out, int32(i)) //nolint:gosec // bounded by the parser
+		}
+	}
+	return out, nil
+}
+
+func (s *selection) named(m matcher) ([]int32, error) {
+	if m.expr == nil {
+		if h, ok := s.estate.hosts[m.name]; ok {
+			return []int32{h}, nil
+		}
+		return nil, nil
+	}
+	if err := s.spend(len(s.estate.content.Hosts)); err != nil {
+		return nil, err
+	}
+	var out []int32
+	for i, name := range s.estate.content.Hosts {
+		if m.fits(name) {
+			out = append(out, int32(i)) //nolint:gosec // bounded by the parser
+		}
+	}
+	return out, nil
+}
+
+func (s *selection) spend(names int) error {
+	if s.matches += names; s.matches > maxMatches {
+		return bad("has too many wildcards and expressions for an inventory of this size")
+	}
+	return nil
+}
+
+// members returns the hosts of groups and of those below them.
+func (s *selection) members(groups []int32, counted bool) ([]int32, error) {
+	if len(groups) == 0 {
+		return nil, nil
+	}
+	roots := [][]int32{groups}
+	if counted {
+		roots = roots[:0]
+		for _, g := range groups {
+			roots = append(roots, []int32{g})
+		}
+	}
+	var out []int32
+	for _, r := range roots {
+		below := s.estate.below(r...)
+		hosts := s.distinct(below)
+		if s.listed += len(below) + len(hosts); s.listed > maxListed {
+			return nil, bad("names too many groups for an inventory of this size")
+		}
+		out = append(out, hosts...)
+	}
+	return out, nil
+}
+
+// distinct returns the hosts of groups, each once.
+func (s *selection) distinct(groups []int32) []int32 {
+	var out []int32
+	seen := make(map[int32]struct{})
+	for _, g := range groups {
+		for _, h := range s.estate.of[g].hosts {
+			if _, ok := seen[h]; !ok {
+				seen[h] = struct{}{}
+				out = append(out, h)
+			}
+		}
+	}
+	return out
+}
+
+func (s *selection) warn(format string, args ...any) {
+	if len(s.warnings) == maxWarnings {
+		s.dropped++
+		return
+	}
+	s.warnings = append(s.warnings, fmt.Sprintf(format, args...))
+}
+
+func (s *selection) resolution() catalog.Resolution {
+	e := s.estate
+	r := catalog.Resolution{Groups: []string{}, Sample: []string{}, Warnings: s.warnings}
+	touched := make([]bool, len(e.of))
+	var direct []int32
+	for h, ok := range s.chosen {
+		if !ok {
+			continue
+		}
+		r.Count++
+		if len(r.Sample) < catalog.MaxSample {
+			r.Sample = append(r.Sample, e.content.Hosts[h])
+		}
+		for _, g := range e.direct[h] {
+			if !touched[g] {
+				touched[g] = true
+				direct = append(direct, g)
+			}
+		}
+	}
+	for _, g := range e.above(direct, make([]int32, len(e.of)), 1) {
+		r.Groups = append(r.Groups, e.of[g].name)
+	}
+	slices.Sort(r.Groups)
+	if s.dropped > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d more patterns fit nothing", s.dropped))
+	}
+	if r.Count == 0 && len(r.Warnings) == 0 {
+		r.Warnings = []string{"no host is selected"}
+	}
+	return r
+}

@@ -1,0 +1,176 @@
+package project
+
+import (
+	"context"
+	"time"
+
+	"github.com/writ-automation/writ/modules/catalog/internal/check"
+	"github.com/writ-automation/writ/modules/catalog/internal/mirror"
+	"github.com/writ-automation/writ/modules/catalog/internal/usage"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// forgetTime bounds the removal of what is left of a deleted project.
+const forgetTime = 30 * time.Second
+
+// Projects keeps projects.
+type Projects struct {
+	usage.Kernel
+	desk      *usage.Desk
+	store     catalog.ProjectStore
+	checkouts catalog.Checkouts
+	mirror    *mirror.Mirror
+}
+
+var _ catalog.Projects = (*Projects)(nil)
+
+// New makes the keeper of projects.
+func New(k usage.Kernel, d *usage.Desk, s catalog.ProjectStore, c catalog.Checkouts, m *mirror.Mirror) *Projects {
+	return &Projects{Kernel: k, desk: d, store: s, checkouts: c, mirror: m}
+}
+
+// checked returns what a caller said, in the form that is stored. Invalid faults name the member.
+func (k *Projects) checked(p catalog.Project) (catalog.Project, error) {
+	said := catalog.Project{RepoURL: p.RepoURL, Branch: p.Branch, CredentialID: p.CredentialID, InstallDeps: p.InstallDeps}
+	said.Org = p.Org
+	var err error
+	if said.Name, err = check.Name(p.Name); err != nil {
+		return said, err
+	}
+	if err := k.checkouts.Check(p.RepoURL, p.Branch); err != nil {
+		return said, err
+	}
+	return said, check.ID("credential_id", ids.Credential, p.CredentialID)
+}
+
+func targets(p catalog.Project) usage.Targets {
+	return usage.Targets(nil).Add("credential_id", ids.Credential, p.CredentialID)
+}
+
+func entry(a audit.Action, p catalog.Project) audit.Entry {
+	d := usage.Detail{"install_deps": p.InstallDeps}
+	d.Set("repo_url", usage.Address(p.RepoURL)).Set("branch", p.Branch).Set("credential_id", p.CredentialID)
+	return usage.Entry(a, p.Record, d)
+}
+
+func missing(id string) error { return fault.Missing(identity.KindProject, id) }
+
+// Create implements catalog.Projects.
+func (k *Projects) Create(ctx context.Context, p catalog.Project) (catalog.Project, error) {
+	p, err := k.checked(p)
+	if err != nil {
+		return catalog.Project{}, err
+	}
+	if err := k.desk.Keep(ctx, identity.KindProject, p.Org); err != nil {
+		return catalog.Project{}, err
+	}
+	if err := k.desk.Readable(ctx, targets(p)); err != nil {
+		return catalog.Project{}, err
+	}
+	k.Made(ctx, ids.Project, &p.Record)
+	err = k.Unit.Do(ctx, func(ctx context.Context) error {
+		if err := k.Known(ctx, p.Record); err != nil {
+			return err
+		}
+		if err := k.store.InsertProject(ctx, p); err != nil {
+			return err
+		}
+		tx.OnCommit(ctx, func() { k.mirror.Later(p.ID) })
+		return k.Put(ctx, k.desk, p.ID, targets(p), entry(audit.ProjectCreate, p))
+	})
+	if err != nil {
+		return catalog.Project{}, err
+	}
+	k.Log.InfoContext(ctx, "project created", "id", p.ID, "by", p.CreatedBy)
+	return p, nil
+}
+
+// Get implements catalog.Projects.
+func (k *Projects) Get(ctx context.Context, id string) (catalog.Project, error) {
+	return k.reach(ctx, access.Read, id)
+}
+
+// reach returns a project with which the caller may go as far as want.
+func (k *Projects) reach(ctx context.Context, want access.Level, id string) (catalog.Project, error) {
+	p, err := k.store.ProjectByID(ctx, id)
+	if err != nil {
+		return catalog.Project{}, err
+	}
+	if err := k.desk.Reach(ctx, want, id, missing(id)); err != nil {
+		return catalog.Project{}, err
+	}
+	return p, nil
+}
+
+// List implements catalog.Projects.
+func (k *Projects) List(ctx context.Context, f catalog.Filter, w page.Window) ([]catalog.Project, int, error) {
+	s, err := k.desk.Scope(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	return k.store.ListProjects(ctx, s, f, w)
+}
+
+// Update implements catalog.Projects.
+func (k *Projects) Update(ctx context.Context, id string, revision int64, p catalog.Project) (catalog.Project, error) {
+	p, err := k.checked(p)
+	if err != nil {
+		return catalog.Project{}, err
+	}
+	was, err := k.store.ProjectByID(ctx, id)
+	if err != nil {
+		return catalog.Project{}, err
+	}
+	if err := k.desk.Change(ctx, was.Record, p.Record, missing(id)); err != nil {
+		return catalog.Project{}, err
+	}
+	if err := k.desk.Readable(ctx, targets(p)); err != nil {
+		return catalog.Project{}, err
+	}
+	k.Changed(was.Record, &p.Record)
+	moved := p.RepoURL != was.RepoURL || p.Branch != was.Branch || p.CredentialID != was.CredentialID
+	var stored catalog.Project
+	err = k.Unit.Do(ctx, func(ctx context.Context) (err error) {
+		if err := k.Known(ctx, p.Record); err != nil {
+			return err
+		}
+		if stored, err = k.store.UpdateProject(ctx, p, revision); err != nil {
+			return err
+		}
+		if moved {
+			tx.OnCommit(ctx, func() { k.mirror.Later(id) })
+		}
+		return k.Put(ctx, k.desk, id, targets(p), entry(audit.ProjectUpdate, p))
+	})
+	if err != nil {
+		return catalog.Project{}, err
+	}
+	k.Log.InfoContext(ctx, "project changed", "id", id, "by", check.Author(ctx))
+	return stored, nil
+}
+
+// Delete implements catalog.Projects.
+func (k *Projects) Delete(ctx context.Context, id string, revision int64) error {
+	p, err := k.reach(ctx, access.Manage, id)
+	if err != nil {
+		return err
+	}
+	err = k.Drop(ctx, k.desk, audit.ProjectDelete, p.Record, func(ctx context.Context) error { return k.store.DeleteProject(ctx, id, revision) })
+	if err != nil {
+		return err
+	}
+	k.mirror.Forget(id)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), forgetTime)
+	defer cancel()
+	if err := k.checkouts.Forget(ctx, id); err != nil {
+		k.Log.WarnContext(ctx, "the mirror of a deleted project was not removed", "project", id, "err", err)
+	}
+	return nil
+}

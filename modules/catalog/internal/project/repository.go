@@ -1,0 +1,95 @@
+package project
+
+import (
+	"context"
+	"strings"
+
+	"github.com/writ-automation/writ/modules/catalog/internal/check"
+	"github.com/writ-automation/writ/modules/catalog/internal/usage"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+const maxRef = 255 // characters of a branch, a tag or a commit
+
+// Sync implements catalog.Projects. It takes the right to use the project, as making a run of it does, which fetches too. What it found
+// is stored with the entry of the request, also where that is a failure.
+func (k *Projects) Sync(ctx context.Context, id string) (catalog.Project, error) {
+	if _, err := k.reach(ctx, access.Use, id); err != nil {
+		return catalog.Project{}, err
+	}
+	found, err := k.mirror.Fetch(ctx, id)
+	if err != nil {
+		return catalog.Project{}, err
+	}
+	var p catalog.Project
+	err = k.Unit.Do(ctx, func(ctx context.Context) error {
+		if err := k.mirror.Note(ctx, id, found); err != nil {
+			return err
+		}
+		var err error
+		if p, err = k.store.ProjectByID(ctx, id); err != nil {
+			return err
+		}
+		e := usage.Entry(audit.ProjectSync, p.Record, usage.Detail{}.Set("commit", found.Commit))
+		if found.Failure != "" {
+			e.Outcome = audit.Failure
+		}
+		return k.Recorder.Record(ctx, e)
+	})
+	if err != nil {
+		return catalog.Project{}, err
+	}
+	if err := found.Err(); err != nil {
+		return catalog.Project{}, err
+	}
+	return p, nil
+}
+
+// readable returns a project that the caller may read, with a commit.
+func (k *Projects) readable(ctx context.Context, id, path, ref string) (catalog.Project, catalog.Repository, error) {
+	if err := look(path, ref); err != nil {
+		return catalog.Project{}, catalog.Repository{}, err
+	}
+	p, err := k.reach(ctx, access.Read, id)
+	if err != nil {
+		return catalog.Project{}, catalog.Repository{}, err
+	}
+	if p, err = k.mirror.Synced(ctx, p); err != nil {
+		return catalog.Project{}, catalog.Repository{}, err
+	}
+	r, err := k.mirror.Repository(ctx, p)
+	return p, r, err
+}
+
+// look refuses what can be neither a path nor a ref. Paths that lead out of the repository are left to the mirror, for which they do not
+// exist.
+func look(path, ref string) error {
+	if !check.Line(path, check.MaxPath) {
+		return fault.BadField("path", "expected at most %d characters on one line", check.MaxPath)
+	}
+	if !check.Line(ref, maxRef) || strings.HasPrefix(ref, "-") {
+		return fault.BadField("ref", "expected the name of a branch or a tag, or a commit")
+	}
+	return nil
+}
+
+// Files implements catalog.Projects.
+func (k *Projects) Files(ctx context.Context, id, path, ref string) ([]catalog.Entry, string, error) {
+	p, r, err := k.readable(ctx, id, path, ref)
+	if err != nil {
+		return nil, "", err
+	}
+	return k.checkouts.Files(ctx, r, p.Commit, path, ref)
+}
+
+// File implements catalog.Projects.
+func (k *Projects) File(ctx context.Context, id, path, ref string) ([]byte, string, error) {
+	p, r, err := k.readable(ctx, id, path, ref)
+	if err != nil {
+		return nil, "", err
+	}
+	return k.checkouts.File(ctx, r, p.Commit, path, ref)
+}

@@ -1,0 +1,188 @@
+package refresh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/writ-automation/writ/modules/catalog/internal/stock"
+	"github.com/writ-automation/writ/modules/catalog/internal/usage"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// ending is how a refresh ended.
+type ending struct {
+	source  catalog.InventorySource
+	failure string // empty where it succeeded
+	got     catalog.Inventory
+	changed bool
+}
+
+func (e *ending) err() error {
+	if e.failure == "" {
+		return nil
+	}
+	return catalog.RefreshFailed.New("%s", e.failure)
+}
+
+// refresh collects what a source names, and stores how that ended. The error says that nothing can be said about the source.
+func (r *Refresher) refresh(ctx context.Context, id string, asked bool) (ending, error) {
+	src, err := r.Sources.SourceByID(ctx, id)
+	if err != nil {
+		return ending{}, err
+	}
+	bound, cancel := context.WithTimeout(ctx, collectTime)
+	defer cancel()
+	end := ending{source: src}
+	leave, err := r.take(bound, src.InventoryID)
+	if err == nil {
+		defer leave()
+		end.got, err = r.collect(bound, src)
+	}
+	switch {
+	case r.ctx.Err() != nil:
+		return ending{}, errStopped()
+	case err != nil:
+		end.failure = r.sentence(bound, src, err)
+	}
+	end.got.ID = src.InventoryID
+	return end, r.store(ctx, &end, asked)
+}
+
+// collect fetches and measures what a source names.
+func (r *Refresher) collect(ctx context.Context, src catalog.InventorySource) (catalog.Inventory, error) {
+	c := catalog.Collection{Kind: src.Kind, Config: src.Config, Path: src.Path}
+	if src.ProjectID != "" {
+		dir, err := r.tree(ctx, src.ProjectID)
+		if dir != "" {
+			defer r.remove(ctx, dir)
+		}
+		if err != nil {
+			return catalog.Inventory{}, err
+		}
+		c.Tree = filepath.Join(dir, treeName)
+	}
+	var got catalog.Inventory
+	var err error
+	if got.Content, got.Format, err = r.Collector.Collect(ctx, c); err != nil {
+		return catalog.Inventory{}, err
+	}
+	if err := stock.Measure(&got); err != nil {
+		return catalog.Inventory{}, unfit(err)
+	}
+	return got, nil
+}
+
+// unfit is the error of a source that answers with something else than an inventory.
+func unfit(err error) error {
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Kind != fault.Invalid {
+		return err
+	}
+	return catalog.RefreshFailed.New("what the source says is no inventory: %s", f.Message)
+}
+
+const treeName = "tree"
+
+// tree makes a work tree of a project as it is now and returns the temporary directory that holds it.
+func (r *Refresher) tree(ctx context.Context, projectID string) (string, error) {
+	p, err := r.Projects.ProjectByID(ctx, projectID)
+	if err != nil {
+		return "", err
+	}
+	commit, _, err := r.Mirror.Pin(ctx, projectID)
+	if err != nil {
+		return "", err
+	}
+	if r.TempDir != "" {
+		if err := os.MkdirAll(r.TempDir, 0o700); err != nil {
+			return "", fmt.Errorf("make the directory of work trees: %w", err)
+		}
+	}
+	dir, err := os.MkdirTemp(r.TempDir, "source-")
+	if err != nil {
+		return "", fmt.Errorf("make a directory for a work tree: %w", err)
+	}
+	_, err = r.Mirror.Tree(ctx, p, commit, filepath.Join(dir, treeName), false)
+	return dir, err
+}
+
+func (r *Refresher) remove(ctx context.Context, dir string) {
+	if err := os.RemoveAll(dir); err != nil {
+		r.Log.WarnContext(ctx, "the work tree of a refresh was not removed", "err", err)
+	}
+}
+
+// sentence says in one sentence why a source could not be refreshed.
+func (r *Refresher) sentence(ctx context.Context, src catalog.InventorySource, err error) string {
+	var f *fault.Error
+	switch {
+	case errors.As(err, &f) && f.Kind != fault.Internal && f.Message != "":
+		return f.Message
+	case ctx.Err() != nil:
+		return fmt.Sprintf("the source did not answer within %d seconds", int(collectTime.Seconds()))
+	default:
+		r.Log.WarnContext(ctx, "an inventory source could not be refreshed", "source", src.ID, "err", err)
+		return "the source could not be read"
+	}
+}
+
+// store keeps in one unit what a refresh brought, how it ended, and the entry. By itself a refresh is recorded where it changed the
+// inventory.
+func (r *Refresher) store(ctx context.Context, end *ending, asked bool) error {
+	ctx, cancel := context.WithTimeout(ctx, noteTime)
+	defer cancel()
+	at, said := r.Clock.Now(), end.failure
+	return r.Unit.Do(ctx, func(ctx context.Context) error {
+		now, err := r.Sources.SourceByID(ctx, end.source.ID)
+		if err != nil {
+			return err
+		}
+		failure := said
+		if now.Revision != end.source.Revision {
+			failure = "the source was changed while it was refreshed"
+		}
+		// The source comes before its inventory, as where it is changed, so that no two units wait for one another crosswise.
+		if err := r.Sources.NoteRefresh(ctx, end.source.ID, failure, at); err != nil {
+			return err
+		}
+		changed := false
+		if failure == "" {
+			if changed, err = r.fill(ctx, end.got); err != nil {
+				return err
+			}
+		}
+		end.failure, end.changed = failure, changed
+		if !asked && !changed {
+			return nil
+		}
+		return r.note(ctx, *end)
+	})
+}
+
+// fill replaces the content of an inventory where it is another one.
+func (r *Refresher) fill(ctx context.Context, got catalog.Inventory) (changed bool, err error) {
+	was, err := r.Inventories.InventoryByID(ctx, got.ID)
+	if err != nil || was.Digest == got.Digest && was.Format == got.Format {
+		return false, err
+	}
+	return true, r.Inventories.FillInventory(ctx, got)
+}
+
+// note records a refresh in the open unit.
+func (r *Refresher) note(ctx context.Context, end ending) error {
+	d := usage.Detail{"inventory_id": end.source.InventoryID}
+	if end.failure == "" {
+		d["changed"], d["hosts"], d["groups"] = end.changed, end.got.Hosts, end.got.Groups
+		d.Set("digest", end.got.Digest)
+	}
+	e := usage.Entry(audit.SourceRefresh, end.source.Record, d)
+	if end.failure != "" {
+		e.Outcome = audit.Failure
+	}
+	return r.Recorder.Record(ctx, e)
+}

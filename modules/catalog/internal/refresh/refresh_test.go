@@ -1,0 +1,146 @@
+package refresh
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is the stores, the unit of work, the trail and the clock of a refresher, with a collector that never answers while it hangs.
+type world struct {
+	catalog.SourceStore
+	catalog.InventoryStore
+
+	mu     sync.Mutex
+	hangs  bool
+	due    []string
+	waits  time.Duration
+	takes  []time.Duration // when due sources were asked for, since the beginning
+	begin  time.Time
+	failed string
+	filled int
+}
+
+func (w *world) SourceByID(_ context.Context, id string) (catalog.InventorySource, error) {
+	s := catalog.InventorySource{Kind: catalog.HTTPSource, InventoryID: "inv"}
+	s.ID = id
+	return s, nil
+}
+
+func (w *world) InventoryByID(context.Context, string) (catalog.Inventory, error) {
+	return catalog.Inventory{}, nil
+}
+
+func (w *world) FillInventory(context.Context, catalog.Inventory) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.filled++
+	return nil
+}
+
+func (w *world) NoteRefresh(_ context.Context, _, failure string, _ time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.failed = failure
+	return nil
+}
+
+func (w *world) TakeDue(context.Context) (s catalog.InventorySource, ok bool, wait time.Duration, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.takes = append(w.takes, time.Since(w.begin))
+	if len(w.due) == 0 {
+		return s, false, w.waits, nil
+	}
+	s.ID, w.due = w.due[0], w.due[1:]
+	return s, true, w.waits, nil
+}
+
+func (w *world) Do(ctx context.Context, fn func(context.Context) error) error { return fn(ctx) }
+
+func (w *world) Now() time.Time { return time.Now() }
+
+func (w *world) Record(context.Context, audit.Entry) error { return nil }
+
+func (w *world) Collect(ctx context.Context, _ catalog.Collection) ([]byte, catalog.Format, error) {
+	if w.hangs {
+		<-ctx.Done()
+		return nil, "", ctx.Err()
+	}
+	return []byte("h\n"), "", nil
+}
+
+func made(w *world) *Refresher {
+	w.begin = time.Now()
+	return New(Params{Unit: w, Clock: w, Log: slog.New(slog.DiscardHandler), Recorder: w, Inventories: w, Sources: w, Collector: w})
+}
+
+// TestBounded: a source that does not answer is given up after two minutes, and one that waits for its turn gets no more than that.
+func TestBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{hangs: true}
+		r := made(w)
+		var work sync.WaitGroup
+		for _, id := range []string{"one", "two"} {
+			work.Go(func() {
+				if err := r.Asked(t.Context(), id); !catalog.RefreshFailed.Is(err) {
+					t.Error(err)
+				}
+			})
+		}
+		work.Wait()
+		if time.Since(w.begin) != collectTime || w.failed != "the source did not answer within 120 seconds" || w.filled != 0 {
+			t.Error(time.Since(w.begin), w.failed, w.filled)
+		}
+		if len(r.turns)+len(r.flights) != 0 {
+			t.Errorf("%d turns and %d refreshes are left", len(r.turns), len(r.flights))
+		}
+		r.Stop()
+	})
+}
+
+// TestClock looks at the clock when the next source is due, every 30 seconds, and when it is woken.
+func TestClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{due: []string{"a", "b", "c"}, waits: 7 * time.Second}
+		r := made(w)
+		r.Start()
+		synctest.Wait()
+		taken := func(least, most int) {
+			t.Helper()
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if n := len(w.takes); n < least || n > most || len(w.due) != 0 || w.filled != 3 {
+				t.Error(w.due, w.filled, w.takes)
+			}
+		}
+		taken(3+loops, 3+loops)
+		time.Sleep(7 * time.Second)
+		synctest.Wait()
+		taken(3+2*loops, 3+2*loops)
+		w.mu.Lock()
+		w.waits = time.Hour
+		w.mu.Unlock()
+		time.Sleep(7*time.Second + 2*longestWait)
+		synctest.Wait()
+		taken(3+5*loops, 3+5*loops)
+		for range 10 {
+			r.Wake()
+		}
+		synctest.Wait()
+		taken(4+5*loops, 12+5*loops) // what wakes at once is one
+		r.Stop()
+	})
+}

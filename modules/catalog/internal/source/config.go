@@ -1,0 +1,215 @@
+package source
+
+import (
+	"encoding/json"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/writ-automation/writ/modules/catalog/internal/check"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/ids"
+)
+
+// Bounds of what a source says.
+const (
+	maxPlugin   = 256 << 10 // bytes of JSON
+	maxContent  = 1 << 20   // bytes of a program
+	maxHeaders  = 50
+	maxHeader   = 8 << 10 // bytes of a value
+	maxAddress  = 4096
+	maxInterval = 365 * 24 * 60 * 60 // seconds
+)
+
+// mask is what reading returns for the value of a header.
+const mask = "***"
+
+// checked returns what a caller said, in the form that is stored. Invalid faults name the member.
+func checked(s catalog.InventorySource) (catalog.InventorySource, error) {
+	said := catalog.InventorySource{
+		Kind: s.Kind, Config: s.Config, Path: s.Path, ProjectID: s.ProjectID, CredentialID: s.CredentialID, InventoryID: s.InventoryID,
+		UpdateOnLaunch: s.UpdateOnLaunch, SyncInterval: s.SyncInterval,
+	}
+	said.Org = s.Org
+	var err error
+	if said.Name, err = check.Name(s.Name); err != nil {
+		return said, err
+	}
+	switch {
+	case s.InventoryID == "":
+		return said, fault.BadField("inventory_id", "is required")
+	case s.SyncInterval != 0 && (s.SyncInterval < catalog.MinSyncInterval || s.SyncInterval > maxInterval):
+		return said, fault.BadField("sync_interval", "has to be 0 or from %d to %d seconds", catalog.MinSyncInterval, maxInterval)
+	}
+	if err := check.ID("credential_id", ids.Credential, s.CredentialID); err != nil {
+		return said, err
+	}
+	if err := members(&s); err != nil {
+		return said, err
+	}
+	return said, form(&s)
+}
+
+// members refuses what the kind of a source does not take, and asks for what it cannot do without.
+func members(s *catalog.InventorySource) error {
+	type member struct {
+		name string
+		set  bool
+	}
+	plugin, content := member{"config.plugin", s.Config.Plugin != nil}, member{"config.content", s.Config.Content != ""}
+	address, headers := member{"config.url", s.Config.URL != ""}, member{"config.headers", len(s.Config.Headers) > 0}
+	path, project := member{"path", s.Path != ""}, member{"project_id", s.ProjectID != ""}
+	var needs, takes []member
+	switch s.Kind {
+	case catalog.PluginSource:
+		needs = []member{plugin}
+	case catalog.ScriptSource:
+		if needs = []member{content}; path.set || project.set {
+			needs = []member{path, project}
+		}
+	case catalog.ProjectSource:
+		needs = []member{project, path}
+	case catalog.HTTPSource:
+		needs, takes = []member{address}, []member{headers}
+	default:
+		return fault.BadField("kind", "has to be plugin, script, project or http")
+	}
+	for _, m := range []member{plugin, content, address, headers, path, project} {
+		switch {
+		case slices.Contains(needs, m):
+			if !m.set {
+				return fault.BadField(m.name, "is required for the kind %s", s.Kind)
+			}
+		case m.set && m.name == content.name && s.Kind == catalog.ScriptSource:
+			return fault.BadField(m.name, "must be empty where path or project_id is given")
+		case m.set && !slices.Contains(takes, m):
+			return fault.BadField(m.name, "is not taken by the kind %s", s.Kind)
+		}
+	}
+	return nil
+}
+
+// form judges the members that are there.
+func form(s *catalog.InventorySource) error {
+	if s.Config.Plugin != nil {
+		if name, ok := s.Config.Plugin["plugin"].(string); !ok || strings.TrimSpace(name) == "" {
+			return fault.BadField("config.plugin.plugin", "has to be the name of an inventory plugin")
+		}
+		if b, err := json.Marshal(s.Config.Plugin); err != nil || len(b) > maxPlugin {
+			return fault.BadField("config.plugin", "has to have at most %d bytes as JSON", maxPlugin)
+		}
+	}
+	if c := s.Config.Content; len(c) > maxContent || !utf8.ValidString(c) || strings.IndexByte(c, 0) >= 0 {
+		return fault.BadField("config.content", "has to be text of at most %d bytes", maxContent)
+	}
+	if err := check.Path("path", s.Path); err != nil {
+		return err
+	}
+	if s.Config.URL == "" {
+		return nil
+	}
+	u, err := url.Parse(s.Config.URL)
+	switch {
+	case err != nil || !check.Line(s.Config.URL, maxAddress) || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return fault.BadField("config.url", "has to be an http or https address")
+	case u.User != nil:
+		return fault.BadField("config.url", "must not hold a user name or a password; give a header instead")
+	}
+	return headers(s.Config.Headers)
+}
+
+func headers(list map[string]string) error {
+	if len(list) > maxHeaders {
+		return fault.BadField("config.headers", "has more than %d members", maxHeaders)
+	}
+	seen := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		if !token(name) {
+			return fault.BadField("config.headers", "%q is not the name of a header", cut(name))
+		}
+		if lower := strings.ToLower(name); seen[lower] {
+			return fault.BadField(at(name), "is named twice")
+		}
+		seen[strings.ToLower(name)] = true
+		v := list[name]
+		control := func(r rune) bool { return unicode.IsControl(r) && r != '\t' }
+		if len(v) > maxHeader || !utf8.ValidString(v) || strings.ContainsFunc(v, control) {
+			return fault.BadField(at(name), "has to be text of at most %d bytes on one line", maxHeader)
+		}
+	}
+	return nil
+}
+
+func at(name string) string { return "config.headers." + name }
+
+// token reports whether a name may be that of a header.
+func token(s string) bool {
+	const most = 255
+	bad := func(r rune) bool {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		return !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	}
+	return s != "" && len(s) <= most && !strings.ContainsFunc(s, bad)
+}
+
+func cut(s string) string {
+	const most = 80
+	if len(s) > most {
+		s = s[:most]
+	}
+	return strings.ToValidUTF8(s, "")
+}
+
+// masked returns a source as it is read: the values of headers are secrets.
+func masked(s catalog.InventorySource) catalog.InventorySource {
+	if len(s.Config.Headers) == 0 {
+		return s
+	}
+	shown := make(map[string]string, len(s.Config.Headers))
+	for name := range s.Config.Headers {
+		shown[name] = mask
+	}
+	s.Config.Headers = shown
+	return s
+}
+
+// unmasked returns the headers with the stored values where nothing or the mask is said. A stored value goes nowhere but to the
+// server for which it was given.
+func unmasked(said, was catalog.SourceConfig) (map[string]string, error) {
+	if len(said.Headers) == 0 {
+		return nil, nil
+	}
+	stored := make(map[string]string, len(was.Headers))
+	for name, v := range was.Headers {
+		stored[strings.ToLower(name)] = v
+	}
+	out := make(map[string]string, len(said.Headers))
+	for _, name := range slices.Sorted(maps.Keys(said.Headers)) {
+		v := said.Headers[name]
+		if v == "" || v == mask {
+			old, ok := stored[strings.ToLower(name)]
+			switch {
+			case !ok:
+				return nil, fault.BadField(at(name), "is required")
+			case origin(said.URL) != origin(was.URL):
+				return nil, fault.BadField(at(name), "has to be given anew where config.url names another server")
+			}
+			v = old
+		}
+		out[name] = v
+	}
+	return out, nil
+}
+
+// origin is the server of an address.
+func origin(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Scheme + "://" + u.Host)
+}

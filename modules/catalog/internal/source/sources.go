@@ -1,0 +1,225 @@
+package source
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/writ-automation/writ/modules/catalog/internal/check"
+	"github.com/writ-automation/writ/modules/catalog/internal/refresh"
+	"github.com/writ-automation/writ/modules/catalog/internal/usage"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// kind is what a source is to who decides about organizations.
+const kind = "inventory_source"
+
+// Sources keeps inventory sources.
+type Sources struct {
+	usage.Kernel
+	desk      *usage.Desk
+	store     catalog.SourceStore
+	refresher *refresh.Refresher
+}
+
+var _ catalog.Sources = (*Sources)(nil)
+
+// New makes the keeper of inventory sources.
+func New(k usage.Kernel, d *usage.Desk, s catalog.SourceStore, r *refresh.Refresher) *Sources {
+	return &Sources{Kernel: k, desk: d, store: s, refresher: r}
+}
+
+func targets(s catalog.InventorySource) usage.Targets {
+	return usage.Targets(nil).Add("inventory_id", ids.Inventory, s.InventoryID).
+		Add("project_id", ids.Project, s.ProjectID).Add("credential_id", ids.Credential, s.CredentialID)
+}
+
+func entry(a audit.Action, s catalog.InventorySource) (audit.Entry, error) {
+	d := usage.Detail{"kind": string(s.Kind), "update_on_launch": s.UpdateOnLaunch, "sync_interval": s.SyncInterval}
+	d.Set("inventory_id", s.InventoryID).Set("project_id", s.ProjectID).Set("credential_id", s.CredentialID).Set("path", s.Path)
+	d.Set("url", usage.Address(s.Config.URL)).List("headers", slices.Sorted(maps.Keys(s.Config.Headers)))
+	if s.Config.Content != "" {
+		d["content"] = usage.Sum([]byte(s.Config.Content))
+	}
+	if s.Config.Plugin != nil {
+		doc, err := json.Marshal(s.Config.Plugin)
+		if err != nil {
+			return audit.Entry{}, err
+		}
+		d["plugin"] = usage.Sum(doc)
+	}
+	return usage.Entry(a, s.Record, d), nil
+}
+
+func missing(id string) error { return catalog.SourceNotFound.New("no inventory source %q", id) }
+
+// Create implements catalog.Sources.
+func (k *Sources) Create(ctx context.Context, s catalog.InventorySource) (catalog.InventorySource, error) {
+	s, err := checked(s)
+	if err == nil {
+		s.Config.Headers, err = unmasked(s.Config, catalog.SourceConfig{})
+	}
+	if err != nil {
+		return catalog.InventorySource{}, err
+	}
+	if err := k.desk.Keep(ctx, kind, s.Org); err != nil {
+		return catalog.InventorySource{}, err
+	}
+	if err := k.allowed(ctx, s); err != nil {
+		return catalog.InventorySource{}, err
+	}
+	k.Made(ctx, ids.Source, &s.Record)
+	err = k.Unit.Do(ctx, func(ctx context.Context) error {
+		if err := k.store.InsertSource(ctx, s); err != nil {
+			return err
+		}
+		return k.put(ctx, audit.SourceCreate, s)
+	})
+	if err != nil {
+		return catalog.InventorySource{}, err
+	}
+	k.Log.InfoContext(ctx, "inventory source created", "id", s.ID, "by", s.CreatedBy)
+	return masked(s), nil
+}
+
+// allowed refuses a caller who may not read all that a source names, or not manage the inventory that it fills.
+func (k *Sources) allowed(ctx context.Context, s catalog.InventorySource) error {
+	if err := k.desk.Readable(ctx, targets(s)); err != nil {
+		return err
+	}
+	return k.desk.Reach(ctx, access.Manage, s.InventoryID, check.Naming("inventory_id", ids.Inventory, s.InventoryID))
+}
+
+// put stores in the open unit what a source names and the entry of its change.
+func (k *Sources) put(ctx context.Context, a audit.Action, s catalog.InventorySource) error {
+	tx.OnCommit(ctx, k.refresher.Wake)
+	if err := k.desk.Name(ctx, s.ID, targets(s)); err != nil {
+		return err
+	}
+	e, err := entry(a, s)
+	if err != nil {
+		return err
+	}
+	return k.Recorder.Record(ctx, e)
+}
+
+// reach returns a source with whose inventory the caller may go as far as want. It is read by whoever may read its inventory and its
+// project.
+func (k *Sources) reach(ctx context.Context, want access.Level, id string) (catalog.InventorySource, error) {
+	s, err := k.store.SourceByID(ctx, id)
+	if err != nil {
+		return catalog.InventorySource{}, err
+	}
+	ok, err := k.desk.May(ctx, access.Read, s.InventoryID, s.ProjectID)
+	if err != nil {
+		return catalog.InventorySource{}, err
+	}
+	if !ok {
+		return catalog.InventorySource{}, missing(id)
+	}
+	if want != access.Read {
+		if err := k.desk.Reach(ctx, want, s.InventoryID, missing(id)); err != nil {
+			return catalog.InventorySource{}, err
+		}
+	}
+	return s, nil
+}
+
+// Get implements catalog.Sources.
+func (k *Sources) Get(ctx context.Context, id string) (catalog.InventorySource, error) {
+	s, err := k.reach(ctx, access.Read, id)
+	return masked(s), err
+}
+
+// List implements catalog.Sources.
+func (k *Sources) List(ctx context.Context, f catalog.Filter, w page.Window) ([]catalog.InventorySource, int, error) {
+	scope, err := k.desk.Scope(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	list, total, err := k.store.ListSources(ctx, scope, f, w)
+	for i := range list {
+		list[i] = masked(list[i])
+	}
+	return list, total, err
+}
+
+// Update implements catalog.Sources.
+func (k *Sources) Update(ctx context.Context, id string, revision int64, s catalog.InventorySource) (catalog.InventorySource, error) {
+	s, err := checked(s)
+	if err != nil {
+		return catalog.InventorySource{}, err
+	}
+	was, err := k.reach(ctx, access.Manage, id)
+	if err != nil {
+		return catalog.InventorySource{}, err
+	}
+	if s.Org != was.Org {
+		if err := k.desk.Keep(ctx, kind, s.Org); err != nil {
+			return catalog.InventorySource{}, err
+		}
+	}
+	if err := k.allowed(ctx, s); err != nil {
+		return catalog.InventorySource{}, err
+	}
+	k.Changed(was.Record, &s.Record)
+	var stored catalog.InventorySource
+	err = k.Unit.Do(ctx, func(ctx context.Context) error {
+		now, err := k.store.SourceByID(ctx, id)
+		if err != nil {
+			return err
+		}
+		next := s
+		if next.Config.Headers, err = unmasked(s.Config, now.Config); err != nil {
+			return err
+		}
+		if stored, err = k.store.UpdateSource(ctx, next, revision); err != nil {
+			return err
+		}
+		return k.put(ctx, audit.SourceUpdate, stored)
+	})
+	if err != nil {
+		return catalog.InventorySource{}, err
+	}
+	k.Log.InfoContext(ctx, "inventory source changed", "id", id, "by", check.Author(ctx))
+	return masked(stored), nil
+}
+
+// Delete implements catalog.Sources.
+func (k *Sources) Delete(ctx context.Context, id string, revision int64) error {
+	s, err := k.reach(ctx, access.Manage, id)
+	if err != nil {
+		return err
+	}
+	err = k.Unit.Do(ctx, func(ctx context.Context) error {
+		if err := k.desk.Name(ctx, id, nil); err != nil {
+			return err
+		}
+		if err := k.store.DeleteSource(ctx, id, revision); err != nil {
+			return err
+		}
+		return k.Recorder.Record(ctx, usage.Entry(audit.SourceDelete, s.Record, usage.Detail{}.Set("inventory_id", s.InventoryID)))
+	})
+	if err == nil {
+		k.Log.InfoContext(ctx, "deleted", "kind", kind, "id", id, "by", check.Author(ctx))
+	}
+	return err
+}
+
+// Refresh implements catalog.Sources.
+func (k *Sources) Refresh(ctx context.Context, id string) (catalog.InventorySource, error) {
+	if _, err := k.reach(ctx, access.Use, id); err != nil {
+		return catalog.InventorySource{}, err
+	}
+	if err := k.refresher.Asked(ctx, id); err != nil {
+		return catalog.InventorySource{}, err
+	}
+	s, err := k.store.SourceByID(ctx, id)
+	return masked(s), err
+}

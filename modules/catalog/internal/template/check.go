@@ -1,0 +1,139 @@
+package template
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/writ-automation/writ/modules/catalog/internal/check"
+	"github.com/writ-automation/writ/modules/catalog/internal/survey"
+	"github.com/writ-automation/writ/modules/catalog/internal/usage"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/ids"
+)
+
+// checked returns what a caller said, in the form that is stored. Invalid faults name the member. What a request for a run says is
+// judged by who takes such requests.
+func checked(t catalog.Template) (catalog.Template, error) {
+	said := catalog.Template{TemplateSpec: t.TemplateSpec}
+	said.Org = t.Org
+	var err error
+	if said.Name, err = check.Name(t.Name); err != nil {
+		return said, err
+	}
+	if t.Workflow() {
+		if err := single(&t.TemplateSpec); err != nil {
+			return said, err
+		}
+	}
+	for _, list := range []struct {
+		field string
+		ids   []string
+	}{{"credential_ids", t.CredentialIDs}, {"selectable_credential_ids", t.SelectableCredentialIDs}} {
+		if err := check.IDs(list.field, ids.Credential, list.ids); err != nil {
+			return said, err
+		}
+	}
+	said.Steps = slices.Clone(t.Steps)
+	for i := range said.Steps {
+		said.Steps[i].Templated = nil // said at the launch
+		if err := check.IDs(check.At("steps", i)+".credential_ids", ids.Credential, said.Steps[i].CredentialIDs); err != nil {
+			return said, err
+		}
+	}
+	if err := overrides(&t.TemplateSpec); err != nil {
+		return said, err
+	}
+	said.Survey, err = questions(t.Survey)
+	return said, err
+}
+
+// single refuses what a workflow leaves to its steps.
+func single(t *catalog.TemplateSpec) error {
+	for _, m := range []struct {
+		name string
+		set  bool
+	}{
+		{"playbook", t.Playbook != ""}, {"command", t.Command != ""}, {"tool", t.Tool != ""}, {"shards", t.Shards != 0},
+		{"limit", t.Limit != ""}, {"tags", len(t.Tags) > 0}, {"skip_tags", len(t.SkipTags) > 0}, {"forks", t.Forks != 0},
+		{"verbosity", t.Verbosity != 0}, {"diff_mode", t.DiffMode},
+	} {
+		if m.set {
+			return fault.BadField(m.name, "must be empty where there are steps")
+		}
+	}
+	return nil
+}
+
+// controls are the overrides that a workflow cannot have: its steps have their own.
+func controls() []string {
+	return []string{"limit", "tags", "skip_tags", "forks", "verbosity", "diff_mode"}
+}
+
+func overrides(t *catalog.TemplateSpec) error {
+	known := catalog.Overridable()
+	for i, name := range t.AllowOverrides {
+		at := check.At("allow_overrides", i)
+		switch {
+		case !slices.Contains(known, name):
+			return fault.BadField(at, "is nothing that a launch can override")
+		case slices.Contains(t.AllowOverrides[:i], name):
+			return fault.BadField(at, "is named before")
+		case t.Workflow() && slices.Contains(controls(), name):
+			return fault.BadField(at, "is a matter of the steps")
+		}
+	}
+	return nil
+}
+
+// questions returns a survey in the form that is stored, nothing where it asks nothing.
+func questions(raw json.RawMessage) (json.RawMessage, error) {
+	fields, err := survey.Decode(raw)
+	if err != nil || len(fields) == 0 {
+		return nil, err
+	}
+	if err := survey.Check(fields); err != nil {
+		return nil, err
+	}
+	return survey.Encode(fields)
+}
+
+func targets(t catalog.Template) usage.Targets {
+	out := usage.Targets(nil).Add("project_id", ids.Project, t.ProjectID).Add("inventory_id", ids.Inventory, t.InventoryID).
+		AddAll("credential_ids", ids.Credential, t.CredentialIDs).
+		AddAll("selectable_credential_ids", ids.Credential, t.SelectableCredentialIDs)
+	for i := range t.Steps {
+		at := check.At("steps", i) + "."
+		out = out.Add(at+"inventory_id", ids.Inventory, t.Steps[i].InventoryID).
+			AddAll(at+"credential_ids", ids.Credential, t.Steps[i].CredentialIDs)
+	}
+	return out
+}
+
+func entry(a audit.Action, t catalog.Template) (audit.Entry, error) {
+	d := usage.Detail{"dry_run": t.DryRun, "timeout": t.TimeoutSeconds, "notifications": len(t.Notifications)}
+	d.Set("tool", t.Tool).Set("playbook", t.Playbook).Set("project_id", t.ProjectID).Set("inventory_id", t.InventoryID)
+	d.Set("queue", t.Queue).List("credential_ids", t.CredentialIDs)
+	d.List("selectable_credential_ids", t.SelectableCredentialIDs).List("allow_overrides", t.AllowOverrides)
+	if t.Command != "" {
+		d["command"] = usage.Sum([]byte(t.Command))
+	}
+	for name, doc := range map[string]struct {
+		value any
+		count int
+	}{
+		"extra_vars": {t.ExtraVars, len(t.ExtraVars)}, "survey": {t.Survey, len(t.Survey)}, "steps": {t.Steps, len(t.Steps)},
+	} {
+		if doc.count == 0 {
+			continue
+		}
+		b, err := json.Marshal(doc.value)
+		if err != nil {
+			return audit.Entry{}, fmt.Errorf("record a template: %w", err)
+		}
+		d[name] = usage.Sum(b)
+	}
+	return usage.Entry(a, t.Record, d), nil
+}

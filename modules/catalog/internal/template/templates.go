@@ -1,0 +1,186 @@
+package template
+
+import (
+	"context"
+
+	"github.com/writ-automation/writ/modules/catalog/internal/check"
+	"github.com/writ-automation/writ/modules/catalog/internal/usage"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Templates keeps templates.
+type Templates struct {
+	usage.Kernel
+	desk    *usage.Desk
+	store   catalog.TemplateStore
+	checker runs.Checker
+}
+
+var _ catalog.Templates = (*Templates)(nil)
+
+// New makes the keeper of templates.
+func New(k usage.Kernel, d *usage.Desk, s catalog.TemplateStore, c runs.Checker) *Templates {
+	return &Templates{Kernel: k, desk: d, store: s, checker: c}
+}
+
+func missing(id string) error { return fault.Missing(identity.KindTemplate, id) }
+
+// verdict returns what would be said to a launch without answers. Only what is wrong with the request itself is returned at once: what
+// it names is a matter for those who may keep the template.
+func (k *Templates) verdict(ctx context.Context, t *catalog.Template) (later, now error) {
+	var err error
+	if t.Workflow() {
+		err = k.checker.CheckPipeline(ctx, Pipeline(t))
+	} else {
+		err = k.checker.Check(ctx, Single(t))
+	}
+	if fault.Is(err, fault.Invalid) {
+		return nil, err
+	}
+	return err, nil
+}
+
+// Create implements catalog.Templates.
+func (k *Templates) Create(ctx context.Context, t catalog.Template) (catalog.Template, error) {
+	t, err := checked(t)
+	if err != nil {
+		return catalog.Template{}, err
+	}
+	if t.Notifications, err = unmasked(t.Notifications, nil); err != nil {
+		return catalog.Template{}, err
+	}
+	refused, err := k.verdict(ctx, &t)
+	if err != nil {
+		return catalog.Template{}, err
+	}
+	if err := k.desk.Keep(ctx, identity.KindTemplate, t.Org); err != nil {
+		return catalog.Template{}, err
+	}
+	if err := k.named(ctx, t, refused); err != nil {
+		return catalog.Template{}, err
+	}
+	k.Made(ctx, ids.Template, &t.Record)
+	err = k.Unit.Do(ctx, func(ctx context.Context) error {
+		if err := k.Known(ctx, t.Record); err != nil {
+			return err
+		}
+		if err := k.store.InsertTemplate(ctx, t); err != nil {
+			return err
+		}
+		return k.put(ctx, audit.TemplateCreate, t)
+	})
+	if err != nil {
+		return catalog.Template{}, err
+	}
+	k.Log.InfoContext(ctx, "template created", "id", t.ID, "by", t.CreatedBy)
+	return masked(t), nil
+}
+
+// named refuses what a template names and its caller may not read, and then what a launch may not use.
+func (k *Templates) named(ctx context.Context, t catalog.Template, refused error) error {
+	if err := k.desk.Readable(ctx, targets(t)); err != nil {
+		return err
+	}
+	return refused
+}
+
+func (k *Templates) put(ctx context.Context, a audit.Action, t catalog.Template) error {
+	e, err := entry(a, t)
+	if err != nil {
+		return err
+	}
+	return k.Put(ctx, k.desk, t.ID, targets(t), e)
+}
+
+// reach returns a template with which the caller may go as far as want.
+func (k *Templates) reach(ctx context.Context, want access.Level, id string) (catalog.Template, error) {
+	t, err := k.store.TemplateByID(ctx, id)
+	if err != nil {
+		return catalog.Template{}, err
+	}
+	if err := k.desk.Reach(ctx, want, id, missing(id)); err != nil {
+		return catalog.Template{}, err
+	}
+	return t, nil
+}
+
+// Get implements catalog.Templates.
+func (k *Templates) Get(ctx context.Context, id string) (catalog.Template, error) {
+	t, err := k.reach(ctx, access.Read, id)
+	return masked(t), err
+}
+
+// List implements catalog.Templates.
+func (k *Templates) List(ctx context.Context, f catalog.Filter, w page.Window) ([]catalog.Template, int, error) {
+	s, err := k.desk.Scope(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	list, total, err := k.store.ListTemplates(ctx, s, f, w)
+	for i := range list {
+		list[i] = masked(list[i])
+	}
+	return list, total, err
+}
+
+// Update implements catalog.Templates.
+func (k *Templates) Update(ctx context.Context, id string, revision int64, t catalog.Template) (catalog.Template, error) {
+	t, err := checked(t)
+	if err != nil {
+		return catalog.Template{}, err
+	}
+	refused, err := k.verdict(ctx, &t)
+	if err != nil {
+		return catalog.Template{}, err
+	}
+	was, err := k.store.TemplateByID(ctx, id)
+	if err != nil {
+		return catalog.Template{}, err
+	}
+	if err := k.desk.Change(ctx, was.Record, t.Record, missing(id)); err != nil {
+		return catalog.Template{}, err
+	}
+	if err := k.named(ctx, t, refused); err != nil {
+		return catalog.Template{}, err
+	}
+	k.Changed(was.Record, &t.Record)
+	var stored catalog.Template
+	err = k.Unit.Do(ctx, func(ctx context.Context) error {
+		if err := k.Known(ctx, t.Record); err != nil {
+			return err
+		}
+		now, err := k.store.TemplateByID(ctx, id)
+		if err != nil {
+			return err
+		}
+		next := t
+		if next.Notifications, err = unmasked(t.Notifications, now.Notifications); err != nil {
+			return err
+		}
+		if stored, err = k.store.UpdateTemplate(ctx, next, revision); err != nil {
+			return err
+		}
+		return k.put(ctx, audit.TemplateUpdate, stored)
+	})
+	if err != nil {
+		return catalog.Template{}, err
+	}
+	k.Log.InfoContext(ctx, "template changed", "id", id, "by", check.Author(ctx))
+	return masked(stored), nil
+}
+
+// Delete implements catalog.Templates.
+func (k *Templates) Delete(ctx context.Context, id string, revision int64) error {
+	t, err := k.reach(ctx, access.Manage, id)
+	if err != nil {
+		return err
+	}
+	return k.Drop(ctx, k.desk, audit.TemplateDelete, t.Record, func(ctx context.Context) error { return k.store.DeleteTemplate(ctx, id, revision) })
+}

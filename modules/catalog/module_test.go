@@ -1,0 +1,165 @@
+package catalog_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"go.uber.org/fx"
+
+	sqlcatalog "github.com/writ-automation/writ/adapters/sqlstore/catalog"
+	module "github.com/writ-automation/writ/modules/catalog"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// roles takes every role that the module promises.
+type roles struct {
+	fx.In
+
+	Projects    catalog.Projects
+	Inventories catalog.Inventories
+	Sources     catalog.Sources
+	Templates   catalog.Templates
+	Launcher    catalog.Launcher
+	References  catalog.References
+	Materials   catalog.Materials
+}
+
+// TestModule starts and stops the application. What takes requests for runs is made between the two parts of the context, since it asks
+// for references; what the background work leaves behind, TestMain sees.
+func TestModule(t *testing.T) {
+	t.Parallel()
+	b := onSQLite(t)
+	p, own := b.material, b.params
+	var got roles
+	app := fx.New(fx.NopLogger, module.Module,
+		fx.Provide(
+			fx.Annotate(func() *sqlcatalog.Store { return b.store },
+				fx.As(new(catalog.ProjectStore)), fx.As(new(catalog.InventoryStore)), fx.As(new(catalog.SourceStore)),
+				fx.As(new(catalog.TemplateStore)), fx.As(new(catalog.Usage))),
+			func() (tx.Unit, clock.Clock, ids.Generator, *slog.Logger) { return p.Unit, p.Clock, p.IDs, p.Log },
+			func() (catalog.Checkouts, catalog.Collector, audit.Recorder) {
+				return p.Checkouts, p.Collector, p.Recorder
+			},
+			func() (identity.Objects, access.Guard, access.Owners) { return own.Objects, own.Guard, own.Owners },
+			func(catalog.References) (runs.Submitter, runs.Checker) { return own.Submitter, own.Checker },
+		),
+		fx.Supply(p.Config), fx.Invoke(func(r roles) { got = r }))
+	if err := app.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	made, err := got.Projects.Create(t.Context(), project("site"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.eventually("the first synchronisation", func() bool {
+		return must[catalog.Project](t)(got.Projects.Get(t.Context(), made.ID)).Commit != ""
+	})
+	if err := app.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := got.Projects.Sync(t.Context(), made.ID); !fault.Is(err, fault.Unavailable) {
+		t.Errorf("after the stop: %v", err)
+	}
+}
+
+// TestBackgroundStops ends fetches and refreshes that are under way, and says nothing about what it cut short.
+func TestBackgroundStops(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		s := b.scene()
+		b.Background.Start()
+		b.Background.Start()
+		fetching, freeFetch := b.checkouts.hold()
+		defer freeFetch()
+		collecting, freeCollect := b.collector.hold()
+		defer freeCollect()
+		errs := make(chan error, 2)
+		go func() { _, err := b.Projects.Sync(t.Context(), s.p.ID); errs <- err }()
+		go func() { _, err := b.Sources.Refresh(t.Context(), s.s.ID); errs <- err }()
+		<-fetching
+		<-collecting
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := b.Background.Stop(ended); err != nil && ended.Err() == nil {
+			t.Error(err)
+		}
+		if err := b.Background.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		for range 2 {
+			if err := <-errs; !fault.Is(err, fault.Unavailable) {
+				t.Error(err)
+			}
+		}
+		p := must[catalog.Project](t)(b.Projects.Get(t.Context(), s.p.ID))
+		src := must[catalog.InventorySource](t)(b.Sources.Get(t.Context(), s.s.ID))
+		if p.LastError != "" || src.LastError != "" {
+			t.Errorf("%q %q", p.LastError, src.LastError)
+		}
+		if list := b.trail.take(); len(list) != 0 {
+			t.Errorf("entries %+v", list)
+		}
+		b.Background.Start() // nothing begins any more
+	})
+}
+
+// TestWhole: nothing is made of parts.
+func TestWhole(t *testing.T) {
+	t.Parallel()
+	b := onSQLite(t)
+	for name, cut := range map[string]func(p *module.MaterialParams){
+		"store":     func(p *module.MaterialParams) { p.Sources = nil },
+		"unit":      func(p *module.MaterialParams) { p.Unit = nil },
+		"recorder":  func(p *module.MaterialParams) { p.Recorder = nil },
+		"checkouts": func(p *module.MaterialParams) { p.Checkouts = nil },
+	} {
+		p := b.material
+		cut(&p)
+		if _, err := module.NewMaterials(p); err == nil {
+			t.Errorf("materials are made without: %s", name)
+		}
+	}
+	for name, cut := range map[string]func(p *module.Params){
+		"materials": func(p *module.Params) { p.Materials = nil }, "guard": func(p *module.Params) { p.Guard = nil },
+		"owners": func(p *module.Params) { p.Owners = nil }, "checker": func(p *module.Params) { p.Checker = nil },
+	} {
+		p := b.params
+		cut(&p)
+		if _, err := module.New(p); err == nil {
+			t.Errorf("the catalog is made without: %s", name)
+		}
+	}
+}
+
+// TestTree gives executors a work tree, with what the project installs.
+func TestTree(t *testing.T) {
+	t.Parallel()
+	b := onSQLite(t)
+	p := project("site")
+	p.InstallDeps = true
+	p = must[catalog.Project](t)(b.Projects.Create(t.Context(), p))
+	deps, err := b.Materials.Tree(t.Context(), p.ID, firstCommit, t.TempDir()+"/tree")
+	if err != nil || deps.Roles == "" {
+		t.Error(deps, err)
+	}
+	if _, err := b.Materials.Tree(t.Context(), "prj_none", firstCommit, t.TempDir()+"/tree"); !catalog.ProjectNotFound.Is(err) {
+		t.Error(err)
+	}
+	for _, c := range []struct {
+		kind ids.Prefix
+		id   string
+		want bool
+	}{{ids.Project, p.ID, true}, {ids.Inventory, p.ID, false}, {ids.Template, "tpl_x", false}, {ids.Credential, b.credential(), false}} {
+		if ok, err := b.References.Exists(t.Context(), c.kind, c.id); ok != c.want || err != nil {
+			t.Error(c, ok, err)
+		}
+	}
+}

@@ -1,0 +1,257 @@
+package catalog_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	sqlcatalog "github.com/writ-automation/writ/adapters/sqlstore/catalog"
+	sqlidentity "github.com/writ-automation/writ/adapters/sqlstore/identity"
+	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
+	module "github.com/writ-automation/writ/modules/catalog"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/platform/ids"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// hands is a clock that the test moves.
+type hands struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (h *hands) Now() time.Time { h.mu.Lock(); defer h.mu.Unlock(); return h.now }
+
+func (h *hands) move(d time.Duration) { h.mu.Lock(); defer h.mu.Unlock(); h.now = h.now.Add(d) }
+
+// bundle is the context over a real database.
+type bundle struct {
+	module.Result
+	References catalog.References
+	Materials  catalog.Materials
+	Background *module.Background
+
+	t         testing.TB
+	d         *db.DB
+	store     *sqlcatalog.Store
+	rights    *sqlidentity.Store
+	clock     *hands
+	trail     *trail
+	guard     *guard
+	checkouts *checkouts
+	collector *collector
+	runs      *requests
+	material  module.MaterialParams
+	params    module.Params
+}
+
+func eachEngine(t *testing.T, test func(t *testing.T, b *bundle)) {
+	t.Helper()
+	t.Parallel()
+	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) { test(t, setup(t, d)) })
+}
+
+// onSQLite is for what no engine has a part in.
+func onSQLite(t *testing.T) *bundle {
+	t.Helper()
+	return setup(t, dbtest.Open(t, db.SQLite, migrations.FS))
+}
+
+func setup(t testing.TB, d *db.DB) *bundle {
+	t.Helper()
+	b := &bundle{
+		t: t, d: d, store: sqlcatalog.New(d), rights: sqlidentity.New(d), clock: &hands{now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)},
+		trail: &trail{}, guard: newGuard(), checkouts: newCheckouts(), collector: &collector{}, runs: &requests{},
+	}
+	s := b.store
+	b.material = module.MaterialParams{
+		Stores:    module.Stores{Projects: s, Inventories: s, Sources: s, Templates: s, Usage: s},
+		Kernel:    module.Kernel{Unit: d, Clock: b.clock, IDs: ids.New(b.clock), Log: slog.New(slog.DiscardHandler)},
+		Checkouts: b.checkouts, Collector: b.collector, Recorder: b.trail, Config: module.Config{TempDir: t.TempDir()},
+	}
+	b.params = module.Params{Objects: objects{b.rights, d}, Guard: b.guard, Owners: b.guard, Submitter: b.runs, Checker: b.runs}
+	b.make()
+	return b
+}
+
+// make makes the context of the parameters, and stops its work with the test.
+func (b *bundle) make() {
+	b.t.Helper()
+	m, err := module.NewMaterials(b.material)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.params.Materials = m
+	b.References, b.Materials, b.Background = m.References, m.Materials, m.Background
+	if b.Result, err = module.New(b.params); err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() {
+		if err := m.Background.Stop(context.Background()); err != nil {
+			b.t.Error(err)
+		}
+	})
+}
+
+// objects is what the context of identity makes of its store.
+type objects struct {
+	store *sqlidentity.Store
+	d     *db.DB
+}
+
+func (o objects) Put(ctx context.Context, x identity.Object) error {
+	return o.d.Do(ctx, func(ctx context.Context) error { return o.store.PutObject(ctx, x) })
+}
+
+func (o objects) Remove(ctx context.Context, id string) error {
+	return o.d.Do(ctx, func(ctx context.Context) error { return o.store.RemoveObject(ctx, id) })
+}
+
+// requests judges and takes requests for runs as it is told, and keeps them.
+type requests struct {
+	mu        sync.Mutex
+	refuses   error
+	judged    int
+	single    []runs.Submission
+	pipelines []runs.PipelineSubmission
+}
+
+func (r *requests) judge(s *runs.Submission, p *runs.PipelineSubmission, take bool) (*runs.Run, bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.refuses != nil:
+		return nil, false, r.refuses
+	case !take:
+		r.judged++
+		return nil, false, nil
+	case s != nil:
+		r.single = append(r.single, *s)
+	default:
+		r.pipelines = append(r.pipelines, *p)
+	}
+	return &runs.Run{ID: "run_1"}, false, nil
+}
+
+func (r *requests) Submit(_ context.Context, s runs.Submission) (*runs.Run, bool, error) {
+	return r.judge(&s, nil, true)
+}
+
+func (r *requests) SubmitPipeline(_ context.Context, p runs.PipelineSubmission) (*runs.Run, bool, error) {
+	return r.judge(nil, &p, true)
+}
+
+func (r *requests) Check(_ context.Context, s runs.Submission) error {
+	_, _, err := r.judge(&s, nil, false)
+	return err
+}
+
+func (r *requests) CheckPipeline(_ context.Context, p runs.PipelineSubmission) error {
+	_, _, err := r.judge(nil, &p, false)
+	return err
+}
+
+func must[T any](t testing.TB) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// project is what a caller says of a project.
+func project(name string) catalog.Project {
+	p := catalog.Project{RepoURL: "https://git.example.com/ops/site.git", Branch: "main"}
+	p.Name = name
+	return p
+}
+
+const hostsINI = "[web]\nw1\nw2\n[db]\nd1\n"
+
+func inventory(name string) catalog.Inventory {
+	i := catalog.Inventory{Content: []byte(hostsINI)}
+	i.Name = name
+	return i
+}
+
+func source(name, inventoryID string) catalog.InventorySource {
+	s := catalog.InventorySource{Kind: catalog.HTTPSource, InventoryID: inventoryID, Config: catalog.SourceConfig{URL: "https://cmdb.example.com/hosts"}}
+	s.Name = name
+	return s
+}
+
+func template(name string) catalog.Template {
+	t := catalog.Template{TemplateSpec: catalog.TemplateSpec{Playbook: "site.yml"}}
+	t.Name = name
+	return t
+}
+
+func (b *bundle) project(name string) catalog.Project {
+	b.t.Helper()
+	return must[catalog.Project](b.t)(b.Projects.Create(b.t.Context(), project(name)))
+}
+
+func (b *bundle) inventory(name string) catalog.Inventory {
+	b.t.Helper()
+	return must[catalog.Inventory](b.t)(b.Inventories.Create(b.t.Context(), inventory(name)))
+}
+
+func (b *bundle) source(name, inventoryID string) catalog.InventorySource {
+	b.t.Helper()
+	return must[catalog.InventorySource](b.t)(b.Sources.Create(b.t.Context(), source(name, inventoryID)))
+}
+
+func (b *bundle) template(t catalog.Template) catalog.Template {
+	b.t.Helper()
+	return must[catalog.Template](b.t)(b.Templates.Create(b.t.Context(), t))
+}
+
+// org makes an organization.
+func (b *bundle) org(id string) string {
+	b.t.Helper()
+	err := b.d.Do(b.t.Context(), func(ctx context.Context) error {
+		return b.rights.InsertOrg(ctx, identity.Org{ID: id, Name: id, CreatedAt: b.clock.Now()})
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return id
+}
+
+// field returns the member that a fault names.
+func field(err error) string {
+	var f *fault.Error
+	if errors.As(err, &f) && len(f.Fields) > 0 {
+		return f.Fields[0].Location
+	}
+	return ""
+}
+
+// eventually polls until the condition holds.
+func (b *bundle) eventually(what string, holds func() bool) {
+	b.t.Helper()
+	deadline := time.NewTimer(20 * time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			b.t.Fatalf("never: %s", what)
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package catalog_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// workflow is a template of two steps.
+func workflow(name string) catalog.Template {
+	t := catalog.Template{TemplateSpec: catalog.TemplateSpec{Steps: []runs.StepSpec{
+		{Name: "build", Tool: "bash", Command: "make", ExtraVars: runs.Vars{"z": json.RawMessage("1"), "a": json.RawMessage("2")}},
+		{Name: "ship", Playbook: "ship.yml", DependsOn: []string{"build"}},
+	}}}
+	t.Name = name
+	return t
+}
+
+// TestTemplateInput: what makes no sense is refused by its name.
+func TestTemplateInput(t *testing.T) {
+	t.Parallel()
+	b := onSQLite(t)
+	const gone = "01arz3ndektsv4rrffq69g5fav"
+	for _, c := range []struct {
+		field  string
+		kind   fault.Kind
+		graph  bool
+		change func(t *catalog.Template)
+	}{
+		{"name", fault.Invalid, false, func(t *catalog.Template) { t.Name = "" }},
+		{"playbook", fault.Invalid, true, func(t *catalog.Template) { t.Playbook = "a.yml" }},
+		{"command", fault.Invalid, true, func(t *catalog.Template) { t.Command = "a" }},
+		{"tool", fault.Invalid, true, func(t *catalog.Template) { t.Tool = "bash" }},
+		{"shards", fault.Invalid, true, func(t *catalog.Template) { t.Shards = 2 }},
+		{"limit", fault.Invalid, true, func(t *catalog.Template) { t.Limit = "a" }},
+		{"tags", fault.Invalid, true, func(t *catalog.Template) { t.Tags = []string{"a"} }},
+		{"skip_tags", fault.Invalid, true, func(t *catalog.Template) { t.SkipTags = []string{"a"} }},
+		{"forks", fault.Invalid, true, func(t *catalog.Template) { t.Forks = 1 }},
+		{"verbosity", fault.Invalid, true, func(t *catalog.Template) { t.Verbosity = 1 }},
+		{"diff_mode", fault.Invalid, true, func(t *catalog.Template) { t.DiffMode = true }},
+		{"allow_overrides[0]", fault.Invalid, false, func(t *catalog.Template) { t.AllowOverrides = []string{"playbook"} }},
+		{"allow_overrides[1]", fault.Invalid, false, func(t *catalog.Template) { t.AllowOverrides = []string{"limit", "limit"} }},
+		{"allow_overrides[1]", fault.Invalid, true, func(t *catalog.Template) { t.AllowOverrides = []string{"labels", "limit"} }},
+		{"survey", fault.Invalid, false, func(t *catalog.Template) { t.Survey = json.RawMessage(`{}`) }},
+		{"survey[0].min", fault.Invalid, false, func(t *catalog.Template) {
+			t.Survey = json.RawMessage(`[{"var": "n", "type": "int", "min": 2, "max": 1}]`)
+		}},
+		{"credential_ids[0]", fault.Invalid, false, func(t *catalog.Template) { t.CredentialIDs = []string{"x"} }},
+		{"selectable_credential_ids[0]", fault.NotFound, false, func(t *catalog.Template) { t.SelectableCredentialIDs = []string{"crd_" + gone} }},
+		{"steps[1].credential_ids[0]", fault.Invalid, true, func(t *catalog.Template) { t.Steps[1].CredentialIDs = []string{"x"} }},
+		{"steps[0].inventory_id", fault.NotFound, true, func(t *catalog.Template) { t.Steps[0].InventoryID = "inv_" + gone }},
+		{"project_id", fault.NotFound, false, func(t *catalog.Template) { t.ProjectID = "prj_" + gone }},
+		{"inventory_id", fault.NotFound, false, func(t *catalog.Template) { t.InventoryID = "nothing" }},
+		{"notifications[0].url", fault.Invalid, false, func(t *catalog.Template) {
+			t.Notifications = []runs.Notification{{Kind: "slack", URL: "https://hooks.example.com/***"}}
+		}},
+		{"notifications[0].key", fault.Invalid, false, func(t *catalog.Template) {
+			t.Notifications = []runs.Notification{{Kind: "pagerduty", Key: "***"}}
+		}},
+	} {
+		x := template("t")
+		if c.graph {
+			x = workflow("t")
+		}
+		c.change(&x)
+		if _, err := b.Templates.Create(t.Context(), x); !fault.Is(err, c.kind) || field(err) != c.field {
+			t.Errorf("%s: %v", c.field, err)
+		}
+	}
+}
+
+// TestTemplateVerdict: what a submission would refuse is refused when the template is saved, by the same member. What is wrong with the
+// request comes before what the caller may not do, and that before what it may not name.
+func TestTemplateVerdict(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		ctx := t.Context()
+		made := b.template(workflow("w"))
+		if b.runs.judged != 1 || len(b.runs.single)+len(b.runs.pipelines) != 0 {
+			t.Error("a template is saved without a verdict, or submitted")
+		}
+		for _, c := range []struct {
+			refuses error
+			level   access.Level
+			want    fault.Code
+			invalid bool
+		}{
+			{fault.BadField("steps[0].retries", "too many"), access.Read, fault.Code{}, true},
+			{runs.BadGraph.New("steps: a cycle"), access.Manage, runs.BadGraph, true},
+			{runs.UseRequired.New("project_id: no"), access.Read, catalog.NotAllowed, false},
+			{runs.UseRequired.New("project_id: no"), access.Manage, runs.UseRequired, false},
+			{runs.UseRequired.New("project_id: no"), access.None, catalog.TemplateNotFound, false},
+		} {
+			b.runs.refuses = c.refuses
+			b.guard.become(c.level, nil)
+			_, err := b.Templates.Update(ctx, made.ID, 0, workflow("w2"))
+			if c.invalid && !fault.Is(err, fault.Invalid) || c.want.Name != "" && !c.want.Is(err) {
+				t.Errorf("%v at %q: %v", c.refuses, c.level, err)
+			}
+		}
+		b.runs.refuses = nil
+		b.guard.admins()
+		if got := must[catalog.Template](t)(b.Templates.Get(ctx, made.ID)); got.Name != "w" || got.Revision != 1 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// TestTemplateStored is read as it was saved, the survey in the form that was checked.
+func TestTemplateStored(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		x := template("t")
+		x.Survey = json.RawMessage(` [ {"type":"text", "var":"v", "help": null} ] `)
+		x.ExtraVars = runs.Vars{"big": json.RawMessage(`12345678901234567890`)}
+		x.AllowOverrides, x.Labels = catalog.Overridable(), map[string]string{"team": "a"}
+		x.Limit, x.Forks, x.Shards = "web", 7, 3
+		made := b.template(x)
+		got := must[catalog.Template](t)(b.Templates.Get(t.Context(), made.ID))
+		x.Survey = json.RawMessage(`[{"var":"v","type":"text"}]`)
+		if d := cmp.Diff(x.TemplateSpec, got.TemplateSpec) + cmp.Diff(made, got); d != "" {
+			t.Error(d)
+		}
+		w := workflow("w")
+		w.Steps[0].Templated = []string{"a"} // is said by the launch alone
+		w.Survey = json.RawMessage(`[]`)
+		got = must[catalog.Template](t)(b.Templates.Get(t.Context(), b.template(w).ID))
+		if got.Steps[0].Templated != nil || got.Survey != nil {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// TestNotificationMasks: targets are read masked, and what echoes a mask keeps the stored value of the same kind.
+func TestNotificationMasks(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		type list = []runs.Notification
+		ctx := t.Context()
+		const hook, mask = "https://hooks.example.com/", "https://hooks.example.com/***"
+		x := template("t")
+		x.Notifications = list{
+			{Kind: "slack", URL: hook + "a"}, {Kind: "slack", URL: hook + "b"}, {Kind: "teams", URL: hook + "c", OnFailure: true},
+			{Kind: "pagerduty", Key: canary}, {Kind: "grafana", URL: "http://u:p@g.example.com:3000/x", Key: "k"}, {Kind: "email", To: "a@example.com"},
+		}
+		masked := list{
+			{Kind: "slack", URL: mask}, {Kind: "slack", URL: mask}, {Kind: "teams", URL: mask, OnFailure: true}, {Kind: "pagerduty", Key: "***"},
+			{Kind: "grafana", URL: "http://g.example.com:3000/***", Key: "***"}, {Kind: "email", To: "a@example.com"},
+		}
+		made := b.template(x)
+		all, _, err := b.Templates.List(ctx, catalog.Filter{}, window)
+		if err != nil || cmp.Diff(masked, made.Notifications)+cmp.Diff(masked, all[0].Notifications) != "" {
+			t.Error(made.Notifications, all, err)
+		}
+		sent := func() list {
+			t.Helper()
+			if _, _, err := b.Launcher.Launch(ctx, made.ID, catalog.Launch{}); err != nil {
+				t.Fatal(err)
+			}
+			return b.runs.single[len(b.runs.single)-1].Notifications
+		}
+		for _, c := range []struct {
+			name       string
+			said, want list
+			field      string
+		}{
+			{"echo", masked, x.Notifications, ""},
+			{"less", masked[2:4], x.Notifications[2:4], ""},
+			{"more", append(list{{Kind: "ntfy", URL: hook}}, masked...), append(list{{Kind: "ntfy", URL: hook}}, x.Notifications...), ""},
+			{"which of the two", masked[1:3], nil, "notifications[0].url"},
+			{"one for two", list{masked[2], masked[2]}, list{x.Notifications[2], x.Notifications[2]}, ""},
+			{"in another order", list{masked[5], masked[3], masked[2], masked[0], masked[1]},
+				list{x.Notifications[5], x.Notifications[3], x.Notifications[2], x.Notifications[0], x.Notifications[1]}, ""},
+			{"one replaced", append(list{{Kind: "slack", URL: hook + "new"}}, masked[1:]...),
+				append(list{{Kind: "slack", URL: hook + "new"}}, x.Notifications[1:]...), ""},
+			{"a new key", list{{Kind: "grafana", URL: "http://g.example.com:3000/***", Key: "n"}},
+				list{{Kind: "grafana", URL: "http://u:p@g.example.com:3000/x", Key: "n"}}, ""},
+			{"of another kind", list{{Kind: "discord", URL: mask}}, nil, "notifications[0].url"},
+			{"of another server", list{masked[5], {Kind: "slack", URL: "https://evil.example.net/***"}}, nil, "notifications[1].url"},
+			{"a key to elsewhere", list{{Kind: "grafana", URL: "http://evil.example.net/", Key: "***"}}, nil, "notifications[0].key"},
+			{"a key that never was", list{{Kind: "slack", URL: mask, Key: "***"}}, nil, "notifications[0].key"},
+		} {
+			next := template("t")
+			next.Notifications = x.Notifications
+			must[catalog.Template](t)(b.Templates.Update(ctx, made.ID, 0, next))
+			next.Notifications = c.said
+			_, err := b.Templates.Update(ctx, made.ID, 0, next)
+			if field(err) != c.field || (err == nil) != (c.field == "") {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			if d := cmp.Diff(c.want, sent()); c.field == "" && d != "" {
+				t.Errorf("%s: %s", c.name, d)
+			}
+		}
+	})
+}

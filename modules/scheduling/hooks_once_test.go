@@ -1,0 +1,113 @@
+package scheduling_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/scheduling"
+)
+
+func TestHookResent(t *testing.T) {
+	eachHook(t, func(t *testing.T, b *bundle, _ *counting) {
+		x, other := b.hook(), b.hook(func(x *scheduling.Trigger) { x.Name = "other" })
+		again := func(d scheduling.Delivery, run string) {
+			t.Helper()
+			before := len(b.world.runs())
+			got, err := b.Hooks.Deliver(b.outside(), d)
+			if err != nil || got != (scheduling.Delivered{RunID: run, Done: true}) || len(b.world.runs()) != before {
+				t.Errorf("%+v, %v", got, err)
+			}
+		}
+		b.fires(github(x, "1"))
+		again(github(x, "1"), "run_1")
+		// The body may differ: the delivery's name counts.
+		again(fromGitHub(x, "push", githubTag, "1"), "run_1")
+		b.fires(github(other, "1"))
+		b.fires(github(x, "2"))
+		// Without a name the body is one.
+		b.fires(github(x, ""))
+		again(github(x, ""), "run_4")
+		b.fires(fromGitLab(x, "Push Hook", gitlabPush, "1"))
+		again(fromGitLab(x, "Push Hook", gitlabPush, "1"), "run_5")
+	})
+}
+
+func TestHookFailures(t *testing.T) {
+	eachHook(t, func(t *testing.T, b *bundle, _ *counting) {
+		x := b.hook()
+		failed := func(what string, code fault.Code, reason string) {
+			t.Helper()
+			_, err := b.Hooks.Deliver(b.outside(), github(x, "1"))
+			if !fault.Is(err, code.Kind) || code.Name != "" && !code.Is(err) {
+				t.Errorf("%s: %v", what, err)
+			}
+			if got, err := b.Triggers.Get(t.Context(), x.ID); err != nil || got.LastError != reason || got.LastFiredAt.IsZero() || got.LastRunID != "" {
+				t.Errorf("%s: %+v, %v", what, got, err)
+			}
+		}
+		b.world.set(func() { b.world.fails = catalog.TemplateNotFound.New("no template") })
+		failed("a launch", catalog.TemplateNotFound, "no template")
+		b.world.set(func() { b.world.fails = errors.New("secret detail") })
+		failed("an accident", fault.Code{Kind: fault.Internal}, "an internal error, which the server's log names")
+		b.world.set(func() { b.world.fails = nil; b.world.gone["usr_1"] = true })
+		failed("the owner", scheduling.NotAllowed, "the account that owns the trigger is gone")
+		b.world.set(func() { b.world.gone = nil })
+		b.fires(github(x, "1"))
+		if got, err := b.Triggers.Get(t.Context(), x.ID); err != nil || got.LastError != "" || got.LastRunID != "run_1" {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+// TestHookAtOnce delivers the same push many times at once: all get the one run.
+func TestHookAtOnce(t *testing.T) {
+	eachHook(t, func(t *testing.T, b *bundle, _ *counting) {
+		x := b.hook()
+		var group sync.WaitGroup
+		for range 20 {
+			group.Go(func() {
+				got, err := b.Hooks.Deliver(b.outside(), github(x, "1"))
+				if err != nil || got != (scheduling.Delivered{RunID: "run_1", Done: true}) {
+					t.Errorf("%+v, %v", got, err)
+				}
+			})
+		}
+		group.Wait()
+		if n := len(b.world.runs()); n != 1 {
+			t.Errorf("%d runs", n)
+		}
+	})
+}
+
+// TestHookOutlivesItsForge lets the forge hang up: the run is made and noted all the same.
+func TestHookOutlivesItsForge(t *testing.T) {
+	eachHook(t, func(t *testing.T, b *bundle, c *counting) {
+		x := b.hook()
+		ctx, hangUp := context.WithCancel(b.outside())
+		c.DeliveryStore = hanging{c.DeliveryStore, hangUp}
+		got, err := b.Hooks.Deliver(ctx, github(x, "1"))
+		if err != nil || got.RunID != "run_1" || ctx.Err() == nil {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if got, err := b.Triggers.Get(t.Context(), x.ID); err != nil || got.LastRunID != "run_1" {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+// hanging ends somebody's context as soon as a delivery is remembered.
+type hanging struct {
+	scheduling.DeliveryStore
+	up func()
+}
+
+func (h hanging) Remember(ctx context.Context, t, d string, hold time.Duration) (scheduling.Delivered, bool, error) {
+	was, fresh, err := h.DeliveryStore.Remember(ctx, t, d, hold)
+	h.up()
+	return was, fresh, err
+}

@@ -1,0 +1,79 @@
+package fire
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/scheduling"
+)
+
+// Launch makes runs of the targets of schedules.
+type Launch struct {
+	owners    scheduling.Owners
+	launcher  catalog.Launcher
+	submitter runs.Submitter
+}
+
+var _ Maker = (*Launch)(nil)
+
+// NewLaunch returns what makes runs.
+func NewLaunch(o scheduling.Owners, l catalog.Launcher, s runs.Submitter) *Launch {
+	return &Launch{owners: o, launcher: l, submitter: s}
+}
+
+// Make implements Maker. The schedule acts with the rights of the account that owns it, and under its own name, which is that of its
+// idempotency keys on every server.
+func (l *Launch) Make(ctx context.Context, f *scheduling.Firing) (string, error) {
+	ctx, err := l.as(ctx, &f.Schedule)
+	if err != nil {
+		return "", err
+	}
+	run, err := l.submit(ctx, f)
+	if err != nil {
+		return "", err
+	}
+	return run.ID, nil
+}
+
+// as returns the context in which a schedule acts. One that nobody owns is a part of the application, and acts as such.
+func (l *Launch) as(ctx context.Context, s *scheduling.Schedule) (context.Context, error) {
+	if s.Owner != "" {
+		owned, err := l.owners.As(ctx, s.Owner)
+		if fault.Is(err, fault.NotFound) {
+			return nil, scheduling.NotAllowed.New("the account that owns it is gone").Because(err)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("act for the owner of a schedule: %w", err)
+		}
+		ctx = owned
+	}
+	return actor.With(ctx, actor.Actor{Type: actor.System, ID: s.ID, Name: s.Name}), nil
+}
+
+func (l *Launch) submit(ctx context.Context, f *scheduling.Firing) (run *runs.Run, err error) {
+	key := &runs.Idempotency{Key: f.Key(), Scope: "schedule", Digest: sha256.Sum256([]byte(f.Key()))}
+	from := runs.Origin{Source: runs.FromSchedule, SourceID: f.Schedule.ID}
+	switch t := f.Schedule.Target; {
+	case t.TemplateID != "":
+		run, _, err = l.launcher.Launch(ctx, t.TemplateID, catalog.Launch{
+			Answers: t.Answers, Source: runs.FromSchedule, By: f.Schedule.ID, Idempotency: key,
+		})
+	case t.Run != nil:
+		q := *t.Run
+		q.Origin, q.Idempotency = from, key
+		run, _, err = l.submitter.Submit(ctx, q)
+	case t.Pipeline != nil:
+		q := *t.Pipeline
+		q.Origin, q.Idempotency = from, key
+		run, _, err = l.submitter.SubmitPipeline(ctx, q)
+	default:
+		return nil, errors.New("the schedule has no target")
+	}
+	return run, err
+}

@@ -1,0 +1,136 @@
+package fire
+
+import (
+	"context"
+	"time"
+
+	"github.com/writ-automation/writ/modules/scheduling/internal/desk"
+	"github.com/writ-automation/writ/ports/scheduling"
+)
+
+const (
+	// batch bounds how many schedules are looked at before the store is asked again.
+	batch = 100
+	// again is the pause after something failed, and soon the one where others were quicker.
+	again = time.Second
+	soon  = 20 * time.Millisecond
+	// askTime bounds one question to the store.
+	askTime = 30 * time.Second
+)
+
+// Missed is why a slot made no run that came while no server ran.
+const Missed = "missed while no server ran"
+
+// pass books the slots that are due and returns how long nothing is to be done.
+func (e *Engine) pass(ctx context.Context) time.Duration {
+	due, now, next, err := e.due(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			e.log.ErrorContext(ctx, "schedules that are due were not read; it is tried again", "err", err)
+		}
+		return min(again, e.set.Poll)
+	}
+	e.now = now
+	grace := e.set.Catchup + e.waited
+	if len(due) < batch {
+		e.waited = 0
+	}
+	if len(due) == 0 {
+		if next.IsZero() {
+			return e.set.Poll
+		}
+		return min(max(next.Sub(now), soon), e.set.Poll)
+	}
+	moved := false
+	for i := range due {
+		ok, err := e.advance(ctx, &due[i], now, grace)
+		switch {
+		case ctx.Err() != nil:
+			return 0
+		case err != nil:
+			e.log.ErrorContext(ctx, "a slot was not booked; it is tried again", "schedule", due[i].ID, "err", err)
+			return min(again, e.set.Poll)
+		}
+		moved = moved || ok
+	}
+	if !moved {
+		return soon
+	}
+	return 0
+}
+
+func (e *Engine) due(ctx context.Context) ([]scheduling.Schedule, time.Time, time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	return e.slots.Due(ctx, batch)
+}
+
+// advance moves one schedule on. Of several slots that went by the latest makes a run, and no other one: a server that was away does
+// not do at once all that it has missed.
+func (e *Engine) advance(ctx context.Context, s *scheduling.Schedule, now time.Time, grace time.Duration) (ok bool, err error) {
+	slot, next, err := e.times.Slots(s, now)
+	if err != nil {
+		// Its expression was good when it was saved. Nobody knows when it fires now; it would be due for ever.
+		e.log.ErrorContext(ctx, "a schedule cannot be read any more and fires no more", "schedule", s.ID, "err", err)
+		return e.skip(ctx, s, time.Time{}, "fires no more until it is saved again: "+desk.Reason(err))
+	}
+	if now.Sub(slot) > grace {
+		e.log.WarnContext(ctx, "a slot was missed", "schedule", s.ID, "slot", slot)
+		return e.skip(ctx, s, next, Missed)
+	}
+	if !e.place(ctx) {
+		return false, ctx.Err()
+	}
+	// What is done in this time ends before the hold of the slot does, which begins later.
+	held, cancel := context.WithTimeout(ctx, e.set.Hold)
+	ok, err = e.slots.Advance(held, s.ID, s.NextRunAt, next, slot, e.set.Hold)
+	if err != nil || !ok {
+		cancel()
+		e.leave()
+		return false, err
+	}
+	e.start(held, cancel, &scheduling.Firing{Schedule: *s, Slot: slot}, false)
+	return true, nil
+}
+
+func (e *Engine) skip(ctx context.Context, s *scheduling.Schedule, next time.Time, reason string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	return e.slots.Skip(ctx, s.ID, s.NextRunAt, next, reason)
+}
+
+// retake takes slots over that nobody holds any more, as many as there are free places.
+func (e *Engine) retake(ctx context.Context) {
+	free := cap(e.places) - len(e.places) // the loop alone takes places
+	if free == 0 || ctx.Err() != nil || e.now.IsZero() {
+		return
+	}
+	held, cancel := context.WithTimeout(ctx, e.set.Hold)
+	defer cancel()
+	list, err := e.slots.Abandoned(held, e.set.Hold, free)
+	if err != nil {
+		if ctx.Err() == nil {
+			e.log.ErrorContext(ctx, "abandoned slots were not read; it is tried again", "err", err)
+		}
+		return
+	}
+	for i := range list {
+		if !e.place(ctx) {
+			return
+		}
+		// Whoever takes a slot over comes a hold and a look after it was booked. One that is much older was held while no server ran,
+		// and counts as missed; beyond a day nobody would remember its key either.
+		stale := e.now.Sub(list[i].Slot) > e.set.Catchup+e.set.Hold+2*e.set.Poll
+		one, done := context.WithTimeout(ctx, e.set.Hold)
+		e.start(one, done, &list[i], stale)
+	}
+}
+
+// start makes the run of a slot in the place that was taken for it.
+func (e *Engine) start(ctx context.Context, cancel context.CancelFunc, f *scheduling.Firing, stale bool) {
+	e.work.Go(func() {
+		defer e.leave()
+		defer cancel()
+		e.fire(ctx, f, stale)
+	})
+}

@@ -1,0 +1,211 @@
+package fire
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
+	"github.com/writ-automation/writ/modules/scheduling/internal/schedule"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/ports/scheduling"
+)
+
+// seconds fires every second.
+type seconds struct{}
+
+func (seconds) Slots(_ *scheduling.Schedule, now time.Time) (latest, next time.Time, err error) {
+	latest = now.Truncate(time.Second)
+	return latest, latest.Add(time.Second), nil
+}
+
+// TestServers lets four servers fire twenty schedules each second for a while. One of them is paused between booking a slot and making
+// its run, until another one has taken the slot over and made it.
+func TestServers(t *testing.T) {
+	t.Parallel()
+	const servers, schedules, rounds = 4, 20, 12
+	url := dbtest.Fresh(t, db.Postgres, migrations.FS)
+	book := newLedger()
+	// The hold is longer than a slow machine needs for a run, and shorter than the test.
+	set := Settings{Topic: schedule.Topic, Catchup: time.Minute, Hold: 3 * time.Second, Poll: 500 * time.Millisecond, Pool: 8}
+	var all []*bundle
+	for range servers {
+		all = append(all, setup(t, dbtest.Connect(t, db.Config{URL: url, UnitTimeout: time.Minute}), set, seconds{}, book))
+	}
+	var paused atomic.Bool
+	taken := make(chan struct{})
+	resumed := make(chan struct{})
+	all[0].maker.first = func(_ context.Context, f *scheduling.Firing) error {
+		if !paused.CompareAndSwap(false, true) {
+			return nil
+		}
+		defer close(resumed)
+		// A stopped process does not hear that its time is over.
+		for book.made(f.Key()) == "" {
+			<-taken
+		}
+		return nil
+	}
+	slot := all[0].storeTime().Truncate(time.Second)
+	for range schedules {
+		all[0].add("@hourly", slot)
+	}
+	for _, b := range all {
+		b.Start()
+	}
+	limit := time.After(2 * time.Minute)
+	for n := 0; n < schedules*rounds; {
+		select {
+		case <-book.seen:
+			n++
+			select {
+			case taken <- struct{}{}:
+			default:
+			}
+		case <-limit:
+			t.Fatalf("%d runs", book.count())
+		}
+	}
+	for woken := false; !woken; {
+		select {
+		case <-resumed:
+			woken = true
+		case <-book.seen:
+			select {
+			case taken <- struct{}{}:
+			default:
+			}
+		case <-limit:
+			t.Fatal("nobody took the slot of the paused server over")
+		}
+	}
+	for _, b := range all {
+		b.Stop()
+	}
+	check(t, all[0], book)
+}
+
+// check holds what is stored against what was made: a run for every slot, and no run for anything else.
+func check(t *testing.T, b *bundle, book *ledger) {
+	t.Helper()
+	b.expire()
+	b.all()
+	b.retake(t.Context())
+	b.work.Wait()
+	rows, err := b.d.Read(t.Context()).QueryContext(t.Context(), "SELECT schedule_id, slot, run_id FROM schedule_slots WHERE settled_at IS NOT NULL")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, again := 0, 0
+	for rows.Next() {
+		var id, run string
+		var slot db.Time
+		if err := rows.Scan(&id, &slot, &run); err != nil {
+			t.Fatal(err)
+		}
+		stored++
+		if made := book.made(key(id, slot.Time)); run == "" || made != run {
+			t.Errorf("the slot %s has the run %q, %q was made", key(id, slot.Time), run, made)
+		}
+	}
+	if err := rows.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range book.asked {
+		if n > 1 {
+			again++
+		}
+	}
+	if stored != book.count() || again == 0 {
+		t.Errorf("%d slots, %d runs, %d asked for more than once", stored, book.count(), again)
+	}
+	t.Logf("%d slots, %d asked for more than once", stored, again)
+}
+
+func (l *ledger) made(key string) string { l.mu.Lock(); defer l.mu.Unlock(); return l.runs[key] }
+
+// TestStop ends a server in the middle of making a run: the next one makes it.
+func TestStop(t *testing.T) {
+	eachEngine(t, usual, func(t *testing.T, b *bundle) {
+		slot := b.storeTime().Truncate(time.Minute)
+		begun := make(chan struct{})
+		b.maker.first = func(ctx context.Context, _ *scheduling.Firing) error {
+			close(begun)
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		s := b.add(once(slot), slot)
+		b.Start()
+		b.Start()
+		<-begun
+		b.Stop()
+		b.Stop()
+		if n := b.open(); n != 1 || b.maker.count() != 0 {
+			t.Fatalf("%d open slots, %d runs", n, b.maker.count())
+		}
+		b.expire()
+		b.maker.first = nil
+		b.Start()
+		<-b.maker.seen
+		b.Stop()
+		b.last(s.ID, slot, "run_1", "")
+	})
+}
+
+// TestStoppedAfterTheRun ends a server as soon as its run is made: what became of the slot is noted all the same.
+func TestStoppedAfterTheRun(t *testing.T) {
+	eachEngine(t, usual, func(t *testing.T, b *bundle) {
+		slot := b.storeTime().Truncate(time.Minute)
+		s := b.add(once(slot), slot)
+		ctx, cancel := context.WithCancel(t.Context())
+		b.maker.first = func(context.Context, *scheduling.Firing) error { cancel(); return nil }
+		b.pass(ctx)
+		b.work.Wait()
+		b.last(s.ID, slot, "run_1", "")
+	})
+}
+
+// TestWoken saves a schedule while the server sleeps.
+func TestWoken(t *testing.T) {
+	set := usual
+	set.Poll = 10 * time.Minute
+	eachEngine(t, set, func(t *testing.T, b *bundle) {
+		b.Start()
+		defer b.Stop()
+		for range 3 {
+			slot := b.storeTime().Truncate(time.Minute)
+			s := b.add(once(slot), slot)
+			// The server may begin to listen after the first signal.
+			for woken := false; !woken; {
+				if err := b.d.Signals().Signal(t.Context(), schedule.Topic, s.ID); err != nil {
+					t.Fatal(err)
+				}
+				select {
+				case <-b.maker.seen:
+					woken = true
+				case <-time.After(time.Second):
+				}
+			}
+		}
+	})
+}
+
+// TestSleepsUntilTheNextSlot leaves the server alone with a slot that is a moment away.
+func TestSleepsUntilTheNextSlot(t *testing.T) {
+	set := usual
+	set.Poll = 10 * time.Minute
+	eachEngine(t, set, func(t *testing.T, b *bundle) {
+		now := b.storeTime()
+		s := b.add(once(now.Add(time.Hour)), now.Add(time.Second))
+		if wait := b.pass(t.Context()); wait <= 0 || wait > time.Second {
+			t.Errorf("it sleeps for %s", wait)
+		}
+		b.Start()
+		defer b.Stop()
+		if got := <-b.maker.seen; got != key(s.ID, now.Add(time.Second)) {
+			t.Errorf("it fired %s", got)
+		}
+	})
+}

@@ -1,0 +1,213 @@
+package hook
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/writ-automation/writ/modules/scheduling/internal/desk"
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/scheduling"
+)
+
+const (
+	// hold bounds a launch; a delivery whose server died is taken anew after it.
+	hold = time.Minute
+	// noteTime bounds what is written down after a launch.
+	noteTime = 10 * time.Second
+)
+
+// tooLarge is the fault of a delivery that nobody reads.
+func tooLarge() error {
+	return &fault.Error{Kind: fault.TooLarge, Message: fmt.Sprintf("a delivery has at most %d bytes", scheduling.MaxHook)}
+}
+
+// Hooks implements scheduling.Hooks.
+type Hooks struct {
+	triggers   scheduling.TriggerStore
+	deliveries scheduling.DeliveryStore
+	sealer     scheduling.Sealer
+	owners     scheduling.Owners
+	launcher   catalog.Launcher
+	log        *slog.Logger
+}
+
+var _ scheduling.Hooks = (*Hooks)(nil)
+
+// New returns what takes deliveries.
+func New(t scheduling.TriggerStore, d scheduling.DeliveryStore, s scheduling.Sealer, o scheduling.Owners, l catalog.Launcher, log *slog.Logger) *Hooks {
+	return &Hooks{triggers: t, deliveries: d, sealer: s, owners: o, launcher: l, log: log}
+}
+
+// Deliver implements scheduling.Hooks. A delivery of more than scheduling.MaxHook bytes is TooLarge, and one that is under way since
+// before Unavailable. Faults of the launch come back as they are; the forge may then send the delivery again.
+func (h *Hooks) Deliver(ctx context.Context, d scheduling.Delivery) (scheduling.Delivered, error) {
+	if len(d.Body) > scheduling.MaxHook {
+		return scheduling.Delivered{}, tooLarge()
+	}
+	t, err := h.triggers.TriggerByToken(ctx, sha256.Sum256([]byte(d.Token)))
+	if err != nil {
+		return scheduling.Delivered{}, err
+	}
+	if err := h.prove(ctx, &t, &d); err != nil {
+		return scheduling.Delivered{}, err
+	}
+	from, event, err := recognise(&d)
+	if err != nil {
+		return scheduling.Delivered{}, err
+	}
+	if event == "ping" {
+		return ignored("ping"), nil
+	}
+	p, err := decode(&d)
+	if err != nil {
+		return scheduling.Delivered{}, err
+	}
+	event = p.event(event)
+	if !wanted(t.Events, event) {
+		return ignored("the event is not one that the trigger waits for"), nil
+	}
+	said, err := p.read(event)
+	if err != nil {
+		return scheduling.Delivered{}, err
+	}
+	switch {
+	case t.Branch != "" && said.onto != t.Branch:
+		return ignored("the branch is not the one that the trigger waits for"), nil
+	case said.deleted:
+		return ignored("a deletion leaves nothing to run on"), nil
+	}
+	return h.once(ctx, &t.Trigger, from.id(&d), said.push)
+}
+
+func ignored(why string) scheduling.Delivered { return scheduling.Delivered{Ignored: why, Done: true} }
+
+// prove is BadSignature where the delivery has to be signed and is not, and where it is signed by something else.
+func (h *Hooks) prove(ctx context.Context, t *scheduling.StoredTrigger, d *scheduling.Delivery) error {
+	refused := func() error { return scheduling.BadSignature.New("the signature of the delivery is missing or wrong") }
+	if !proven(d) {
+		if t.RequireSignature {
+			return refused()
+		}
+		return nil
+	}
+	secret, err := h.sealer.Open(ctx, t.ID, t.Sealed)
+	if err != nil {
+		return fmt.Errorf("open a signing secret: %w", err)
+	}
+	if len(secret) == 0 || !holds(d, secret) {
+		return refused()
+	}
+	return nil
+}
+
+// wanted reports whether a trigger for the events fires at one of them.
+func wanted(events []string, event string) bool {
+	if len(events) == 0 {
+		return event == "push"
+	}
+	return slices.Contains(events, event)
+}
+
+// The pauses between looking whether another server, or the same one, has ended a delivery.
+const (
+	firstLook = 100 * time.Millisecond
+	looks     = 5
+)
+
+// once launches for the first delivery of an id, and answers every other one with what became of that.
+func (h *Hooks) once(ctx context.Context, t *scheduling.Trigger, id string, p push) (scheduling.Delivered, error) {
+	pause := firstLook
+	for n := 1; ; n++ {
+		was, fresh, err := h.deliveries.Remember(ctx, t.ID, id, hold)
+		switch {
+		case err != nil:
+			return scheduling.Delivered{}, err
+		case fresh:
+			return h.fire(ctx, t, id, p)
+		case was.Done:
+			return was, nil
+		case n == looks:
+			return scheduling.Delivered{}, &fault.Error{Kind: fault.Unavailable, Message: "this delivery is under way", RetryAfter: hold}
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return scheduling.Delivered{}, ctx.Err()
+		case <-timer.C:
+		}
+		pause *= 2
+	}
+}
+
+// fire launches, and writes down what became of it. Neither ends because the forge stops to wait for the answer.
+func (h *Hooks) fire(ctx context.Context, t *scheduling.Trigger, id string, p push) (scheduling.Delivered, error) {
+	ctx = context.WithoutCancel(ctx)
+	run, err := h.launch(ctx, t, id, p)
+	note, cancel := context.WithTimeout(ctx, noteTime)
+	defer cancel()
+	if err != nil {
+		reason := desk.Reason(err)
+		if lost := h.deliveries.SettleDelivery(note, t.ID, id, scheduling.Delivered{Done: true}, reason); lost != nil {
+			h.log.ErrorContext(ctx, "a failed delivery was not noted", "trigger", t.ID, "err", lost)
+		}
+		h.log.WarnContext(ctx, "a delivery made no run", "trigger", t.ID, "err", err)
+		return scheduling.Delivered{}, err
+	}
+	done := scheduling.Delivered{RunID: run, Done: true}
+	if err := h.deliveries.SettleDelivery(note, t.ID, id, done, ""); err != nil {
+		// The run is there; its key finds it again if the delivery comes once more.
+		h.log.ErrorContext(ctx, "a delivery was not noted", "trigger", t.ID, "run", run, "err", err)
+	}
+	h.log.InfoContext(ctx, "trigger fired", "trigger", t.ID, "run", run)
+	return done, nil
+}
+
+func (h *Hooks) launch(ctx context.Context, t *scheduling.Trigger, id string, p push) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, hold)
+	defer cancel()
+	ctx, err := h.as(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	given, err := p.vars()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(t.ID + "\n" + id))
+	key := hex.EncodeToString(sum[:])
+	run, _, err := h.launcher.Launch(ctx, t.TemplateID, catalog.Launch{
+		Source: runs.FromTrigger, By: t.ID, Given: given,
+		Idempotency: &runs.Idempotency{Key: key, Scope: "hook", Digest: sha256.Sum256([]byte(key))},
+	})
+	if err != nil {
+		return "", err
+	}
+	return run.ID, nil
+}
+
+// as returns the context in which the trigger acts: with the rights of the account that owns it, and under its own name. One that
+// nobody owns is a part of the application, and acts as such.
+func (h *Hooks) as(ctx context.Context, t *scheduling.Trigger) (context.Context, error) {
+	who := actor.Actor{Type: actor.Hook, ID: t.ID, Name: t.Name, IP: actor.From(ctx).IP}
+	if t.Owner == "" {
+		who.Type = actor.System
+		return actor.With(ctx, who), nil
+	}
+	ctx, err := h.owners.As(ctx, t.Owner)
+	if fault.Is(err, fault.NotFound) {
+		return nil, scheduling.NotAllowed.New("the account that owns the trigger is gone").Because(err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("act for the owner of a trigger: %w", err)
+	}
+	return actor.With(ctx, who), nil
+}

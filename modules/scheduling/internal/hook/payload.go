@@ -1,0 +1,143 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"mime"
+	"net/url"
+	"strings"
+
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/scheduling"
+)
+
+// text is a string of a body. Anything else there is remembered as being wrong, and refused only by what asks for it.
+type text struct {
+	s     string
+	given bool
+	wrong bool
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *text) UnmarshalJSON(raw []byte) error {
+	if bytes.Equal(raw, []byte("null")) {
+		return nil
+	}
+	t.given = true
+	t.wrong = json.Unmarshal(raw, &t.s) != nil
+	return nil
+}
+
+// part is an object of a body; anything else there is as good as an empty one.
+type part[T any] struct{ v T }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *part[T]) UnmarshalJSON(raw []byte) error {
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil
+	}
+	return json.Unmarshal(raw, &p.v)
+}
+
+type person struct {
+	Login    text `json:"login"`
+	Name     text `json:"name"`
+	Username text `json:"username"`
+}
+
+type end struct {
+	Ref text `json:"ref"`
+	SHA text `json:"sha"`
+}
+
+type repository struct {
+	FullName text `json:"full_name"`
+	Path     text `json:"path_with_namespace"`
+}
+
+// payload is what is read of a body, in the words of all forges.
+type payload struct {
+	Ref        text             `json:"ref"`
+	After      text             `json:"after"`
+	Checkout   text             `json:"checkout_sha"`
+	Deleted    json.RawMessage  `json:"deleted"`
+	Repository part[repository] `json:"repository"`
+	Project    part[repository] `json:"project"`
+	Pusher     part[person]     `json:"pusher"`
+	Sender     part[person]     `json:"sender"`
+	User       part[person]     `json:"user"`
+	UserName   text             `json:"user_username"`
+	HeadCommit part[struct {
+		ID text `json:"id"`
+	}] `json:"head_commit"`
+	PullRequest part[struct {
+		Head part[end] `json:"head"`
+		Base part[end] `json:"base"`
+	}] `json:"pull_request"`
+	Attributes part[struct {
+		Source text `json:"source_branch"`
+		Target text `json:"target_branch"`
+		Last   part[struct {
+			ID text `json:"id"`
+		}] `json:"last_commit"`
+	}] `json:"object_attributes"`
+	EventName  text `json:"event_name"`
+	ObjectKind text `json:"object_kind"`
+}
+
+// decode reads a body: JSON, or a form whose member payload is JSON. Invalid faults name Content-Type, payload or body.
+func decode(d *scheduling.Delivery) (*payload, error) {
+	body, err := document(d)
+	if err != nil {
+		return nil, err
+	}
+	var p payload
+	dec := json.NewDecoder(bytes.NewReader(body))
+	if err := dec.Decode(&p); err != nil || bytes.TrimLeft(body, " \t\r\n")[0] != '{' {
+		return nil, fault.BadField("body", "is no JSON object")
+	}
+	if _, err := dec.Token(); err != io.EOF { //nolint:errorlint // the decoder returns it bare
+		return nil, fault.BadField("body", "has something behind its JSON object")
+	}
+	return &p, nil
+}
+
+func document(d *scheduling.Delivery) ([]byte, error) {
+	said := d.Header.Get("Content-Type")
+	media, _, err := mime.ParseMediaType(said)
+	switch {
+	case said == "", err == nil && media == "application/json":
+		return d.Body, nil
+	case err != nil || media != "application/x-www-form-urlencoded":
+		return nil, fault.BadField("Content-Type", "expected application/json or application/x-www-form-urlencoded")
+	}
+	form, err := url.ParseQuery(string(d.Body))
+	if err != nil || len(form["payload"]) != 1 {
+		return nil, fault.BadField("payload", "expected a form with the one member payload")
+	}
+	return []byte(form.Get("payload")), nil
+}
+
+// event names what happened where the header leaves that to the body.
+func (p *payload) event(header string) string {
+	if header != system {
+		return header
+	}
+	for _, t := range []text{p.EventName, p.ObjectKind} {
+		if t.given && !t.wrong {
+			return strings.ToLower(t.s)
+		}
+	}
+	return system
+}
+
+// first returns the first member that is there.
+func first(list ...text) text {
+	for _, t := range list {
+		if t.given {
+			return t
+		}
+	}
+	return text{}
+}

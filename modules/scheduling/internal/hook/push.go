@@ -1,0 +1,141 @@
+package hook
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/writ-automation/writ/modules/scheduling/internal/desk"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Variable is the name of the variable that holds a push.
+const Variable = "writ_push"
+
+const (
+	heads     = "refs/heads/"
+	maxMember = 512 // characters
+)
+
+var (
+	refForm    = regexp.MustCompile(`^refs/[A-Za-z0-9][A-Za-z0-9._/+@#-]{0,250}$`)
+	commitForm = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+)
+
+// push is what a run learns of a delivery. Members that a forge does not tell are empty.
+type push struct {
+	Ref        string `json:"ref"`
+	Branch     string `json:"branch"`
+	Commit     string `json:"commit"`
+	Repository string `json:"repository"`
+	Pusher     string `json:"pusher"`
+}
+
+// told is what a body says, and what of it decides whether the trigger fires.
+type told struct {
+	push
+	onto    string // the branch that it is about: the one pushed to, or the one that a request is to be merged into
+	deleted bool
+}
+
+// pushes reports whether an event is a push to a branch or of a tag.
+func pushes(event string) bool { return event == "push" || event == "tag_push" }
+
+// read takes what is known of an event out of a body and checks it. Invalid faults name the member as a run sees it.
+func (p *payload) read(event string) (told, error) {
+	if pushes(event) {
+		return p.readPush()
+	}
+	var out told
+	ref, sha, onto := p.request()
+	if ref.given {
+		ref.s = heads + ref.s
+	}
+	err := out.take(ref, sha, first(p.Repository.v.FullName, p.Project.v.Path), first(p.Sender.v.Login, p.User.v.Username))
+	if err != nil {
+		return told{}, err
+	}
+	if onto.given && !onto.wrong {
+		out.onto = onto.s
+	}
+	return out, nil
+}
+
+// request returns the ends of a request to merge.
+func (p *payload) request() (ref, sha, onto text) {
+	pull, merge := &p.PullRequest.v, &p.Attributes.v
+	return first(pull.Head.v.Ref, merge.Source), first(pull.Head.v.SHA, merge.Last.v.ID), first(pull.Base.v.Ref, merge.Target)
+}
+
+func (p *payload) readPush() (told, error) {
+	if !p.Ref.given || p.Ref.wrong {
+		return told{}, fault.BadField("ref", "a push names its ref")
+	}
+	commit := first(p.Checkout, p.After)
+	if strings.HasPrefix(p.Ref.s, "refs/tags/") {
+		// An annotated tag is an object of its own; the commit is what it stands for.
+		commit = first(p.Checkout, p.HeadCommit.v.ID, p.After)
+	}
+	var out told
+	err := out.take(p.Ref, commit, first(p.Repository.v.FullName, p.Project.v.Path),
+		first(p.Pusher.v.Login, p.Pusher.v.Username, p.UserName, p.Pusher.v.Name, p.Sender.v.Login))
+	if err != nil {
+		return told{}, err
+	}
+	if branch, ok := strings.CutPrefix(out.Ref, heads); ok {
+		out.onto = branch
+	}
+	out.deleted = string(p.Deleted) == "true" || zeros(p.After.s)
+	if out.deleted {
+		out.Commit = ""
+	}
+	return out, nil
+}
+
+// zeros reports whether a commit is the one that stands for none.
+func zeros(s string) bool { return s != "" && strings.Trim(s, "0") == "" }
+
+// take checks members and keeps them.
+func (t *told) take(ref, commit, repository, pusher text) error {
+	for _, m := range []struct {
+		name string
+		text
+		into *string
+		form func(string) bool
+	}{
+		{"ref", ref, &t.Ref, isRef}, {"commit", commit, &t.Commit, commitForm.MatchString},
+		{"repository", repository, &t.Repository, nil}, {"pusher", pusher, &t.Pusher, nil},
+	} {
+		switch {
+		case !m.given:
+			continue
+		case m.wrong || !desk.Line(m.s, maxMember):
+			return fault.BadField(m.name, "expected a text of at most %d characters on one line", maxMember)
+		case m.form != nil && !m.form(m.s):
+			return fault.BadField(m.name, "has not the form of one")
+		}
+		*m.into = m.s
+	}
+	t.Branch, _ = strings.CutPrefix(t.Ref, heads)
+	if t.Branch == t.Ref {
+		t.Branch = ""
+	}
+	return nil
+}
+
+// isRef is stricter than git: nothing that a program could take for an option, a path out of somewhere or more than one word.
+func isRef(s string) bool {
+	return refForm.MatchString(s) && !strings.Contains(s, "..") && !strings.Contains(s, "//") &&
+		!strings.HasSuffix(s, ".lock") && !strings.HasSuffix(s, "/")
+}
+
+// vars returns the push as the variable of a run.
+func (p push) vars() (runs.Vars, error) {
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("write down a push: %w", err)
+	}
+	return runs.Vars{Variable: raw}, nil
+}

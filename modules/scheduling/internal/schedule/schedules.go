@@ -1,0 +1,232 @@
+package schedule
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/writ-automation/writ/modules/scheduling/internal/desk"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/scheduling"
+)
+
+// Topic is the topic of the signal that a schedule was saved; the payload is its id.
+const Topic = "schedule"
+
+// Schedules implements scheduling.Schedules.
+type Schedules struct {
+	desk.Kernel
+	desk    *desk.Desk
+	store   scheduling.ScheduleStore
+	slots   scheduling.SlotStore
+	usage   catalog.Usage
+	judge   Judge
+	times   Times
+	signals events.Signals
+}
+
+var _ scheduling.Schedules = (*Schedules)(nil)
+
+// New makes the keeper of schedules.
+func New(k desk.Kernel, d *desk.Desk, s scheduling.ScheduleStore, slots scheduling.SlotStore, u catalog.Usage, j Judge, t Times, sig events.Signals) *Schedules {
+	return &Schedules{Kernel: k, desk: d, store: s, slots: slots, usage: u, judge: j, times: t, signals: sig}
+}
+
+const kind = "schedule"
+
+func missing(id string) error { return scheduling.ScheduleNotFound.New("no schedule %q", id) }
+
+// Create implements scheduling.Schedules.
+func (s *Schedules) Create(ctx context.Context, x scheduling.Schedule) (scheduling.Schedule, error) {
+	if err := s.settle(ctx, &x); err != nil {
+		return scheduling.Schedule{}, err
+	}
+	if err := s.desk.Keep(ctx, kind, x.Org); err != nil {
+		return scheduling.Schedule{}, err
+	}
+	at := s.Clock.Now()
+	made := scheduling.Schedule{
+		Record: scheduling.Record{
+			ID: s.IDs.New(ids.Schedule), Name: x.Name, Org: x.Org, CreatedBy: desk.Author(ctx), Owner: desk.Owner(ctx),
+			CreatedAt: at, UpdatedAt: at, Revision: 1,
+		},
+		Cron: x.Cron, Timezone: x.Timezone, Enabled: x.Enabled, Target: x.Target,
+	}
+	err := s.Unit.Do(ctx, func(ctx context.Context) error {
+		if err := s.plan(ctx, &made); err != nil {
+			return err
+		}
+		if err := s.store.InsertSchedule(ctx, made); err != nil {
+			return err
+		}
+		return s.note(ctx, audit.ScheduleCreate, &made)
+	})
+	if err != nil {
+		return scheduling.Schedule{}, err
+	}
+	s.Log.InfoContext(ctx, "schedule created", "schedule", made.ID, "by", made.CreatedBy)
+	return made, nil
+}
+
+// settle brings what a caller sets into its stored form, and judges it.
+func (s *Schedules) settle(ctx context.Context, x *scheduling.Schedule) (err error) {
+	if x.Name, err = desk.Name(x.Name); err != nil {
+		return err
+	}
+	if x.Cron, err = s.times.Check(x.Cron, x.Timezone); err != nil {
+		return err
+	}
+	x.Target = clean(x.Target)
+	return s.judge.target(ctx, &x.Target)
+}
+
+// plan sets the next slot by the time of the store, which decides what is due.
+func (s *Schedules) plan(ctx context.Context, x *scheduling.Schedule) error {
+	_, now, _, err := s.slots.Due(ctx, 1)
+	if err != nil {
+		return err
+	}
+	x.NextRunAt, err = s.times.First(x, now)
+	return err
+}
+
+// note writes down what a saved schedule names and that it was saved, and wakes whoever waits for the next slot.
+func (s *Schedules) note(ctx context.Context, a audit.Action, x *scheduling.Schedule) error {
+	named := refs(&x.Target)
+	if err := s.usage.Name(ctx, x.ID, named.IDs()); err != nil {
+		return named.Unknown(err)
+	}
+	if err := s.record(ctx, a, x); err != nil {
+		return err
+	}
+	if err := s.signals.Signal(ctx, Topic, x.ID); err != nil {
+		return fmt.Errorf("wake whoever fires schedules: %w", err)
+	}
+	return nil
+}
+
+// record describes the schedule by settings and ids; names of people and values of a target stay out.
+func (s *Schedules) record(ctx context.Context, a audit.Action, x *scheduling.Schedule) error {
+	return s.Recorder.Record(ctx, audit.Entry{
+		Action: a, Object: audit.Object{Kind: kind, ID: x.ID, Name: x.Name},
+		Detail: map[string]any{
+			"cron": x.Cron, "timezone": x.Timezone, "enabled": x.Enabled, "org_id": x.Org, "owner": x.Owner,
+			"target": word(&x.Target), "names": anys(refs(&x.Target).IDs()),
+		},
+	})
+}
+
+func anys(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}
+
+// Get implements scheduling.Schedules.
+func (s *Schedules) Get(ctx context.Context, id string) (scheduling.Schedule, error) {
+	x, err := s.store.ScheduleByID(ctx, id)
+	if err != nil {
+		return scheduling.Schedule{}, err
+	}
+	ok, err := s.desk.May(ctx, access.Read, objects(&x.Target)...)
+	if err == nil && !ok {
+		err = missing(id)
+	}
+	if err != nil {
+		return scheduling.Schedule{}, err
+	}
+	return x, nil
+}
+
+// List implements scheduling.Schedules.
+func (s *Schedules) List(ctx context.Context, f scheduling.Filter, w page.Window) ([]scheduling.Schedule, int, error) {
+	scope, err := s.desk.Scope(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	return s.store.ListSchedules(ctx, scope, f, w)
+}
+
+// Update implements scheduling.Schedules.
+func (s *Schedules) Update(ctx context.Context, id string, revision int64, x scheduling.Schedule) (out scheduling.Schedule, err error) {
+	err = desk.Again(revision, func() error {
+		out, err = s.update(ctx, id, revision, x)
+		return err
+	})
+	if err != nil {
+		return scheduling.Schedule{}, err
+	}
+	s.Log.InfoContext(ctx, "schedule changed", "schedule", id, "revision", out.Revision, "by", desk.Author(ctx))
+	return out, nil
+}
+
+// update changes the revision of which the rights were judged, and no other one.
+func (s *Schedules) update(ctx context.Context, id string, revision int64, x scheduling.Schedule) (out scheduling.Schedule, err error) {
+	was, err := s.reach(ctx, id, revision, x.Org)
+	if err != nil {
+		return out, err
+	}
+	if err := s.settle(ctx, &x); err != nil {
+		return out, err
+	}
+	next := was
+	next.Name, next.Org, next.Owner, next.UpdatedAt = x.Name, x.Org, desk.Owner(ctx), s.Clock.Now()
+	next.Cron, next.Timezone, next.Enabled, next.Target = x.Cron, x.Timezone, x.Enabled, x.Target
+	err = s.Unit.Do(ctx, func(ctx context.Context) error {
+		changed := next
+		if err := s.plan(ctx, &changed); err != nil {
+			return err
+		}
+		if out, err = s.store.UpdateSchedule(ctx, changed, was.Revision); err != nil {
+			return err
+		}
+		return s.note(ctx, audit.ScheduleUpdate, &out)
+	})
+	return out, err
+}
+
+// reach returns a schedule that the caller may keep, in its own organization and in those that it is to belong to.
+func (s *Schedules) reach(ctx context.Context, id string, revision int64, orgs ...string) (scheduling.Schedule, error) {
+	was, err := s.Get(ctx, id)
+	if err != nil {
+		return was, err
+	}
+	if err := s.desk.Keep(ctx, kind, append([]string{was.Org}, orgs...)...); err != nil {
+		return was, err
+	}
+	if revision != 0 && revision != was.Revision {
+		return was, scheduling.RevisionChanged.New("the schedule was changed meanwhile")
+	}
+	return was, nil
+}
+
+// Delete implements scheduling.Schedules.
+func (s *Schedules) Delete(ctx context.Context, id string, revision int64) error {
+	err := desk.Again(revision, func() error { return s.remove(ctx, id, revision) })
+	if err == nil {
+		s.Log.InfoContext(ctx, "schedule deleted", "schedule", id, "by", desk.Author(ctx))
+	}
+	return err
+}
+
+func (s *Schedules) remove(ctx context.Context, id string, revision int64) error {
+	was, err := s.reach(ctx, id, revision)
+	if err != nil {
+		return err
+	}
+	return s.Unit.Do(ctx, func(ctx context.Context) error {
+		if err := s.store.DeleteSchedule(ctx, id, was.Revision); err != nil {
+			return err
+		}
+		if err := s.usage.Name(ctx, id, nil); err != nil {
+			return err
+		}
+		return s.record(ctx, audit.ScheduleDelete, &was)
+	})
+}

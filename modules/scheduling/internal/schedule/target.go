@@ -1,0 +1,164 @@
+package schedule
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/writ-automation/writ/modules/scheduling/internal/desk"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/scheduling"
+)
+
+// Judge decides whether the caller could submit a target now.
+type Judge struct {
+	Launcher catalog.Launcher
+	Checker  runs.Checker
+}
+
+// clean returns a target without what only a firing may say of itself. What the caller holds stays as it is.
+func clean(t scheduling.Target) scheduling.Target {
+	if t.Run != nil {
+		c := *t.Run
+		c.Origin, c.Idempotency = runs.Origin{}, nil
+		t.Run = &c
+	}
+	if t.Pipeline != nil {
+		c := *t.Pipeline
+		c.Origin, c.Idempotency = runs.Origin{}, nil
+		t.Pipeline = &c
+	}
+	return t
+}
+
+// target returns the fault that the caller's own submission of the target would be, nil where it would make a run.
+func (j Judge) target(ctx context.Context, t *scheduling.Target) error {
+	named := 0
+	for _, is := range []bool{t.TemplateID != "", t.Run != nil, t.Pipeline != nil} {
+		if is {
+			named++
+		}
+	}
+	switch {
+	case named != 1:
+		return fault.BadField("template_id", "exactly one of template_id, run and pipeline says what is fired")
+	case len(t.Answers) > 0 && t.TemplateID == "":
+		return fault.BadField("answers", "are for a template alone")
+	case t.Run != nil:
+		if err := plain(&t.Run.Spec); err != nil {
+			return desk.Below("run", err)
+		}
+		return desk.Below("run", j.Checker.Check(ctx, *t.Run))
+	case t.Pipeline != nil:
+		if err := plainPipeline(t.Pipeline); err != nil {
+			return desk.Below("pipeline", err)
+		}
+		return desk.Below("pipeline", j.Checker.CheckPipeline(ctx, *t.Pipeline))
+	case !ids.Valid(ids.Template, t.TemplateID):
+		return desk.Ref{Path: "template_id", ID: t.TemplateID}.Missing()
+	}
+	return forTemplate(j.Launcher.Unattended(ctx, t.TemplateID, t.Answers), t.TemplateID)
+}
+
+// forTemplate names the template in what refuses it.
+func forTemplate(err error, id string) error {
+	ref := desk.Ref{Path: "template_id", ID: id}
+	switch {
+	case catalog.TemplateNotFound.Is(err):
+		return ref.Missing()
+	case runs.UseRequired.Is(err):
+		return ref.Unusable(runs.UseRequired)
+	default:
+		return err
+	}
+}
+
+// plain refuses what only the application itself says of a run: whose values a tool may evaluate, and to which hosts it is bound.
+func plain(s *runs.Spec) error {
+	switch {
+	case s.TemplateID != "":
+		return fault.BadField("template_id", "is not taken; a template is fired by template_id beside run")
+	case len(s.Templated) > 0:
+		return fault.BadField("templated", "is not taken")
+	case s.LimitHosts != nil:
+		return fault.BadField("limit_hosts", "is not taken")
+	default:
+		return nil
+	}
+}
+
+func plainPipeline(p *runs.PipelineSubmission) error {
+	if err := plain(&runs.Spec{TemplateID: p.TemplateID, Templated: p.Templated}); err != nil {
+		return err
+	}
+	for i := range p.Steps {
+		if len(p.Steps[i].Templated) > 0 {
+			return fault.BadField(fmt.Sprintf("steps[%d].templated", i), "is not taken")
+		}
+	}
+	return nil
+}
+
+// word says what sort of target it is.
+func word(t *scheduling.Target) string {
+	switch {
+	case t.Run != nil:
+		return "run"
+	case t.Pipeline != nil:
+		return "pipeline"
+	default:
+		return "template"
+	}
+}
+
+// refs returns the objects that a target names, with the members that name them. Queues are no objects that exist.
+func refs(t *scheduling.Target) desk.Refs {
+	var out desk.Refs
+	add := func(path, id string) {
+		if id != "" {
+			out = append(out, desk.Ref{Path: path, ID: id})
+		}
+	}
+	all := func(path string, list []string) {
+		for i, id := range list {
+			add(fmt.Sprintf("%s[%d]", path, i), id)
+		}
+	}
+	add("template_id", t.TemplateID)
+	if r := t.Run; r != nil {
+		add("run.inventory_id", r.InventoryID)
+		add("run.project_id", r.ProjectID)
+		all("run.credential_ids", r.CredentialIDs)
+	}
+	if p := t.Pipeline; p != nil {
+		add("pipeline.inventory_id", p.InventoryID)
+		add("pipeline.project_id", p.ProjectID)
+		all("pipeline.credential_ids", p.CredentialIDs)
+		for i := range p.Steps {
+			path := fmt.Sprintf("pipeline.steps[%d].", i)
+			add(path+"inventory_id", p.Steps[i].InventoryID)
+			all(path+"credential_ids", p.Steps[i].CredentialIDs)
+		}
+	}
+	return out
+}
+
+// objects returns what decides who may read a schedule with the target: all that it names, with the queues of what it makes.
+func objects(t *scheduling.Target) []string {
+	out := refs(t).IDs()
+	switch {
+	case t.Run != nil:
+		out = append(out, runs.ObjectsOf(&runs.Run{Spec: t.Run.Spec})...)
+	case t.Pipeline != nil:
+		g := &runs.Graph{Steps: make([]runs.StepState, len(t.Pipeline.Steps))}
+		for i := range t.Pipeline.Steps {
+			g.Steps[i].StepSpec = t.Pipeline.Steps[i]
+		}
+		out = append(out, runs.ObjectsOf(&runs.Run{Spec: runs.Spec{Queue: t.Pipeline.Queue}, Graph: g})...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,169 @@
+package trigger
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/writ-automation/writ/modules/scheduling/internal/desk"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/scheduling"
+)
+
+// Triggers implements scheduling.Triggers.
+type Triggers struct {
+	desk.Kernel
+	desk   *desk.Desk
+	store  scheduling.TriggerStore
+	usage  catalog.Usage
+	sealer scheduling.Sealer
+}
+
+var _ scheduling.Triggers = (*Triggers)(nil)
+
+// New makes the keeper of triggers.
+func New(k desk.Kernel, d *desk.Desk, s scheduling.TriggerStore, u catalog.Usage, sealer scheduling.Sealer) *Triggers {
+	return &Triggers{Kernel: k, desk: d, store: s, usage: u, sealer: sealer}
+}
+
+const kind = "trigger"
+
+// secretBytes is how much chance a token and a signing secret hold.
+const secretBytes = 32
+
+func random() []byte {
+	b := make([]byte, secretBytes)
+	_, _ = rand.Read(b) // it never fails
+	return b
+}
+
+// Create implements scheduling.Triggers. Invalid faults name name, template_id, branch or events[i]; TemplateNotFound of package
+// catalog and UseRequired of package runs name template_id. NameTaken.
+func (t *Triggers) Create(ctx context.Context, x scheduling.Trigger) (scheduling.NewTrigger, error) {
+	if err := t.settle(ctx, &x); err != nil {
+		return scheduling.NewTrigger{}, err
+	}
+	if err := t.desk.Keep(ctx, kind, x.Org); err != nil {
+		return scheduling.NewTrigger{}, err
+	}
+	at := t.Clock.Now()
+	token := base64.RawURLEncoding.EncodeToString(random())
+	made := scheduling.StoredTrigger{TokenHash: sha256.Sum256([]byte(token)), Trigger: x}
+	made.Record = scheduling.Record{
+		ID: t.IDs.New(ids.Trigger), Name: x.Name, Org: x.Org, CreatedBy: desk.Author(ctx), Owner: desk.Owner(ctx),
+		CreatedAt: at, UpdatedAt: at, Revision: 1,
+	}
+	secret, sealed, err := t.secret(ctx, made.ID)
+	if err != nil {
+		return scheduling.NewTrigger{}, err
+	}
+	made.Sealed = sealed
+	err = t.Unit.Do(ctx, func(ctx context.Context) error {
+		if err := t.store.InsertTrigger(ctx, made); err != nil {
+			return err
+		}
+		return t.note(ctx, audit.TriggerCreate, &made.Trigger)
+	})
+	if err != nil {
+		return scheduling.NewTrigger{}, err
+	}
+	t.Log.InfoContext(ctx, "trigger created", "trigger", made.ID, "by", made.CreatedBy)
+	return scheduling.NewTrigger{Trigger: made.Trigger, Token: scheduling.NewSecret(token), SigningSecret: secret}, nil
+}
+
+// secret makes a signing secret, and its sealed form that opens for the trigger alone.
+func (t *Triggers) secret(ctx context.Context, id string) (scheduling.Secret, []byte, error) {
+	text := hex.EncodeToString(random())
+	sealed, err := t.sealer.Seal(ctx, id, []byte(text))
+	if err != nil {
+		return scheduling.Secret{}, nil, fmt.Errorf("seal a signing secret: %w", err)
+	}
+	return scheduling.NewSecret(text), sealed, nil
+}
+
+// settle brings what a caller sets into its stored form, and judges it. Whoever changes a trigger is who fires it, and so has to be
+// able to use its template.
+func (t *Triggers) settle(ctx context.Context, x *scheduling.Trigger) (err error) {
+	if x.Name, err = desk.Name(x.Name); err != nil {
+		return err
+	}
+	if err := check(x); err != nil {
+		return err
+	}
+	if len(x.Events) == 0 {
+		x.Events = nil
+	}
+	x.LastFiredAt, x.LastRunID, x.LastError = time.Time{}, "", ""
+	ref := template(x)
+	for _, c := range []struct {
+		want    access.Level
+		refusal error
+	}{{access.Read, ref.Missing()}, {access.Use, ref.Unusable(runs.UseRequired)}} {
+		if ok, err := t.desk.May(ctx, c.want, x.TemplateID); err != nil || !ok {
+			if err == nil {
+				err = c.refusal
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func template(x *scheduling.Trigger) desk.Ref { return desk.Ref{Path: "template_id", ID: x.TemplateID} }
+
+// note writes down what a saved trigger names and that it was saved.
+func (t *Triggers) note(ctx context.Context, a audit.Action, x *scheduling.Trigger) error {
+	named := desk.Refs{template(x)}
+	if err := t.usage.Name(ctx, x.ID, named.IDs()); err != nil {
+		return named.Unknown(err)
+	}
+	return t.record(ctx, a, x)
+}
+
+func (t *Triggers) record(ctx context.Context, a audit.Action, x *scheduling.Trigger) error {
+	events := make([]any, len(x.Events))
+	for i, name := range x.Events {
+		events[i] = name
+	}
+	return t.Recorder.Record(ctx, audit.Entry{
+		Action: a, Object: audit.Object{Kind: kind, ID: x.ID, Name: x.Name},
+		Detail: map[string]any{
+			"template_id": x.TemplateID, "require_signature": x.RequireSignature, "branch": x.Branch, "events": events,
+			"org_id": x.Org, "owner": x.Owner,
+		},
+	})
+}
+
+// Get implements scheduling.Triggers.
+func (t *Triggers) Get(ctx context.Context, id string) (scheduling.Trigger, error) {
+	x, err := t.store.TriggerByID(ctx, id)
+	if err != nil {
+		return scheduling.Trigger{}, err
+	}
+	ok, err := t.desk.May(ctx, access.Read, x.TemplateID)
+	if err == nil && !ok {
+		err = scheduling.TriggerNotFound.New("no trigger %q", id)
+	}
+	if err != nil {
+		return scheduling.Trigger{}, err
+	}
+	return x.Trigger, nil
+}
+
+// List implements scheduling.Triggers.
+func (t *Triggers) List(ctx context.Context, f scheduling.Filter, w page.Window) ([]scheduling.Trigger, int, error) {
+	scope, err := t.desk.Scope(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	return t.store.ListTriggers(ctx, scope, f, w)
+}

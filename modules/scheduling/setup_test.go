@@ -1,0 +1,330 @@
+package scheduling_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
+	sqlscheduling "github.com/writ-automation/writ/adapters/sqlstore/scheduling"
+	module "github.com/writ-automation/writ/modules/scheduling"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/platform/ids"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/scheduling"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var start = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// made is a run that was asked for.
+type made struct {
+	Template string
+	Launch   catalog.Launch
+	Run      *runs.Submission
+	Pipeline *runs.PipelineSubmission
+	Actor    actor.Actor
+	Account  string // with whose rights
+}
+
+// world is everything around the context: what a case does not set is allowed and works.
+type world struct {
+	mu      sync.Mutex
+	levels  map[string]access.Level // of objects
+	keeps   map[string]bool         // of organizations
+	absent  map[string]bool         // objects that do not exist
+	gone    map[string]bool         // accounts
+	scope   access.Scope
+	refusal error // of Unattended, Check and CheckPipeline
+	fails   error // of making runs
+
+	named   map[string][]string
+	made    []made
+	keys    map[string]string
+	entries []audit.Entry
+	judged  []string
+}
+
+func (w *world) set(fn func()) { w.mu.Lock(); defer w.mu.Unlock(); fn() }
+
+func (w *world) runs() []made { w.mu.Lock(); defer w.mu.Unlock(); return slices.Clone(w.made) }
+
+func (w *world) May(_ context.Context, want access.Level, objects ...string) (bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, o := range objects {
+		if l, ok := w.levels[o]; ok && !l.Covers(want) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func (w *world) Scope(context.Context) (access.Scope, error) { return w.scope, nil }
+
+func (w *world) MayKeep(_ context.Context, kind, org string) (bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if kind != "schedule" && kind != "trigger" {
+		return false, fmt.Errorf("nobody keeps a %s", kind)
+	}
+	may, known := w.keeps[org]
+	return may || !known, nil
+}
+
+type accountKey struct{}
+
+func (w *world) As(ctx context.Context, id string) (context.Context, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.gone[id] {
+		return nil, fault.Missing("user", id)
+	}
+	return context.WithValue(ctx, accountKey{}, id), nil
+}
+
+func (w *world) Name(_ context.Context, owner string, targets []string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, id := range targets {
+		if w.absent[id] {
+			return catalog.ObjectNotFound.New("no object %q", id).With("id", id)
+		}
+	}
+	w.named[owner] = targets
+	return nil
+}
+
+func (w *world) UsedBy(context.Context, string, int) ([]catalog.Use, int, error) { return nil, 0, nil }
+
+func (w *world) judge(what string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.judged = append(w.judged, what)
+	return w.refusal
+}
+
+func (w *world) Unattended(_ context.Context, id string, _ map[string]any) error { return w.judge(id) }
+func (w *world) Check(_ context.Context, s runs.Submission) error                { return w.judge(s.Command) }
+func (w *world) CheckPipeline(_ context.Context, s runs.PipelineSubmission) error {
+	return w.judge(s.Name)
+}
+
+// make honours idempotency keys as the real submitter does: they belong to the actor.
+func (w *world) make(ctx context.Context, m made, k *runs.Idempotency) (*runs.Run, bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fails != nil {
+		return nil, false, w.fails
+	}
+	m.Actor = actor.From(ctx)
+	m.Account, _ = ctx.Value(accountKey{}).(string)
+	key := m.Actor.ID + "\n" + k.Scope + "\n" + k.Key
+	if id, ok := w.keys[key]; ok {
+		return &runs.Run{ID: id}, true, nil
+	}
+	w.keys[key] = fmt.Sprintf("run_%d", len(w.keys)+1)
+	w.made = append(w.made, m)
+	return &runs.Run{ID: w.keys[key]}, false, nil
+}
+
+func (w *world) Launch(ctx context.Context, id string, l catalog.Launch) (*runs.Run, bool, error) {
+	return w.make(ctx, made{Template: id, Launch: l}, l.Idempotency)
+}
+
+func (w *world) Submit(ctx context.Context, s runs.Submission) (*runs.Run, bool, error) {
+	return w.make(ctx, made{Run: &s}, s.Idempotency)
+}
+
+func (w *world) SubmitPipeline(ctx context.Context, s runs.PipelineSubmission) (*runs.Run, bool, error) {
+	return w.make(ctx, made{Pipeline: &s}, s.Idempotency)
+}
+
+// Record keeps an entry once its unit has committed.
+func (w *world) Record(ctx context.Context, e audit.Entry) error {
+	tx.OnCommit(ctx, func() { w.set(func() { w.entries = append(w.entries, e) }) })
+	return nil
+}
+
+func (w *world) take() []audit.Entry {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := w.entries
+	w.entries = nil
+	return out
+}
+
+// Seal binds a text to its record, and hides nothing.
+func (w *world) Seal(_ context.Context, record string, plain []byte) ([]byte, error) {
+	return append([]byte(record+"\n"), plain...), nil
+}
+
+func (w *world) Open(_ context.Context, record string, sealed []byte) ([]byte, error) {
+	plain, ok := bytes.CutPrefix(sealed, []byte(record+"\n"))
+	if !ok {
+		return nil, errors.New("sealed for another record")
+	}
+	return plain, nil
+}
+
+type hands struct{ at time.Time }
+
+func (h hands) Now() time.Time { return h.at }
+
+// lines keeps what was logged.
+type lines struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) { l.mu.Lock(); defer l.mu.Unlock(); return l.b.Write(p) }
+
+func (l *lines) String() string { l.mu.Lock(); defer l.mu.Unlock(); return l.b.String() }
+
+// bundle is the context over a real database.
+type bundle struct {
+	module.Result
+	t      *testing.T
+	d      *db.DB
+	store  *sqlscheduling.Store
+	world  *world
+	log    *lines
+	params module.Params
+}
+
+func eachEngine(t *testing.T, test func(t *testing.T, b *bundle)) {
+	t.Helper()
+	t.Parallel()
+	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) { test(t, setup(t, d, nil)) })
+}
+
+func setup(t *testing.T, d *db.DB, edit func(p *module.Params)) *bundle {
+	t.Helper()
+	w := &world{
+		levels: map[string]access.Level{}, keeps: map[string]bool{}, absent: map[string]bool{}, gone: map[string]bool{},
+		named: map[string][]string{}, keys: map[string]string{}, scope: access.Everything(),
+	}
+	b := &bundle{t: t, d: d, store: sqlscheduling.New(d), world: w, log: &lines{}}
+	clock := hands{start}
+	b.params = module.Params{
+		Stores:     module.Stores{Schedules: b.store, Slots: b.store, Triggers: b.store, Deliveries: b.store},
+		Neighbours: module.Neighbours{Launcher: w, Usage: w, Submitter: w, Checker: w},
+		Kernel: module.Kernel{Unit: d, Clock: clock, IDs: ids.New(clock), Signals: d.Signals(), Local: time.UTC,
+			Log: slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))},
+		Guard: w, Keep: w, Owners: w, Sealer: w, Recorder: w,
+	}
+	if edit != nil {
+		edit(&b.params)
+	}
+	var err error
+	if b.Result, err = module.New(b.params); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// as is a context of an account.
+func (b *bundle) as(id string) context.Context {
+	return actor.With(b.t.Context(), actor.Actor{Type: actor.User, ID: id, Name: "ada", IP: "192.0.2.9"})
+}
+
+// org makes an organization exist.
+func (b *bundle) org(id string) {
+	b.t.Helper()
+	err := b.d.Do(b.t.Context(), func(ctx context.Context) error {
+		q, err := b.d.Write(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = q.ExecContext(ctx, "INSERT INTO orgs (id, name, created_at, created_by) VALUES (?, ?, ?, 'test')", id, id, db.At(start))
+		return err
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// id makes an id of a kind.
+func id(prefix string, n int) string { return fmt.Sprintf("%s_%026d", prefix, n) }
+
+func same(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+// fields returns the members that a fault names.
+func fields(err error) string {
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		return ""
+	}
+	var out []string
+	for _, x := range f.Fields {
+		out = append(out, x.Location)
+	}
+	return strings.Join(out, " ")
+}
+
+// refused expects a fault of a code that names a member.
+func refused(t *testing.T, what string, err error, want fault.Code, field string) {
+	t.Helper()
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Reason() != want.Name || f.Kind != want.Kind || fields(err) != field {
+		t.Errorf("%s: %v (naming %q), want %s naming %q", what, err, fields(err), want.Name, field)
+	}
+}
+
+var invalid = fault.Code{Name: "invalid", Kind: fault.Invalid}
+
+func digest(s string) [32]byte { return sha256.Sum256([]byte(s)) }
+
+var _ scheduling.Sealer = (*world)(nil)
+
+// grant gives an account each of the objects but one, and nobody that one.
+func (b *bundle) grant(user, but string, objects []string) {
+	b.t.Helper()
+	err := b.d.Do(b.t.Context(), func(ctx context.Context) error {
+		q, err := b.d.Write(ctx)
+		if err != nil {
+			return err
+		}
+		if _, err := q.ExecContext(ctx, "DELETE FROM grants"); err != nil {
+			return err
+		}
+		for _, o := range objects {
+			if o == but {
+				continue
+			}
+			_, err := q.ExecContext(ctx, "INSERT INTO grants (id, subject, object, level, created_at, created_by, hidden) "+
+				"VALUES (?, ?, ?, 'read', ?, 'test', FALSE)", "grt_"+o, "user:"+user, o, db.At(start))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}

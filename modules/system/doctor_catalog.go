@@ -1,0 +1,209 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/system"
+)
+
+// CatalogCheck looks whether what people launch can be reached, is kept up to date and names what exists.
+type CatalogCheck struct{ p CatalogParams }
+
+var _ system.Check = (*CatalogCheck)(nil)
+
+// CatalogParams are what the check of the catalog reads.
+type CatalogParams struct {
+	Projects    catalog.ProjectStore
+	Inventories catalog.InventoryStore
+	Sources     catalog.SourceStore
+	Templates   catalog.TemplateStore
+	References  catalog.References
+	Clock       clock.Clock
+}
+
+// NewCatalogCheck makes the check. It returns an error where a dependency is missing.
+func NewCatalogCheck(p CatalogParams) (*CatalogCheck, error) {
+	if p.Projects == nil || p.Inventories == nil || p.Sources == nil || p.Templates == nil || p.References == nil || p.Clock == nil {
+		return nil, errors.New("system: a dependency of the check of the catalog is missing")
+	}
+	return &CatalogCheck{p: p}, nil
+}
+
+// Name implements system.Check.
+func (*CatalogCheck) Name() string { return "catalog_references" }
+
+// Examine implements system.Check. It looks at projects, inventories, their sources and templates, at most 10,000 of each.
+func (c *CatalogCheck) Examine(ctx context.Context) (system.Examination, error) {
+	l := &catalogLook{CatalogParams: c.p, known: make(map[string]bool)}
+	for _, part := range []func(context.Context) error{l.projects, l.inventories, l.sources, l.templates} {
+		if err := part(ctx); err != nil {
+			return l.result(err)
+		}
+	}
+	return l.result(nil)
+}
+
+// catalogLook is one examination.
+type catalogLook struct {
+	CatalogParams
+	survey
+	known map[string]bool // by id, whether it exists
+}
+
+func (l *catalogLook) projects(ctx context.Context) error {
+	list := func(w page.Window) ([]catalog.Project, int, error) {
+		return l.Projects.ListProjects(ctx, access.Everything(), catalog.Filter{}, w)
+	}
+	return each(ctx, &l.survey, "projects", list, func(p catalog.Project) error {
+		l.note(p.ID, true)
+		on := subject(p.Record)
+		f := system.Finding{Object: on, Link: "/v1/projects/" + p.ID}
+		switch {
+		case p.LastError != "":
+			f.Severity, f.Problem = system.Warning, "the project cannot be fetched: "+clip(p.LastError)
+			f.Fix = "repair the address, the credential or the network, and synchronise the project again"
+			l.add(f)
+		case p.SyncedAt.IsZero():
+			f.Severity, f.Problem = system.Notice, "the project was never synchronised"
+			f.Fix = "synchronise the project to see whether it can be reached"
+			l.add(f)
+		}
+		return l.names(ctx, on, f.Link, reference{ids.Credential, p.CredentialID})
+	})
+}
+
+func (l *catalogLook) inventories(ctx context.Context) error {
+	list := func(w page.Window) ([]catalog.Inventory, int, error) {
+		return l.Inventories.ListInventories(ctx, access.Everything(), catalog.Filter{}, w)
+	}
+	return each(ctx, &l.survey, "inventories", list, func(i catalog.Inventory) error {
+		l.note(i.ID, true)
+		on, link := subject(i.Record), "/v1/inventories/"+i.ID
+		if i.Hosts == 0 {
+			l.add(system.Finding{
+				Severity: system.Notice, Object: on, Problem: "the inventory has no hosts, so a run over it touches nothing",
+				Fix: "add hosts to it, refresh the source that fills it, or delete it", Link: link,
+			})
+		}
+		return l.names(ctx, on, link, references(ids.Credential, i.CredentialIDs)...)
+	})
+}
+
+func (l *catalogLook) sources(ctx context.Context) error {
+	now := l.Clock.Now()
+	list := func(w page.Window) ([]catalog.InventorySource, int, error) {
+		return l.Sources.ListSources(ctx, access.Everything(), catalog.Filter{}, w)
+	}
+	return each(ctx, &l.survey, "inventory sources", list, func(s catalog.InventorySource) error {
+		on, link := subject(s.Record), "/v1/inventory-sources/"+s.ID
+		f := system.Finding{Severity: system.Warning, Object: on, Link: link}
+		switch {
+		case s.LastError != "":
+			f.Problem = "the source could not be refreshed, so its inventory stays as it was: " + clip(s.LastError)
+			f.Fix = "repair what the source is told, and refresh it again"
+			l.add(f)
+		case overdue(s, now):
+			f.Problem = fmt.Sprintf("the source is to be refreshed every %d seconds, and was not for more than twice as long", s.SyncInterval)
+			f.Fix = "see in the server's log whether refreshes are made at all, and refresh the source"
+			l.add(f)
+		}
+		return l.names(ctx, on, link, reference{ids.Inventory, s.InventoryID}, reference{ids.Project, s.ProjectID},
+			reference{ids.Credential, s.CredentialID})
+	})
+}
+
+// overdue reports whether more than two intervals have passed since the source was refreshed, or since somebody last changed it.
+func overdue(s catalog.InventorySource, now time.Time) bool {
+	since := s.SyncedAt
+	for _, at := range []time.Time{s.CreatedAt, s.UpdatedAt} {
+		if at.After(since) {
+			since = at
+		}
+	}
+	return s.SyncInterval > 0 && now.Sub(since) > 2*time.Duration(s.SyncInterval)*time.Second
+}
+
+func (l *catalogLook) templates(ctx context.Context) error {
+	list := func(w page.Window) ([]catalog.Template, int, error) {
+		return l.Templates.ListTemplates(ctx, access.Everything(), catalog.Filter{}, w)
+	}
+	return each(ctx, &l.survey, "templates", list, func(t catalog.Template) error {
+		refs := []reference{{ids.Project, t.ProjectID}, {ids.Inventory, t.InventoryID}}
+		refs = append(refs, references(ids.Credential, t.CredentialIDs)...)
+		refs = append(refs, references(ids.Credential, t.SelectableCredentialIDs)...)
+		for i := range t.Steps {
+			refs = append(refs, reference{ids.Inventory, t.Steps[i].InventoryID})
+			refs = append(refs, references(ids.Credential, t.Steps[i].CredentialIDs)...)
+		}
+		return l.names(ctx, subject(t.Record), "/v1/templates/"+t.ID, refs...)
+	})
+}
+
+func subject(r catalog.Record) system.Subject {
+	return system.Subject{Kind: ids.KindOf(r.ID), ID: r.ID, Name: r.Name}
+}
+
+// reference is what an object names. An empty id names nothing.
+type reference struct {
+	kind ids.Prefix
+	id   string
+}
+
+func references(kind ids.Prefix, list []string) []reference {
+	out := make([]reference, 0, len(list))
+	for _, id := range list {
+		out = append(out, reference{kind, id})
+	}
+	return out
+}
+
+// names notes each thing that an object names and that does not exist, once.
+func (l *catalogLook) names(ctx context.Context, on system.Subject, link string, refs ...reference) error {
+	for i, r := range refs {
+		if r.id == "" || slices.Contains(refs[:i], r) {
+			continue
+		}
+		ok, err := l.exists(ctx, r)
+		if err != nil {
+			if err := l.skip(ctx, fmt.Errorf("look for %s: %w", r.id, err)); err != nil {
+				return err
+			}
+			continue
+		}
+		if !ok {
+			what := ids.KindOf(string(r.kind))
+			l.add(system.Finding{
+				Severity: system.Error, Object: on, Problem: fmt.Sprintf("it names the %s %s, which does not exist", what, clip(r.id)),
+				Fix: "let it name another " + what + ", or delete it", Link: link,
+			})
+		}
+	}
+	return nil
+}
+
+func (l *catalogLook) exists(ctx context.Context, r reference) (bool, error) {
+	if ok, known := l.known[r.id]; known {
+		return ok, nil
+	}
+	ok, err := l.References.Exists(ctx, r.kind, r.id)
+	if err == nil {
+		l.note(r.id, ok)
+	}
+	return ok, err
+}
+
+// note remembers whether something exists, as long as there is room: every kind is asked for over and over.
+func (l *catalogLook) note(id string, exists bool) {
+	if len(l.known) < 4*maxObjects {
+		l.known[id] = exists
+	}
+}

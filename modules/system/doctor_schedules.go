@@ -1,0 +1,108 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/scheduling"
+	"github.com/writ-automation/writ/ports/system"
+)
+
+// ScheduleCheck looks whether enabled schedules fire, and whether what they fire could run with nobody there.
+type ScheduleCheck struct{ p ScheduleParams }
+
+var _ system.Check = (*ScheduleCheck)(nil)
+
+// ScheduleParams are what the check of schedules reads.
+type ScheduleParams struct {
+	Schedules scheduling.ScheduleStore
+	Owners    scheduling.Owners
+	Launcher  catalog.Launcher
+}
+
+// NewScheduleCheck makes the check. It returns an error where a dependency is missing.
+func NewScheduleCheck(p ScheduleParams) (*ScheduleCheck, error) {
+	if p.Schedules == nil || p.Owners == nil || p.Launcher == nil {
+		return nil, errors.New("system: a dependency of the check of schedules is missing")
+	}
+	return &ScheduleCheck{p: p}, nil
+}
+
+// Name implements system.Check.
+func (*ScheduleCheck) Name() string { return "schedules" }
+
+// Examine implements system.Check. It looks at no more than 10,000 schedules; of those that are disabled there is nothing to say.
+func (c *ScheduleCheck) Examine(ctx context.Context) (system.Examination, error) {
+	l := &firingLook{owners: c.p.Owners, launcher: c.p.Launcher}
+	list := func(w page.Window) ([]scheduling.Schedule, int, error) {
+		return c.p.Schedules.ListSchedules(ctx, access.Everything(), scheduling.Filter{}, w)
+	}
+	return l.result(each(ctx, &l.survey, "schedules", list, func(s scheduling.Schedule) error {
+		if !s.Enabled {
+			return nil
+		}
+		f := system.Finding{Object: firingSubject(s.Record), Link: "/v1/schedules/" + s.ID}
+		if s.LastError != "" {
+			f.Severity, f.Problem = system.Warning, "its last slot made no run: "+clip(s.LastError)
+			f.Fix = "repair what the message names, or disable the schedule"
+			l.add(f)
+		}
+		if s.NextRunAt.IsZero() {
+			f.Severity, f.Problem = system.Notice, "the schedule is enabled and never fires again"
+			f.Fix = "give it another expression, or delete it"
+			l.add(f)
+		}
+		return l.launchable(ctx, f, s.Owner, s.Target.TemplateID, s.Target.Answers)
+	}))
+}
+
+// firingLook is one examination of what fires by itself.
+type firingLook struct {
+	survey
+	owners   scheduling.Owners
+	launcher catalog.Launcher
+}
+
+func firingSubject(r scheduling.Record) system.Subject {
+	return system.Subject{Kind: ids.KindOf(r.ID), ID: r.ID, Name: r.Name}
+}
+
+// launchable notes where the owner is gone, or where the owner's rights and these answers would launch nothing. Without a template only
+// the owner is looked at. The application itself, which has every right, is the owner of what names none.
+func (l *firingLook) launchable(ctx context.Context, f system.Finding, owner, template string, answers map[string]any) error {
+	f.Severity = system.Error
+	as := ctx
+	if owner != "" {
+		var err error
+		switch as, err = l.owners.As(ctx, owner); {
+		case fault.Is(err, fault.NotFound):
+			f.Problem = fmt.Sprintf("the account %s with whose rights it fires is gone", clip(owner))
+			f.Fix = "save it anew with an account that is to answer for it, or delete it"
+			l.add(f)
+			return nil
+		case err != nil:
+			return l.skip(ctx, fmt.Errorf("act as %s: %w", owner, err))
+		}
+	}
+	if template == "" {
+		return nil
+	}
+	err := l.launcher.Unattended(as, template, answers)
+	if err == nil {
+		return nil
+	}
+	why, ok := told(err)
+	if !ok {
+		return l.skip(ctx, fmt.Errorf("judge the template %s: %w", template, err))
+	}
+	f.Problem = "nothing can be launched when it fires: " + why
+	f.Fix = "change its template, its answers or the rights of its owner so that a launch with nobody there works"
+	l.add(f)
+	return nil
+}

@@ -1,0 +1,90 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/scheduling"
+	"github.com/writ-automation/writ/ports/system"
+)
+
+// TriggerCheck looks whether deliveries of forges can be proved and would launch something.
+type TriggerCheck struct{ p TriggerParams }
+
+var _ system.Check = (*TriggerCheck)(nil)
+
+// TriggerParams are what the check of triggers reads: signing secrets are sealed for the id of their trigger.
+type TriggerParams struct {
+	Triggers scheduling.TriggerStore
+	Owners   scheduling.Owners
+	Launcher catalog.Launcher
+	Sealer   scheduling.Sealer
+}
+
+// NewTriggerCheck makes the check. It returns an error where a dependency is missing.
+func NewTriggerCheck(p TriggerParams) (*TriggerCheck, error) {
+	if p.Triggers == nil || p.Owners == nil || p.Launcher == nil || p.Sealer == nil {
+		return nil, errors.New("system: a dependency of the check of triggers is missing")
+	}
+	return &TriggerCheck{p: p}, nil
+}
+
+// Name implements system.Check.
+func (*TriggerCheck) Name() string { return "triggers" }
+
+// Examine implements system.Check. It looks at no more than 10,000 triggers.
+func (c *TriggerCheck) Examine(ctx context.Context) (system.Examination, error) {
+	l := &firingLook{owners: c.p.Owners, launcher: c.p.Launcher}
+	list := func(w page.Window) ([]scheduling.Trigger, int, error) {
+		return c.p.Triggers.ListTriggers(ctx, access.Everything(), scheduling.Filter{}, w)
+	}
+	return l.result(each(ctx, &l.survey, "triggers", list, func(t scheduling.Trigger) error {
+		f := system.Finding{Object: firingSubject(t.Record), Link: "/v1/triggers/" + t.ID}
+		if t.LastError != "" {
+			f.Severity, f.Problem = system.Warning, "its last delivery started nothing: "+clip(t.LastError)
+			f.Fix = "repair what the message names, and let the forge deliver again"
+			l.add(f)
+		}
+		if !t.RequireSignature {
+			f.Severity, f.Problem = system.Warning, "the trigger takes deliveries without a signature, so whoever learns its address can fire it"
+			f.Fix = "give the signing secret to the forge, and let the trigger require signatures"
+			l.add(f)
+		}
+		if err := c.proves(ctx, l, f, t.ID); err != nil {
+			return err
+		}
+		return l.launchable(ctx, f, t.Owner, t.TemplateID, nil)
+	}))
+}
+
+// proves notes where the signing secret cannot be opened. A trigger that went away meanwhile has none.
+func (c *TriggerCheck) proves(ctx context.Context, l *firingLook, f system.Finding, id string) error {
+	t, err := c.p.Triggers.TriggerByID(ctx, id)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return l.skip(ctx, fmt.Errorf("read the trigger %s: %w", id, err))
+	}
+	text, err := c.p.Sealer.Open(ctx, id, t.Sealed)
+	clear(text)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil || fault.Is(err, fault.Unavailable):
+		return l.skip(ctx, fmt.Errorf("open the secret of the trigger %s: %w", id, err))
+	}
+	f.Severity, f.Problem = system.Error, "the signing secret of the trigger was altered, or is not its own"
+	f.Fix = "rotate the signing secret and give the new one to the forge"
+	if fault.Is(err, fault.Conflict) {
+		f.Problem = "the key that sealed the signing secret of the trigger is gone"
+		f.Fix = "bring the encryption key back, or rotate the signing secret and give the new one to the forge"
+	}
+	l.add(f)
+	return nil
+}

@@ -1,0 +1,14 @@
+package access
+
+import "github.com/writ-automation/writ/ports/fault"
+
+// The faults that are the same of every sort of object.
+var (
+	NotAllowed      = fault.Code{Name: "forbidden", Kind: fault.Forbidden}
+	ObjectNotFound  = fault.Code{Name: "object_not_found", Kind: fault.NotFound}
+	NameTaken       = fault.Code{Name: "name_taken", Kind: fault.Conflict}
+	RevisionChanged = fault.Code{Name: "precondition_failed", Kind: fault.Stale}
+)
+
+// Codes lists every fault of this package.
+func Codes() []fault.Code { return []fault.Code{NotAllowed, ObjectNotFound, NameTaken, RevisionChanged} }

@@ -1,0 +1,214 @@
+package catalogtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/ids"
+)
+
+func projectCases() map[string]func(*testing.T, *env) {
+	return map[string]func(*testing.T, *env){"synchronisations": syncs}
+}
+
+func syncs(t *testing.T, e *env) {
+	s := projects(e)
+	want := s.full(e.record(s.prefix, ""))
+	want.Revision, want.Commit, want.SyncedAt, want.LastError = 4, "", time.Time{}, ""
+	e.must(t, func(ctx context.Context) error { return s.insert(ctx, want) })
+	other := add(t, e, s)
+	note := func(commit, failure string, when time.Time) {
+		t.Helper()
+		e.must(t, func(ctx context.Context) error { return e.Projects.NoteSync(ctx, want.ID, commit, failure, when) })
+		if want.LastError = failure; commit != "" {
+			want.Commit, want.SyncedAt = commit, when
+		}
+		same(t, "noted", want, get(t, s, want.ID))
+	}
+	note("", odd, at(time.Hour))
+	note("c1", "", at(time.Hour+time.Microsecond).In(elsewhere))
+	note("", "failed", at(2*time.Hour))
+	note("", "failed otherwise", at(3*time.Hour))
+	note("c2", "", at(4*time.Hour))
+	same(t, "another project", other, get(t, s, other.ID))
+
+	e.must(t, func(ctx context.Context) error { return s.remove(ctx, want.ID, 4) })
+	e.must(t, func(ctx context.Context) error { return e.Projects.NoteSync(ctx, want.ID, "c3", "", epoch) })
+	same(t, "a note brings nothing back", []catalog.Project{other}, all(t, s, catalog.Filter{}))
+}
+
+func inventoryCases() map[string]func(*testing.T, *env) {
+	return map[string]func(*testing.T, *env){
+		"contents":                      contents,
+		"a content that is filled":      fills,
+		"a content comes as it goes":    fillRace,
+		"a change that keeps a content": kept,
+	}
+}
+
+func (e *env) content(t *testing.T, id string) ([]byte, catalog.Format) {
+	t.Helper()
+	content, format, err := e.Inventories.InventoryContent(t.Context(), id)
+	noError(t, err)
+	return content, format
+}
+
+func (e *env) sameContent(t *testing.T, what, id string, want []byte, format catalog.Format) {
+	t.Helper()
+	got, f := e.content(t, id)
+	if !bytes.Equal(want, got) || f != format {
+		t.Errorf("%s: %d bytes of %s instead of %d bytes of %s", what, len(got), f, len(want), format)
+	}
+}
+
+// noise are bytes that nothing makes smaller.
+func noise(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{1, 2, 3}).Read(b)
+	return b
+}
+
+func contents(t *testing.T, e *env) {
+	var every [256]byte
+	for i := range every {
+		every[i] = byte(i)
+	}
+	for what, content := range map[string][]byte{
+		"nothing": nil, "empty": {}, "one byte": {0}, "every byte": every[:], "text": []byte(odd),
+		"large":  bytes.Repeat([]byte("host-ü ansible_host=10.0.0.1\n"), catalog.MaxInventory/30),
+		"random": noise(100_000), "the largest": noise(catalog.MaxInventory),
+	} {
+		i := inventories(e).plain(e.record(ids.Inventory, what))
+		i.Content, i.Format = content, catalog.YAML
+		e.must(t, func(ctx context.Context) error { return e.Inventories.InsertInventory(ctx, i) })
+		e.sameContent(t, what, i.ID, content, catalog.YAML)
+		i.Content, i.Format = append([]byte("x"), content[:len(content)/2]...), catalog.JSON
+		e.must(t, func(ctx context.Context) error {
+			_, err := e.Inventories.UpdateInventory(ctx, i, 0)
+			return err
+		})
+		e.sameContent(t, what+", changed", i.ID, i.Content, catalog.JSON)
+		e.must(t, func(ctx context.Context) error { return e.Inventories.DeleteInventory(ctx, i.ID, 0) })
+		_, _, err := e.Inventories.InventoryContent(t.Context(), i.ID)
+		wantFault(t, err, catalog.InventoryNotFound)
+
+		// Nothing of the content is left for the next of the same id.
+		i.Content = []byte("next")
+		e.must(t, func(ctx context.Context) error { return e.Inventories.InsertInventory(ctx, i) })
+		e.sameContent(t, what+", the next one", i.ID, i.Content, catalog.JSON)
+	}
+}
+
+func fills(t *testing.T, e *env) {
+	s := inventories(e)
+	want, other := s.full(e.record(s.prefix, "")), s.full(e.record(s.prefix, ""))
+	want.Revision = 3
+	for _, i := range []catalog.Inventory{want, other} {
+		e.must(t, func(ctx context.Context) error { return s.insert(ctx, i) })
+	}
+	for n, content := range [][]byte{[]byte("[all]\n"), {}, nil, noise(5000), []byte(odd)} {
+		i := catalog.Inventory{
+			Record:  catalog.Record{ID: want.ID, Name: "x", Org: "org_none", CreatedBy: "x", UpdatedAt: at(time.Hour), Revision: 9},
+			Content: content, Format: catalog.JSON, CredentialIDs: []string{"x"}, Queue: "x", Hosts: n, Groups: 10 * n, Digest: fmt.Sprint("d", n),
+		}
+		e.must(t, func(ctx context.Context) error { return e.Inventories.FillInventory(ctx, i) })
+		want.Format, want.Hosts, want.Groups, want.Digest = i.Format, i.Hosts, i.Groups, i.Digest
+		same(t, "filled", s.bare(want), get(t, s, want.ID))
+		e.sameContent(t, "filled", want.ID, content, catalog.JSON)
+	}
+	same(t, "the other", s.bare(other), get(t, s, other.ID))
+	e.sameContent(t, "the other", other.ID, other.Content, other.Format)
+
+	stop := errors.New("stop")
+	err := e.do(t, func(ctx context.Context) error {
+		noError(t, e.Inventories.FillInventory(ctx, catalog.Inventory{Record: other.Record, Content: []byte("x")}))
+		return stop
+	})
+	if !errors.Is(err, stop) {
+		t.Fatal(err)
+	}
+	e.sameContent(t, "after a unit that was undone", other.ID, other.Content, other.Format)
+	e.must(t, func(ctx context.Context) error { return s.remove(ctx, want.ID, 3) })
+	e.refused(t, catalog.InventoryNotFound, func(ctx context.Context) error {
+		return e.Inventories.FillInventory(ctx, catalog.Inventory{Record: want.Record, Content: []byte("x")})
+	})
+	_, _, err = e.Inventories.InventoryContent(t.Context(), want.ID)
+	wantFault(t, err, catalog.InventoryNotFound)
+}
+
+func kept(t *testing.T, e *env) {
+	s := inventories(e)
+	is := s.full(e.record(s.prefix, ""))
+	e.must(t, func(ctx context.Context) error { return s.insert(ctx, is) })
+	next := is
+	s.change(&next)
+	next.Content, next.Name = nil, "other"
+	var got catalog.Inventory
+	e.must(t, func(ctx context.Context) (err error) {
+		got, err = s.update(ctx, next, 1)
+		return err
+	})
+	want := s.bare(is)
+	want.Name, want.CredentialIDs, want.Queue, want.Revision = "other", next.CredentialIDs, next.Queue, 2
+	same(t, "changed", want, got)
+	same(t, "changed, by id", want, get(t, s, is.ID))
+	e.sameContent(t, "content", is.ID, is.Content, is.Format)
+
+	next.Content, next.Name = []byte{}, "taken"
+	add(t, e, s, named("taken"))
+	e.refused(t, catalog.NameTaken, func(ctx context.Context) error {
+		_, err := s.update(ctx, next, 0)
+		return err
+	})
+	e.sameContent(t, "content after a refusal", is.ID, is.Content, is.Format)
+	next.Name = "other"
+	e.must(t, func(ctx context.Context) error {
+		_, err := s.update(ctx, next, 0)
+		return err
+	})
+	e.sameContent(t, "an empty content", is.ID, nil, catalog.JSON)
+}
+
+// fillRace: whatever comes first, what is known of a content is that of the content, and nothing of it outlives the inventory.
+func fillRace(t *testing.T, e *env) {
+	s := inventories(e)
+	for range 5 {
+		is := add(t, e, s)
+		together(crowd, func(n int) {
+			i := is
+			i.Content, i.Hosts, i.Digest = noise(n*100), n, fmt.Sprint("d", n)
+			err := e.do(t, func(ctx context.Context) error {
+				if n%2 == 0 {
+					return e.Inventories.FillInventory(ctx, i)
+				}
+				_, err := s.update(ctx, i, 0)
+				return err
+			})
+			if err != nil {
+				t.Errorf("fill: %v", err)
+			}
+		})
+		got := get(t, s, is.ID)
+		e.sameContent(t, got.Digest, is.ID, noise(got.Hosts*100), catalog.INI)
+		same(t, "digest", fmt.Sprint("d", got.Hosts), got.Digest)
+		together(2, func(n int) {
+			err := e.do(t, func(ctx context.Context) error {
+				if n == 0 {
+					return s.remove(ctx, is.ID, 0)
+				}
+				return e.Inventories.FillInventory(ctx, is)
+			})
+			if err != nil && (n == 0 || !catalog.InventoryNotFound.Is(err)) {
+				t.Errorf("fill and remove: %v", err)
+			}
+		})
+		_, _, err := e.Inventories.InventoryContent(t.Context(), is.ID)
+		wantFault(t, err, catalog.InventoryNotFound)
+	}
+}

@@ -1,0 +1,220 @@
+package catalogtest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/ports/catalog"
+)
+
+func dueCases() map[string]func(*testing.T, *env) {
+	return map[string]func(*testing.T, *env){
+		"what is due":                    due,
+		"what is due again":              dueAgain,
+		"an interval that changes":       dueChanged,
+		"a due source that is undone":    dueUndone,
+		"due sources are taken once":     dueRace,
+		"a due source goes as it is due": dueGoes,
+	}
+}
+
+func every(seconds int) func(*catalog.InventorySource) {
+	return func(s *catalog.InventorySource) { s.SyncInterval = seconds }
+}
+
+type taken struct {
+	source catalog.InventorySource
+	ok     bool
+	wait   time.Duration
+}
+
+func (e *env) take(ctx context.Context) (k taken, err error) {
+	err = e.Unit.Do(ctx, func(ctx context.Context) error {
+		k.source, k.ok, k.wait, err = e.Sources.TakeDue(ctx)
+		return err
+	})
+	return k, err
+}
+
+// takes wants the source to be taken.
+func (e *env) takes(t *testing.T, want catalog.InventorySource) taken {
+	t.Helper()
+	k, err := e.take(t.Context())
+	noError(t, err)
+	if !k.ok {
+		t.Fatalf("nothing is due for %v", k.wait)
+	}
+	same(t, "taken", want, k.source)
+	return k
+}
+
+// idle wants nothing to be due for about as long, or ever where that is 0.
+func (e *env) idle(t *testing.T, about time.Duration) {
+	t.Helper()
+	k, err := e.take(t.Context())
+	noError(t, err)
+	if k.ok {
+		t.Fatalf("%s is due", k.source.ID)
+	}
+	near(t, k.wait, about)
+}
+
+// near allows for what a busy machine takes until it asks.
+func near(t *testing.T, wait, about time.Duration) {
+	t.Helper()
+	if wait > about || about > 0 && wait < about-30*time.Second || wait < 0 || about > 0 && wait == 0 {
+		t.Errorf("the next one is due in %v, want about %v", wait, about)
+	}
+}
+
+func due(t *testing.T, e *env) {
+	e.idle(t, 0)
+	e.addSource(t, "inv_1")
+	e.idle(t, 0)
+	// One that was never asked is due at once, whatever its record says of the past.
+	hour := e.addSource(t, "inv_1", every(3600), func(s *catalog.InventorySource) { s.Name, s.SyncedAt, s.LastError = odd, epoch, odd })
+	minute := e.addSource(t, "inv_1", every(60))
+	if k := e.takes(t, hour); k.wait <= 0 {
+		t.Errorf("the wait for what is due is %v", k.wait)
+	}
+	near(t, e.takes(t, minute).wait, time.Minute)
+	e.idle(t, time.Minute)
+	same(t, "a record that was taken", hour, get(t, sources(e), hour.ID))
+	e.must(t, func(ctx context.Context) error { return e.Sources.DeleteSource(ctx, minute.ID, 0) })
+	e.idle(t, time.Hour)
+	e.must(t, func(ctx context.Context) error { return e.Sources.NoteRefresh(ctx, hour.ID, "failed", epoch) })
+	e.idle(t, time.Hour)
+	e.must(t, func(ctx context.Context) error { return e.Sources.DeleteSource(ctx, hour.ID, 0) })
+	e.idle(t, 0)
+	if _, _, _, err := e.Sources.TakeDue(t.Context()); err == nil {
+		t.Error("a source is taken outside of a unit")
+	}
+}
+
+// dueAgain waits for the store's clock: it takes a source a second time when its interval is over, and no earlier.
+func dueAgain(t *testing.T, e *env) {
+	is := e.addSource(t, "inv_1", every(2))
+	before := time.Now()
+	e.takes(t, is)
+	for end := before.Add(time.Minute); ; {
+		k, err := e.take(t.Context())
+		noError(t, err)
+		if k.ok {
+			same(t, "taken", is, k.source)
+			break
+		}
+		if k.wait <= 0 || k.wait > 2*time.Second || time.Now().After(end) {
+			t.Fatalf("after %v the next one is due in %v", time.Since(before), k.wait)
+		}
+		select {
+		case <-time.After(k.wait):
+		case <-t.Context().Done():
+			t.Fatal(t.Context().Err())
+		}
+	}
+	if passed := time.Since(before); passed < 1900*time.Millisecond {
+		t.Errorf("it was due again after %v", passed)
+	}
+}
+
+func dueChanged(t *testing.T, e *env) {
+	is := e.addSource(t, "inv_1", every(3600))
+	set := func(seconds int) {
+		t.Helper()
+		is.SyncInterval = seconds
+		e.must(t, func(ctx context.Context) (err error) {
+			is, err = e.Sources.UpdateSource(ctx, is, 0)
+			return err
+		})
+		same(t, "interval", seconds, is.SyncInterval)
+	}
+	set(3600) // it is still due
+	e.takes(t, is)
+	e.idle(t, time.Hour)
+	set(60)
+	e.idle(t, time.Minute)
+	set(60)
+	e.idle(t, time.Minute)
+	set(0)
+	e.idle(t, 0)
+	set(7200)
+	e.idle(t, 2*time.Hour)
+	set(1 << 40) // longer than anybody waits, and no overflow
+	k, err := e.take(t.Context())
+	noError(t, err)
+	if k.ok || k.wait < 365*24*time.Hour {
+		t.Errorf("due in %v", k.wait)
+	}
+}
+
+func dueUndone(t *testing.T, e *env) {
+	is, stop := e.addSource(t, "inv_1", every(60)), errors.New("stop")
+	err := e.do(t, func(ctx context.Context) error {
+		_, ok, _, err := e.Sources.TakeDue(ctx)
+		noError(t, err)
+		same(t, "taken", true, ok)
+		_, ok, _, err = e.Sources.TakeDue(ctx)
+		noError(t, err)
+		same(t, "taken again in one unit", false, ok)
+		return stop
+	})
+	if !errors.Is(err, stop) {
+		t.Fatal(err)
+	}
+	e.takes(t, is)
+}
+
+// dueRace: of several servers one takes each source.
+func dueRace(t *testing.T, e *env) {
+	var want, got []string
+	for range 40 {
+		want = append(want, e.addSource(t, "inv_1", every(3600)).ID)
+	}
+	var mu sync.Mutex
+	left := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(want) - len(got)
+	}
+	together(crowd, func(int) {
+		for end := time.Now().Add(time.Minute); left() > 0 && time.Now().Before(end); {
+			k, err := e.take(t.Context())
+			if err != nil {
+				t.Errorf("take: %v", err)
+				return
+			}
+			if !k.ok { // others hold what is left
+				continue
+			}
+			mu.Lock()
+			got = append(got, k.source.ID)
+			mu.Unlock()
+		}
+	})
+	slices.Sort(got)
+	same(t, "taken", want, got)
+	e.idle(t, time.Hour)
+}
+
+// dueGoes: a source that is deleted while it is due is taken before or never.
+func dueGoes(t *testing.T, e *env) {
+	for range 10 {
+		is := e.addSource(t, "inv_1", every(3600))
+		together(2, func(n int) {
+			if n == 0 {
+				if err := e.do(t, func(ctx context.Context) error { return e.Sources.DeleteSource(ctx, is.ID, 0) }); err != nil {
+					t.Errorf("delete: %v", err)
+				}
+				return
+			}
+			if k, err := e.take(t.Context()); err != nil || k.ok && k.source.ID != is.ID {
+				t.Errorf("take: %+v, %v", k, err)
+			}
+		})
+		e.idle(t, 0)
+	}
+}

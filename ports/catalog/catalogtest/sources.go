@@ -1,0 +1,134 @@
+package catalogtest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/ids"
+)
+
+func sourceCases() map[string]func(*testing.T, *env) {
+	return map[string]func(*testing.T, *env){
+		"what a scope shows":          sourceScopes,
+		"the sources of an inventory": sourcesOf,
+		"refreshes":                   refreshes,
+	}
+}
+
+// addSource stores a source of an inventory, edited.
+func (e *env) addSource(t *testing.T, inventory string, edit ...func(*catalog.InventorySource)) catalog.InventorySource {
+	t.Helper()
+	s := sources(e)
+	v := s.plain(e.record(s.prefix, ""))
+	v.InventoryID = inventory
+	for _, fn := range edit {
+		fn(&v)
+	}
+	e.must(t, func(ctx context.Context) error { return s.insert(ctx, v) })
+	return v
+}
+
+// sourceScopes: a source is shown to whoever may read its inventory and its project; no right is asked of the source itself.
+func sourceScopes(t *testing.T, e *env) {
+	u, v, org := e.addTeam(t), e.addTeam(t), e.addOrg(t)
+	object := func(p ids.Prefix, org string, subjects ...string) string {
+		id := e.id(p)
+		e.know(t, id, org)
+		for _, subject := range subjects {
+			e.grant(t, subject, id)
+		}
+		return id
+	}
+	inv := map[string]string{"open": object(ids.Inventory, ""), "u": object(ids.Inventory, "", u), "org": object(ids.Inventory, org, v)}
+	prj := map[string]string{"none": "", "open": object(ids.Project, ""), "u": object(ids.Project, "", u), "org": object(ids.Project, org, v)}
+	s := sources(e)
+	for _, i := range []string{"open", "org", "u"} {
+		for _, p := range []string{"none", "open", "org", "u"} {
+			e.addSource(t, inv[i], func(s *catalog.InventorySource) {
+				s.Name, s.ProjectID = i+" "+p, prj[p]
+				s.Org = map[bool]string{true: org}[p == "open"]
+			})
+		}
+	}
+	everything := []string{
+		"open none", "open open", "open org", "open u", "org none", "org open", "org org", "org u", "u none", "u open", "u org", "u u",
+	}
+	for _, c := range []struct {
+		name  string
+		scope access.Scope
+		want  []string
+	}{
+		{"everything", access.Everything(), everything},
+		{"the zero scope", access.Scope{}, []string{"open none", "open open"}},
+		{"strict", access.Scope{Strict: true}, nil},
+		{"a subject", access.Scope{Subjects: []string{u}}, []string{"open none", "open open", "open u", "u none", "u open", "u u"}},
+		{"a subject, strict", access.Scope{Subjects: []string{u}, Strict: true}, []string{"u none", "u u"}},
+		{"an organization", access.Scope{Orgs: []string{org}},
+			[]string{"open none", "open open", "open org", "org none", "org open", "org org"}},
+		{"an organization, strict", access.Scope{Orgs: []string{org}, Strict: true}, []string{"org none", "org org"}},
+		{"all subjects", access.Scope{Subjects: []string{u, v}}, everything},
+		{"both, strict", access.Scope{Subjects: []string{u}, Orgs: []string{org}, Strict: true},
+			[]string{"org none", "org org", "org u", "u none", "u org", "u u"}},
+	} {
+		var got []string
+		for _, i := range shown(t, s, c.scope, catalog.Filter{}) {
+			got = append(got, i.Name)
+		}
+		same(t, c.name, c.want, got)
+	}
+	same(t, "with a filter", 2, len(shown(t, s, access.Scope{Subjects: []string{u}}, catalog.Filter{Org: org})))
+}
+
+func sourcesOf(t *testing.T, e *env) {
+	a, b := e.id(ids.Inventory), e.id(ids.Inventory)
+	var want []catalog.InventorySource
+	for n := range 4 {
+		want = append(want, e.addSource(t, a, func(s *catalog.InventorySource) { s.Name = fmt.Sprint(9 - n) }))
+		e.addSource(t, b)
+	}
+	read := func(id string) []catalog.InventorySource {
+		list, err := e.Sources.SourcesOf(t.Context(), id)
+		noError(t, err)
+		return list
+	}
+	same(t, "by id", want, read(a))
+	moved := want[1]
+	moved.InventoryID = b
+	e.must(t, func(ctx context.Context) error {
+		_, err := e.Sources.UpdateSource(ctx, moved, 0)
+		return err
+	})
+	e.must(t, func(ctx context.Context) error { return e.Sources.DeleteSource(ctx, want[3].ID, 0) })
+	same(t, "after one moved and one went", []catalog.InventorySource{want[0], want[2]}, read(a))
+	same(t, "of the other", 5, len(read(b)))
+	same(t, "of none", []catalog.InventorySource{}, read("inv_none"))
+	same(t, "of no id", []catalog.InventorySource{}, read(""))
+}
+
+func refreshes(t *testing.T, e *env) {
+	want := e.addSource(t, "inv_1", func(s *catalog.InventorySource) { s.Revision = 4 })
+	other := e.addSource(t, "inv_1")
+	s := sources(e)
+	note := func(failure string, when time.Time) {
+		t.Helper()
+		e.must(t, func(ctx context.Context) error { return e.Sources.NoteRefresh(ctx, want.ID, failure, when) })
+		if want.LastError = failure; failure == "" {
+			want.SyncedAt = when
+		}
+		same(t, "noted", want, get(t, s, want.ID))
+	}
+	note(odd, at(time.Hour))
+	note("", at(time.Hour+time.Microsecond).In(elsewhere))
+	note("failed", at(2*time.Hour))
+	note("failed otherwise", at(3*time.Hour))
+	note("", at(4*time.Hour))
+	same(t, "another source", other, get(t, s, other.ID))
+
+	e.must(t, func(ctx context.Context) error { return s.remove(ctx, want.ID, 4) })
+	e.must(t, func(ctx context.Context) error { return e.Sources.NoteRefresh(ctx, want.ID, "", epoch) })
+	same(t, "a note brings nothing back", []catalog.InventorySource{other}, all(t, s, catalog.Filter{}))
+}

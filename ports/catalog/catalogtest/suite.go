@@ -1,0 +1,95 @@
+package catalogtest
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// Stores are the stores under test, the stores of rights that they read, and the unit of work that they join. They share one
+// database.
+type Stores struct {
+	Unit        tx.Unit
+	Projects    catalog.ProjectStore
+	Inventories catalog.InventoryStore
+	Sources     catalog.SourceStore
+	Templates   catalog.TemplateStore
+	Usage       catalog.Usage
+
+	Orgs    identity.OrgStore
+	Teams   identity.TeamStore
+	Grants  identity.GrantStore
+	Objects identity.ObjectStore
+}
+
+// Each opens fresh stores, once for each way in which the implementation can be set up, and calls fn in a sub-test.
+type Each func(t *testing.T, fn func(t *testing.T, s Stores))
+
+// Run holds an implementation to the contract.
+func Run(t *testing.T, each Each) {
+	t.Helper()
+	for _, group := range []struct {
+		name  string
+		cases map[string]func(*testing.T, *env)
+	}{
+		{"projects", with(objectCases(projects), projectCases())},
+		{"inventories", with(objectCases(inventories), inventoryCases())},
+		{"sources", with(recordCases(sources), sourceCases(), dueCases())},
+		{"templates", with(objectCases(templates), templateCases())},
+		{"usage", usageCases()},
+	} {
+		t.Run(group.name, func(t *testing.T) {
+			t.Parallel()
+			for name, fn := range group.cases {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					each(t, func(t *testing.T, s Stores) { fn(t, &env{Stores: s}) })
+				})
+			}
+		})
+	}
+}
+
+// with merges cases. No two have one name.
+func with(all ...map[string]func(*testing.T, *env)) map[string]func(*testing.T, *env) {
+	out := make(map[string]func(*testing.T, *env))
+	for _, cases := range all {
+		maps.Copy(out, cases)
+	}
+	return out
+}
+
+// objectCases are those of what can carry grants.
+func objectCases[T any](of func(*env) shelf[T]) map[string]func(*testing.T, *env) {
+	return with(recordCases(of), map[string]func(*testing.T, *env){
+		"what a scope shows": func(t *testing.T, e *env) { scopes(t, e, of(e)) },
+	})
+}
+
+// recordCases are those of every kind.
+func recordCases[T any](of func(*env) shelf[T]) map[string]func(*testing.T, *env) {
+	out := make(map[string]func(*testing.T, *env))
+	for name, fn := range map[string]func(*testing.T, *env, shelf[T]){
+		"whole records":              whole[T],
+		"what is not there":          missing[T],
+		"an unknown organization":    unknownOrg[T],
+		"units":                      units[T],
+		"names":                      names[T],
+		"one new name at once":       namesRace[T],
+		"one name taken over":        renamesRace[T],
+		"revisions":                  revisions[T],
+		"one revision at once":       revisionsRace[T],
+		"any revision at once":       anyRevisionRace[T],
+		"windows":                    pages[T],
+		"filters":                    filters[T],
+		"the order of a list":        order[T],
+		"no answer is endless":       bound[T],
+		"a deleted one names no one": deletedOwner[T],
+	} {
+		out[name] = func(t *testing.T, e *env) { fn(t, e, of(e)) }
+	}
+	return out
+}

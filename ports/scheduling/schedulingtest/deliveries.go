@@ -1,0 +1,121 @@
+package schedulingtest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/ports/scheduling"
+)
+
+func deliveryCases() map[string]func(*testing.T, *env) {
+	return map[string]func(*testing.T, *env){
+		"one is remembered":      deliveryRemembered,
+		"one under way":          deliveryUnderWay,
+		"a failure is forgotten": deliveryFailure,
+		"one that was ignored":   deliveryIgnored,
+		"an old one":             deliveryOld,
+		"forgetting":             deliveryForget,
+	}
+}
+
+func (e *env) remember(t *testing.T, trigger, id string, d time.Duration, fresh bool) scheduling.Delivered {
+	t.Helper()
+	was, got, err := e.Deliveries.Remember(t.Context(), trigger, id, d)
+	if err != nil || got != fresh {
+		t.Fatalf("remember %s: fresh %t, want %t, %v", id, got, fresh, err)
+	}
+	return was
+}
+
+func (e *env) deliver(t *testing.T, trigger, id string, d scheduling.Delivered, failure string) {
+	t.Helper()
+	if err := e.Deliveries.SettleDelivery(t.Context(), trigger, id, d, failure); err != nil {
+		t.Fatalf("settle: %v", err)
+	}
+}
+
+func (e *env) older(t *testing.T, age time.Duration) {
+	t.Helper()
+	if err := e.Older(t.Context(), age); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func deliveryRemembered(t *testing.T, e *env) {
+	h, other := e.hook(t), e.hook(t)
+	before := time.Now().Add(-time.Hour)
+	e.remember(t, h.ID, hard, hold, true)
+	e.deliver(t, h.ID, hard, scheduling.Delivered{RunID: "run_1"}, "")
+	for range 2 {
+		same(t, "the first result", scheduling.Delivered{RunID: "run_1", Done: true}, e.remember(t, h.ID, hard, gone, false))
+	}
+	e.remember(t, other.ID, hard, hold, true)
+	e.remember(t, h.ID, "another", hold, true)
+	got := e.stored(t, h.ID)
+	if got.LastRunID != "run_1" || got.LastError != "" || got.LastFiredAt.Before(before) || got.Revision != 1 || !got.UpdatedAt.Equal(h.UpdatedAt) {
+		t.Errorf("the trigger is %+v", got.Trigger)
+	}
+	same(t, "the other trigger", other, e.stored(t, other.ID))
+}
+
+func deliveryUnderWay(t *testing.T, e *env) {
+	h := e.hook(t)
+	e.remember(t, h.ID, "1", hold, true)
+	same(t, "under way", scheduling.Delivered{}, e.remember(t, h.ID, "1", hold, false))
+	e.remember(t, h.ID, "2", gone, true)
+	e.remember(t, h.ID, "2", hold, true)
+	e.remember(t, h.ID, "2", hold, false)
+}
+
+func deliveryFailure(t *testing.T, e *env) {
+	h := e.hook(t)
+	e.remember(t, h.ID, "1", hold, true)
+	e.deliver(t, h.ID, "1", scheduling.Delivered{}, hard)
+	got := e.stored(t, h.ID)
+	if got.LastError != hard || got.LastRunID != "" || got.LastFiredAt.IsZero() {
+		t.Errorf("the trigger is %+v", got.Trigger)
+	}
+	e.remember(t, h.ID, "1", hold, true)
+	e.deliver(t, h.ID, "1", scheduling.Delivered{RunID: "run_1"}, "")
+	if got := e.stored(t, h.ID); got.LastError != "" || got.LastRunID != "run_1" {
+		t.Errorf("the trigger is %+v", got.Trigger)
+	}
+	// Whoever lost the delivery takes nothing from the one that ended it.
+	e.deliver(t, h.ID, "1", scheduling.Delivered{}, "lost")
+	e.remember(t, h.ID, "1", hold, false)
+}
+
+func deliveryIgnored(t *testing.T, e *env) {
+	h := e.hook(t)
+	e.remember(t, h.ID, "1", hold, true)
+	e.deliver(t, h.ID, "1", scheduling.Delivered{Ignored: "another branch"}, "")
+	same(t, "the first result", scheduling.Delivered{Ignored: "another branch", Done: true}, e.remember(t, h.ID, "1", hold, false))
+	same(t, "the trigger", h, e.stored(t, h.ID))
+}
+
+func deliveryOld(t *testing.T, e *env) {
+	h := e.hook(t)
+	e.remember(t, h.ID, "1", hold, true)
+	e.deliver(t, h.ID, "1", scheduling.Delivered{RunID: "run_1"}, "")
+	e.older(t, scheduling.DeliveryMemory-time.Minute)
+	e.remember(t, h.ID, "1", hold, false)
+	e.older(t, scheduling.DeliveryMemory+time.Minute)
+	same(t, "afresh", scheduling.Delivered{}, e.remember(t, h.ID, "1", hold, true))
+	same(t, "under way", scheduling.Delivered{}, e.remember(t, h.ID, "1", hold, false))
+}
+
+func deliveryForget(t *testing.T, e *env) {
+	h := e.hook(t)
+	e.remember(t, h.ID, "old", hold, true)
+	e.older(t, scheduling.DeliveryMemory+time.Minute)
+	e.remember(t, h.ID, "young", hold, true)
+	e.deliver(t, h.ID, "young", scheduling.Delivered{RunID: "run_1"}, "")
+	for range 2 {
+		if err := e.Deliveries.ForgetDeliveries(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.older(t, 0)
+	e.remember(t, h.ID, "young", hold, false)
+	e.remember(t, h.ID, "old", hold, true)
+}
