@@ -133,7 +133,7 @@ func TestLoginStaysHome(t *testing.T) {
 	t.Parallel()
 	w, f, _ := overTLS(t)
 	var hits atomic.Int32
-	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
+	other := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) })) // which is trusted too
 	t.Cleanup(other.Close)
 	for _, to := range []string{other.URL, f.URL + "/elsewhere", "file:///etc", "http://169.254.169.254/latest"} {
 		f.front.Store(func(w http.ResponseWriter, r *http.Request) bool {

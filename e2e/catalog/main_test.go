@@ -2,10 +2,18 @@
 package catalog
 
 import (
+	"flag"
 	"os"
 	"testing"
 
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// Most of these tests wait for the clock to reach the next minute, and they may wait for the same one.
+	if err := flag.Set("test.parallel", "12"); err != nil {
+		panic(err)
+	}
+	os.Exit(harness.Main(m))
+}

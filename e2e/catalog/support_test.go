@@ -125,6 +125,9 @@ func (w *world) inventory(name string) string {
 func (w *world) launch(id string, body harness.Body) harness.Run {
 	w.t.Helper()
 	var r harness.Run
+	if body == nil {
+		body = harness.Body{}
+	}
 	a := w.Do(http.MethodPost, "/v1/templates/"+id+"/launch", body)
 	if a.Status != http.StatusCreated {
 		w.t.Fatalf("launch: %d %s", a.Status, a.Body)

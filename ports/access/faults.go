@@ -11,4 +11,6 @@ var (
 )
 
 // Codes lists every fault of this package.
-func Codes() []fault.Code { return []fault.Code{NotAllowed, ObjectNotFound, NameTaken, RevisionChanged} }
+func Codes() []fault.Code {
+	return []fault.Code{NotAllowed, ObjectNotFound, NameTaken, RevisionChanged}
+}

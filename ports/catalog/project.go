@@ -73,7 +73,8 @@ type ProjectStore interface {
 	InsertProject(ctx context.Context, p Project) error
 	ProjectByID(ctx context.Context, id string) (Project, error)
 	ListProjects(ctx context.Context, s access.Scope, f Filter, w page.Window) ([]Project, int, error)
-	// UpdateProject stores what a caller may set, counts the revision up and returns it. RevisionChanged, NameTaken, ProjectNotFound.
+	// UpdateProject stores what a caller may set, counts the revision up and returns it. With another address or branch, what was
+	// fetched is forgotten. RevisionChanged, NameTaken, ProjectNotFound.
 	UpdateProject(ctx context.Context, p Project, revision int64) (Project, error)
 	// DeleteProject removes it. RevisionChanged, ProjectNotFound.
 	DeleteProject(ctx context.Context, id string, revision int64) error

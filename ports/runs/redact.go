@@ -92,6 +92,47 @@ func marshal(v any) json.RawMessage {
 	return b
 }
 
+// Restore returns a copy with the stored values where v says Redacted as a reading of them does, at any depth: who sends back what it
+// read has never seen what it would replace.
+func (v Vars) Restore(stored Vars) Vars {
+	if len(v) == 0 || len(stored) == 0 {
+		return v
+	}
+	out := make(Vars, len(v))
+	for name, raw := range v {
+		out[name] = raw
+		if was, ok := stored[name]; ok {
+			out[name] = restoreValue(name, raw, was)
+		}
+	}
+	return out
+}
+
+func restoreValue(name string, raw, stored json.RawMessage) json.RawMessage {
+	if LooksSecret(name) {
+		var text string
+		if json.Unmarshal(raw, &text) == nil && text == Redacted {
+			return stored
+		}
+		return raw
+	}
+	if !bytes.Contains(raw, []byte(Redacted)) {
+		return raw
+	}
+	var members, were Vars
+	if json.Unmarshal(raw, &members) == nil && json.Unmarshal(stored, &were) == nil {
+		return marshal(members.Restore(were))
+	}
+	var list, was []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil || json.Unmarshal(stored, &was) != nil || len(list) != len(was) {
+		return raw
+	}
+	for i := range list {
+		list[i] = restoreValue("", list[i], was[i])
+	}
+	return marshal(list)
+}
+
 // Secrets returns the string values of every member that looks secret, at any depth, longest first: what output
 // and events are masked for.
 func (v Vars) Secrets() []string {

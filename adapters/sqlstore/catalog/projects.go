@@ -41,8 +41,10 @@ func (s *Store) UpdateProject(ctx context.Context, p catalog.Project, revision i
 	if err != nil {
 		return catalog.Project{}, err
 	}
-	return projects().update(ctx, q, p.Record, "repo_url = ?, branch = ?, credential_id = ?, install_deps = ?",
-		p.RepoURL, p.Branch, p.CredentialID, p.InstallDeps)
+	const same = "CASE WHEN repo_url = ? AND branch = ? THEN "
+	return projects().update(ctx, q, p.Record, "commit_id = "+same+"commit_id ELSE '' END, synced_at = "+same+"synced_at END, "+
+		"repo_url = ?, branch = ?, credential_id = ?, install_deps = ?",
+		p.RepoURL, p.Branch, p.RepoURL, p.Branch, p.RepoURL, p.Branch, p.CredentialID, p.InstallDeps)
 }
 
 // DeleteProject implements catalog.ProjectStore. What the project names goes with it.

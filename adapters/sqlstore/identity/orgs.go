@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/page"
 )
@@ -53,6 +54,9 @@ func (s *Store) DeleteOrg(ctx context.Context, id string) error {
 		return err
 	}
 	err = execAll(ctx, q, []any{id}, "UPDATE access_objects SET org_id = NULL WHERE org_id = ?", "DELETE FROM orgs WHERE id = ?")
+	if fault.Is(err, fault.Conflict) { // what carries no grants refers to it by itself
+		return identity.OrgInUse.New("something belongs to the organization %q", id).Because(err)
+	}
 	if err != nil {
 		return fmt.Errorf("delete an organization: %w", err)
 	}

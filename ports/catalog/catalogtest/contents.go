@@ -37,8 +37,24 @@ func syncs(t *testing.T, e *env) {
 	note("", "failed otherwise", at(3*time.Hour))
 	note("c2", "", at(4*time.Hour))
 	same(t, "another project", other, get(t, s, other.ID))
+	change := func(edit func(*catalog.Project)) {
+		t.Helper()
+		edit(&want)
+		e.must(t, func(ctx context.Context) error {
+			stored, err := e.Projects.UpdateProject(ctx, want, want.Revision)
+			want.Revision++
+			same(t, "changed", want, stored)
+			return err
+		})
+	}
+	change(func(p *catalog.Project) { p.InstallDeps = !p.InstallDeps })
+	change(func(p *catalog.Project) { p.Branch, p.Commit, p.SyncedAt = "another", "", time.Time{} })
+	note("c3", "", at(5*time.Hour))
+	change(func(p *catalog.Project) {
+		p.RepoURL, p.Commit, p.SyncedAt = "https://git.example.org/another", "", time.Time{}
+	})
 
-	e.must(t, func(ctx context.Context) error { return s.remove(ctx, want.ID, 4) })
+	e.must(t, func(ctx context.Context) error { return s.remove(ctx, want.ID, want.Revision) })
 	e.must(t, func(ctx context.Context) error { return e.Projects.NoteSync(ctx, want.ID, "c3", "", epoch) })
 	same(t, "a note brings nothing back", []catalog.Project{other}, all(t, s, catalog.Filter{}))
 }

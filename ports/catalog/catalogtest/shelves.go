@@ -46,6 +46,7 @@ func projects(e *env) shelf[catalog.Project] {
 		},
 		change: func(p *catalog.Project) {
 			p.RepoURL, p.Branch, p.CredentialID, p.InstallDeps = "https://other.example/'x'", "main", "crd_2", !p.InstallDeps
+			p.Commit, p.SyncedAt = "", time.Time{} // what was fetched is of another address
 		},
 		bare:   func(p catalog.Project) catalog.Project { return p },
 		insert: s.InsertProject, byID: s.ProjectByID, list: s.ListProjects, update: s.UpdateProject, remove: s.DeleteProject,

@@ -26,6 +26,18 @@ func masked(t catalog.Template) catalog.Template {
 	return t
 }
 
+// restore puts the stored values of variables back that were read redacted, of steps by their names.
+func restore(t, stored *catalog.Template) {
+	t.ExtraVars = t.ExtraVars.Restore(stored.ExtraVars)
+	t.Steps = slices.Clone(t.Steps)
+	for i := range t.Steps {
+		at := slices.IndexFunc(stored.Steps, func(s runs.StepSpec) bool { return s.Name == t.Steps[i].Name })
+		if at >= 0 {
+			t.Steps[i].ExtraVars = t.Steps[i].ExtraVars.Restore(stored.Steps[at].ExtraVars)
+		}
+	}
+}
+
 // maskURL keeps the server of an address.
 func maskURL(address string) string {
 	if address == "" {

@@ -164,6 +164,7 @@ func (k *Templates) Update(ctx context.Context, id string, revision int64, t cat
 		if next.Notifications, err = unmasked(t.Notifications, now.Notifications); err != nil {
 			return err
 		}
+		restore(&next, &now)
 		if stored, err = k.store.UpdateTemplate(ctx, next, revision); err != nil {
 			return err
 		}
