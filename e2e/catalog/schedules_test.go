@@ -159,3 +159,34 @@ func TestTargets(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatWasMissed stops a server over a minute: a slot that is little late fires once, one that is late beyond the bound does not.
+func TestWhatWasMissed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		catchup string
+		runs    float64
+	}{"in time": {"5m", 1}, "too late": {"1s", 0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, harness.Options{Flags: []string{"--schedule-catchup", c.catchup}})
+			id := w.id("/v1/schedules", harness.Body{"name": "s", "cron": "* * * * *", "run": harness.Body{"tool": "bash", "command": "true"}})
+			next := w.want(http.StatusOK, http.MethodGet, "/v1/schedules/"+id, nil)["next_run_at"].(string)
+			slot, err := time.Parse(time.RFC3339, next)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.Kill()
+			<-time.After(time.Until(slot) + 3*time.Second)
+			w.Server = w.Again()
+			harness.Eventually(t, 20*time.Second, "the missed slot is dealt with", func() bool {
+				got := w.want(http.StatusOK, http.MethodGet, "/v1/schedules/"+id, nil)
+				said, _ := got["last_error"].(string)
+				return c.runs == 1 && got["last_run_id"] != nil && got["last_run_at"] == next || c.runs == 0 && strings.Contains(said, "missed")
+			})
+			if list := w.want(http.StatusOK, http.MethodGet, "/v1/runs", nil); list["total"] != c.runs {
+				t.Errorf("%v runs", list["total"])
+			}
+		})
+	}
+}
