@@ -9,6 +9,7 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/page"
 )
 
@@ -75,7 +76,7 @@ func (s *Store) InventoryContent(ctx context.Context, id string) ([]byte, catalo
 
 // ListInventories implements catalog.InventoryStore. They are by name and id.
 func (s *Store) ListInventories(ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window) ([]catalog.Inventory, int, error) {
-	return inventories().list(ctx, s.d.Read(ctx), readable(sc, "o.id"), f, w)
+	return inventories().list(ctx, s.d.Read(ctx), readable(sc, identity.KindInventory, "o.id"), f, w)
 }
 
 // UpdateInventory implements catalog.InventoryStore. Format, counts and digest are those of the content and change with it alone.

@@ -131,9 +131,9 @@ func (c condition) and(text string, args ...any) condition {
 	return condition{c.text + " AND " + text, slices.Concat(c.args, args)}
 }
 
-// readable holds where the scope may read the object that a column names.
-func readable(s access.Scope, column string) condition {
-	text, args := visible.Where(s, column)
+// readable holds where the scope may read the object of a kind that a column names.
+func readable(s access.Scope, kind, column string) condition {
+	text, args := visible.Those(s, kind, column)
 	return condition{text, args}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/page"
 )
 
@@ -32,7 +33,7 @@ func (s *Store) ProjectByID(ctx context.Context, id string) (catalog.Project, er
 
 // ListProjects implements catalog.ProjectStore. They are by name and id.
 func (s *Store) ListProjects(ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window) ([]catalog.Project, int, error) {
-	return projects().list(ctx, s.d.Read(ctx), readable(sc, "o.id"), f, w)
+	return projects().list(ctx, s.d.Read(ctx), readable(sc, identity.KindProject, "o.id"), f, w)
 }
 
 // UpdateProject implements catalog.ProjectStore. What the last synchronisation left stays.

@@ -8,6 +8,7 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/page"
 )
 
@@ -60,7 +61,7 @@ func (s *Store) SourceByID(ctx context.Context, id string) (catalog.InventorySou
 
 // ListSources implements catalog.SourceStore. They are by name and id.
 func (s *Store) ListSources(ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window) ([]catalog.InventorySource, int, error) {
-	shown, project := readable(sc, "o.inventory_id"), readable(sc, "o.project_id")
+	shown, project := readable(sc, identity.KindInventory, "o.inventory_id"), readable(sc, identity.KindProject, "o.project_id")
 	return sources().list(ctx, s.d.Read(ctx), shown.and("(o.project_id = '' OR "+project.text+")", project.args...), f, w)
 }
 

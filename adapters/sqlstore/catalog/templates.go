@@ -6,6 +6,7 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/page"
 )
 
@@ -31,7 +32,7 @@ func (s *Store) TemplateByID(ctx context.Context, id string) (catalog.Template, 
 
 // ListTemplates implements catalog.TemplateStore. They are by name and id.
 func (s *Store) ListTemplates(ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window) ([]catalog.Template, int, error) {
-	return templates().list(ctx, s.d.Read(ctx), readable(sc, "o.id"), f, w)
+	return templates().list(ctx, s.d.Read(ctx), readable(sc, identity.KindTemplate, "o.id"), f, w)
 }
 
 // UpdateTemplate implements catalog.TemplateStore.

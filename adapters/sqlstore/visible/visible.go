@@ -44,3 +44,23 @@ func among(column string, values []string) (string, []any) {
 	}
 	return "(" + column + " IN (" + strings.Repeat("?, ", len(values)-1) + "?))", args
 }
+
+// Those is Where for a column that names objects of one kind alone, in rows of which many are looked at: what is hidden of the kind is found
+// once and not for each row.
+func Those(s access.Scope, kind, column string) (text string, args []any) {
+	if s.All {
+		return "1 = 1", nil
+	}
+	own, orgs := among("ao.org_id", s.Orgs)
+	subjects, grantees := among("ag.subject", s.Subjects)
+	if s.Strict {
+		return "(" + column + " IN (SELECT ao.id FROM access_objects AS ao WHERE ao.kind = ? AND " + own + ") OR " +
+			column + " IN (SELECT ag.object FROM grants AS ag WHERE " + subjects + "))", append(append([]any{kind}, orgs...), grantees...)
+	}
+	foreign, args := "", []any{kind}
+	if len(s.Orgs) > 0 {
+		foreign, args = " AND (ao.org_id IS NULL OR NOT "+own+")", append(args, orgs...)
+	}
+	return column + " NOT IN (SELECT ao.id FROM access_objects AS ao WHERE ao.kind = ? AND ao.restricted" + foreign +
+		" AND NOT EXISTS (SELECT 1 FROM grants AS ag WHERE ag.object = ao.id AND " + subjects + "))", append(args, grantees...)
+}

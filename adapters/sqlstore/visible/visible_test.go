@@ -70,22 +70,30 @@ func TestWhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range cases {
-			var got []string
-			for _, object := range objects {
-				where, args := visible.Where(c.scope, "x.object")
-				n := 0
-				err := d.Read(t.Context()).QueryRowContext(t.Context(), "SELECT count(*) FROM (SELECT CAST(? AS TEXT) AS object) AS x WHERE 1 = ? AND "+where+" AND 2 = ?",
-					append(append([]any{object, 1}, args...), 2)...).Scan(&n)
-				if err != nil {
-					t.Fatalf("%+v: %v", c.scope, err)
-				}
-				if n == 1 {
-					got = append(got, object)
-				}
-			}
-			if s := strings.Join(got, " "); s != c.want {
-				t.Errorf("%+v lets through\n\t%s, want\n\t%s", c.scope, s, c.want)
-			}
+			where, args := visible.Where(c.scope, "x.object")
+			through(t, d, "Where", c.scope, c.want, where, args)
+			where, args = visible.Those(c.scope, "project", "x.object")
+			through(t, d, "Those", c.scope, c.want, where, args)
 		}
 	})
+}
+
+// through asks for every object whether the condition lets it through.
+func through(t *testing.T, d *db.DB, name string, scope access.Scope, want, where string, args []any) {
+	t.Helper()
+	var got []string
+	for _, object := range objects {
+		n := 0
+		err := d.Read(t.Context()).QueryRowContext(t.Context(), "SELECT count(*) FROM (SELECT CAST(? AS TEXT) AS object) AS x WHERE 1 = ? AND "+where+" AND 2 = ?",
+			append(append([]any{object, 1}, args...), 2)...).Scan(&n)
+		if err != nil {
+			t.Fatalf("%s of %+v: %v", name, scope, err)
+		}
+		if n == 1 {
+			got = append(got, object)
+		}
+	}
+	if s := strings.Join(got, " "); s != want {
+		t.Errorf("%s of %+v lets through\n\t%s, want\n\t%s", name, scope, s, want)
+	}
 }
