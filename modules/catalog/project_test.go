@@ -126,13 +126,13 @@ func TestPin(t *testing.T) {
 		p, ctx := b.project("site"), t.Context()
 		pin := func(commit string, stale bool, fetches int) {
 			t.Helper()
-			got, why, err := b.References.Pin(ctx, p.ID)
+			got, why, err := b.References.Pin(ctx, p.ID, false)
 			if err != nil || got != commit || (why != "") != stale || b.checkouts.count() != fetches {
 				t.Errorf("%s %q %v after %d fetches", got, why, err, b.checkouts.count())
 			}
 		}
 		b.checkouts.set("", catalog.SyncFailed.New("unreachable"))
-		if _, _, err := b.References.Pin(ctx, p.ID); !catalog.SyncFailed.Is(err) {
+		if _, _, err := b.References.Pin(ctx, p.ID, false); !catalog.SyncFailed.Is(err) {
 			t.Error(err)
 		}
 		if got := must[catalog.Project](t)(b.Projects.Get(ctx, p.ID)); got.LastError != "unreachable" {
@@ -156,7 +156,7 @@ func TestPin(t *testing.T) {
 			t.Fatal(err)
 		}
 		pin(firstCommit, false, 6)
-		if _, _, err := b.References.Pin(ctx, "prj_none"); !catalog.ProjectNotFound.Is(err) {
+		if _, _, err := b.References.Pin(ctx, "prj_none", false); !catalog.ProjectNotFound.Is(err) {
 			t.Error(err)
 		}
 	})
@@ -172,7 +172,7 @@ func TestPinWaits(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, _, err := b.References.Pin(ctx, p.ID)
+		_, _, err := b.References.Pin(ctx, p.ID, false)
 		ended <- err
 	}()
 	<-begun

@@ -14,9 +14,9 @@ type References interface {
 	// InventoryNotFound.
 	Defaults(ctx context.Context, inventoryID string) (queue string, credentials []string, err error)
 	// Pin returns the commit at which a run of the project made now is to execute. It fetches unless that was done within the last
-	// seconds. Where nothing can be fetched it is the last good commit, and stale says why; SyncFailed where there is none. It uses
+	// seconds; with fresh it fetches at any rate, and nothing counts that began before the call. Where nothing can be fetched it is the last good commit, and stale says why; SyncFailed where there is none. It uses
 	// the network and is called outside of units.
-	Pin(ctx context.Context, projectID string) (commit, stale string, err error)
+	Pin(ctx context.Context, projectID string, fresh bool) (commit, stale string, err error)
 }
 
 // Materials gives executors what runs name. It asks for no rights: the run was let in.

@@ -56,6 +56,6 @@ func (r *References) Defaults(ctx context.Context, inventoryID string) (string, 
 }
 
 // Pin implements catalog.References.
-func (r *References) Pin(ctx context.Context, projectID string) (commit, stale string, err error) {
-	return r.mirror.Pin(ctx, projectID)
+func (r *References) Pin(ctx context.Context, projectID string, fresh bool) (commit, stale string, err error) {
+	return r.mirror.Pin(ctx, projectID, fresh)
 }

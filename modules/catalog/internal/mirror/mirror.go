@@ -130,6 +130,20 @@ func (m *Mirror) wait(ctx context.Context, id string, noting bool) (Found, error
 	}
 }
 
+// outwait returns when the fetch that is under way has ended, if there is one. A fetch that is joined afterwards began later than the call.
+func (m *Mirror) outwait(ctx context.Context, id string) {
+	m.mu.Lock()
+	fl := m.flights[id]
+	m.mu.Unlock()
+	if fl == nil {
+		return
+	}
+	select {
+	case <-fl.done:
+	case <-ctx.Done():
+	}
+}
+
 // Fetch asks the repository for a request, which stores what was found with Note. The error says that nothing can be said about the
 // repository.
 func (m *Mirror) Fetch(ctx context.Context, id string) (Found, error) { return m.wait(ctx, id, false) }
@@ -151,16 +165,18 @@ func (m *Mirror) Synced(ctx context.Context, p catalog.Project) (catalog.Project
 }
 
 // Pin implements catalog.References.
-func (m *Mirror) Pin(ctx context.Context, id string) (commit, stale string, err error) {
+func (m *Mirror) Pin(ctx context.Context, id string, fresh bool) (commit, stale string, err error) {
 	p, err := m.store.ProjectByID(ctx, id)
 	if err != nil {
 		return "", "", err
 	}
-	if commit := m.recent(p); commit != "" {
-		return commit, "", nil
-	}
 	bound, cancel := context.WithTimeout(ctx, pinTime)
 	defer cancel()
+	if fresh {
+		m.outwait(bound, id)
+	} else if commit := m.recent(p); commit != "" {
+		return commit, "", nil
+	}
 	found, err := m.wait(bound, id, true)
 	switch {
 	case err == nil && found.Failure == "":

@@ -69,14 +69,14 @@ func TestPinIsBounded(t *testing.T) {
 		w := &world{hangs: true, stored: "c0"}
 		m := made(w)
 		begin := time.Now()
-		commit, stale, err := m.Pin(t.Context(), "p")
+		commit, stale, err := m.Pin(t.Context(), "p", false)
 		if commit != "c0" || stale != "the repository did not answer in time" || err != nil || time.Since(begin) != pinTime {
 			t.Error(commit, stale, err, time.Since(begin))
 		}
 		w.mu.Lock()
 		w.stored = ""
 		w.mu.Unlock()
-		if _, _, err := m.Pin(t.Context(), "p"); !catalog.SyncFailed.Is(err) {
+		if _, _, err := m.Pin(t.Context(), "p", false); !catalog.SyncFailed.Is(err) {
 			t.Error(err)
 		}
 		found, err := m.Fetch(t.Context(), "p")
@@ -146,14 +146,51 @@ func TestFetchesAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := made(&world{})
 		for i := range maxRemembered {
-			if _, _, err := m.Pin(t.Context(), fmt.Sprint(i)); err != nil {
+			if _, _, err := m.Pin(t.Context(), fmt.Sprint(i), false); err != nil {
 				t.Fatal(err)
 			}
 		}
 		time.Sleep(freshTime)
-		if _, _, err := m.Pin(t.Context(), "one more"); err != nil || len(m.fetched) != 1 {
+		if _, _, err := m.Pin(t.Context(), "one more", false); err != nil || len(m.fetched) != 1 {
 			t.Error(err, len(m.fetched))
 		}
+		m.Stop()
+	})
+}
+
+// TestAFreshPinFetches: a push is about what was not there a moment ago, so that neither a fetch within the last seconds counts nor one
+// that is under way.
+func TestAFreshPinFetches(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{}
+		m := made(w)
+		pin := func(fresh bool, fetches int) {
+			t.Helper()
+			if commit, stale, err := m.Pin(t.Context(), "p", fresh); commit != "c1" || stale != "" || err != nil || w.fetches != fetches {
+				t.Errorf("%q %q %v after %d fetches, want %d", commit, stale, err, w.fetches, fetches)
+			}
+		}
+		pin(false, 1)
+		pin(false, 1)
+		pin(true, 2)
+		pin(true, 3)
+		w.mu.Lock()
+		w.hangs = true
+		w.mu.Unlock()
+		under, stop := context.WithCancel(t.Context())
+		defer stop()
+		var work sync.WaitGroup
+		work.Go(func() { _, _ = m.Fetch(under, "p") }) // its flight ends after two minutes
+		synctest.Wait()
+		w.mu.Lock()
+		w.hangs, w.stored = false, "c0"
+		w.mu.Unlock()
+		if commit, stale, err := m.Pin(t.Context(), "p", true); commit != "c0" || stale == "" || err != nil {
+			t.Error(commit, stale, err)
+		}
+		stop()
+		work.Wait()
 		m.Stop()
 	})
 }

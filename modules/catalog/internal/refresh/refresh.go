@@ -94,7 +94,7 @@ func (r *Refresher) tree(ctx context.Context, projectID string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	commit, _, err := r.Mirror.Pin(ctx, projectID)
+	commit, _, err := r.Mirror.Pin(ctx, projectID, false)
 	if err != nil {
 		return "", err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/runs"
@@ -34,9 +35,14 @@ func (s *Submitter) pin(ctx context.Context, r *runs.Run, project string, of *ru
 		r.Commit = of.Commit
 		return nil
 	}
-	commit, stale, err := s.refs.Pin(ctx, project)
+	// A push tells of a commit that nobody can have fetched before. What was there before it is not what somebody pushed.
+	pushed := r.Origin.Source == runs.FromTrigger
+	commit, stale, err := s.refs.Pin(ctx, project, pushed)
 	if err != nil {
 		return err
+	}
+	if pushed && stale != "" {
+		return catalog.SyncFailed.New("what was pushed could not be fetched: %s", stale)
 	}
 	r.Commit = commit
 	if stale != "" {

@@ -44,6 +44,8 @@ func TestACommitIsFixedWhenTheRunIsMade(t *testing.T) {
 	}{
 		"of no project":                  {},
 		"the newest":                     {project: "prj_1", commit: "1b"},
+		"after a push it is asked anew":  {project: "prj_1", source: runs.FromTrigger, commit: "2c"},
+		"what was pushed is not there":   {project: "prj_stale", source: runs.FromTrigger, kind: fault.Conflict},
 		"a rerun takes the newest":       {project: "prj_1", source: runs.FromRerun, of: of, commit: "1b"},
 		"a retry takes the same":         {project: "prj_1", source: runs.FromRetry, of: of, commit: "old"},
 		"a relaunch takes the same":      {project: "prj_1", source: runs.FromRelaunch, of: of, commit: "old"},
