@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/platform/egress"
+	"github.com/writ-automation/writ/platform/program"
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
@@ -81,7 +82,7 @@ func New(c Config) (*Checkouts, error) {
 	c.MaxRepo, c.Timeout = or(c.MaxRepo, DefaultMaxRepo), or(c.Timeout, DefaultTimeout)
 	c.InstallTimeout, c.Log = or(c.InstallTimeout, DefaultInstallTimeout), or(c.Log, slog.New(slog.DiscardHandler))
 	k := &Checkouts{cfg: c, log: c.Log, path: or(os.Getenv("PATH"), "/usr/local/bin:/usr/bin:/bin"), projects: make(map[string]*project)}
-	endLeftovers(k.private())
+	program.EndLeftovers(k.private())
 	if err := os.RemoveAll(k.private()); err != nil {
 		return nil, fmt.Errorf("git: clear %s: %w", k.private(), err)
 	}
@@ -169,18 +170,18 @@ func (k *Checkouts) checkVersion(ctx context.Context) error {
 	if k.checked {
 		return nil
 	}
-	program, err := exec.LookPath(k.cfg.Git)
+	file, err := exec.LookPath(k.cfg.Git)
 	if err != nil {
 		return catalog.SyncFailed.New("git is not installed on the server").Because(err)
 	}
-	r, err := run(ctx, command{path: program, args: []string{"version"}, dir: k.private(), env: k.environ()})
+	r, err := program.Run(ctx, program.Command{Path: file, Args: []string{"version"}, Dir: k.private(), Env: k.environ()})
 	if err != nil {
 		return fmt.Errorf("ask for the version of git: %w", err)
 	}
 	var major, minor int
-	if _, err := fmt.Sscanf(string(r.stdout), "git version %d.%d", &major, &minor); err != nil || major < 2 || major == 2 && minor < 37 {
+	if _, err := fmt.Sscanf(string(r.Stdout), "git version %d.%d", &major, &minor); err != nil || major < 2 || major == 2 && minor < 37 {
 		return catalog.SyncFailed.New("git 2.37 or a newer one is needed on the server")
 	}
-	k.git, k.checked = program, true
+	k.git, k.checked = file, true
 	return nil
 }

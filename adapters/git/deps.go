@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-automation/writ/platform/program"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 )
@@ -131,7 +132,7 @@ func installed(dir string) (catalog.Deps, error) {
 
 // make installs into a directory of its own and gives it its name once it is whole.
 func (k *Checkouts) make(ctx context.Context, p *project, r catalog.Repository, tree string, list []requirement, done string) error {
-	program, err := exec.LookPath(k.cfg.Galaxy)
+	file, err := exec.LookPath(k.cfg.Galaxy)
 	if err != nil {
 		return catalog.SyncFailed.New("ansible-galaxy is not installed on the server").Because(err)
 	}
@@ -147,7 +148,7 @@ func (k *Checkouts) make(ctx context.Context, p *project, r catalog.Repository, 
 	defer cancel()
 	s, err := k.galaxySession(r, tree)
 	if err == nil {
-		err = k.galaxy(ctx, s, program, tree, list, into)
+		err = k.galaxy(ctx, s, file, tree, list, into)
 		if err == nil {
 			err = k.measure(into)
 		}
@@ -198,7 +199,7 @@ func (k *Checkouts) galaxySession(r catalog.Repository, tree string) (*session, 
 }
 
 // galaxy runs ansible-galaxy for each file.
-func (k *Checkouts) galaxy(ctx context.Context, s *session, program, tree string, list []requirement, into string) error {
+func (k *Checkouts) galaxy(ctx context.Context, s *session, file, tree string, list []requirement, into string) error {
 	for _, r := range list {
 		kinds := map[string]bool{"role": r.roles, "collection": r.collections}
 		for _, kind := range []string{"role", "collection"} {
@@ -206,12 +207,12 @@ func (k *Checkouts) galaxy(ctx context.Context, s *session, program, tree string
 				continue
 			}
 			args := []string{kind, "install", "-r", filepath.Join(tree, r.path), "-p", filepath.Join(into, kind+"s")}
-			got, err := run(ctx, command{path: program, args: args, dir: tree, env: s.env, maxFile: k.cfg.MaxRepo})
+			got, err := program.Run(ctx, program.Command{Path: file, Args: args, Dir: tree, Env: s.env, MaxFile: k.cfg.MaxRepo})
 			if err != nil {
 				return err
 			}
-			if got.code != 0 {
-				return &failed{code: got.code, stderr: string(got.stdout[max(0, len(got.stdout)-maxErrors):]) + string(got.stderr)}
+			if got.Code != 0 {
+				return &failed{code: got.Code, stderr: string(got.Stdout[max(0, len(got.Stdout)-program.MaxStderr):]) + string(got.Stderr)}
 			}
 		}
 	}

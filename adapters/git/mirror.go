@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-automation/writ/platform/program"
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
@@ -36,24 +37,24 @@ func (k *Checkouts) run(ctx context.Context, t task) ([]byte, error) {
 	if t.env != nil {
 		env = t.env
 	}
-	c := command{path: k.git, dir: k.private(), stdin: t.stdin, maxFile: t.bound}
-	c.args = append(k.options(), "--git-dir="+t.gitDir)
+	c := program.Command{Path: k.git, Dir: k.private(), Stdin: t.stdin, MaxFile: t.bound}
+	c.Args = append(k.options(), "--git-dir="+t.gitDir)
 	if t.work != "" {
-		c.dir = t.work
-		c.args = append(c.args, "--work-tree="+t.work)
+		c.Dir = t.work
+		c.Args = append(c.Args, "--work-tree="+t.work)
 	}
 	if t.sink != nil {
-		c.stdout = t.sink
+		c.Stdout = t.sink
 	}
-	c.args, c.env = append(c.args, t.args...), env
-	r, err := run(ctx, c)
+	c.Args, c.Env = append(c.Args, t.args...), env
+	r, err := program.Run(ctx, c)
 	if err != nil {
-		return r.stdout, err
+		return r.Stdout, err
 	}
-	if r.code != 0 {
-		return r.stdout, &failed{code: r.code, stderr: string(r.stderr)}
+	if r.Code != 0 {
+		return r.Stdout, &failed{code: r.Code, stderr: string(r.Stderr)}
 	}
-	return r.stdout, nil
+	return r.Stdout, nil
 }
 
 // fetch brings the mirror up to date and returns the commit of the branch. The caller holds the fetching gate.

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/adapters/httpapi/httpapitest"
 	runsapi "github.com/writ-automation/writ/adapters/httpapi/runs"
 )
 
 func BenchmarkRequests(b *testing.B) {
 	f, g := &fake{}, &guard{}
 	res, err := httpapi.New(httpapi.Params{
-		Authenticator: g, Authorizer: g, Log: slog.New(slog.DiscardHandler), IDs: &counter{}, Unit: unit{}, Recorder: &chain{},
+		Authenticator: g, Authorizer: g, Log: slog.New(slog.DiscardHandler), IDs: &counter{}, Unit: httpapitest.Unit{}, Recorder: &chain{},
 		Routes: []httpapi.Routes{runsapi.New(runsapi.Params{Submitter: f, Controller: f, Approver: f, Reader: f, Streamer: f, Tickets: f, Trail: &chain{}, Clock: wall{}})},
 	})
 	if err != nil {

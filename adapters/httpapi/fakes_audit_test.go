@@ -12,21 +12,6 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// unit is a unit of work whose commits run what waits for them.
-type unit struct{}
-
-func (unit) Do(ctx context.Context, fn func(context.Context) error) error {
-	ctx, hooks := tx.WithHooks(ctx)
-	if err := fn(ctx); err != nil {
-		return err
-	}
-	if err := hooks.Finish(ctx); err != nil {
-		return err
-	}
-	hooks.Run()
-	return nil
-}
-
 // recorded is an entry with what it takes from its context.
 type recorded struct {
 	audit.Entry

@@ -3,24 +3,19 @@ package httpapi_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	auditapi "github.com/writ-automation/writ/adapters/httpapi/audit"
 	catalogapi "github.com/writ-automation/writ/adapters/httpapi/catalog"
 	executionapi "github.com/writ-automation/writ/adapters/httpapi/execution"
+	"github.com/writ-automation/writ/adapters/httpapi/httpapitest"
 	identityapi "github.com/writ-automation/writ/adapters/httpapi/identity"
 	"github.com/writ-automation/writ/adapters/httpapi/ops"
 	runsapi "github.com/writ-automation/writ/adapters/httpapi/runs"
@@ -29,33 +24,7 @@ import (
 )
 
 // TestMain checks that no stream, heartbeat or server outlives the tests.
-func TestMain(m *testing.M) {
-	flag.Parse()
-	code := m.Run()
-	http.DefaultClient.CloseIdleConnections()
-	if err := goleak.Find(); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *safeBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
+func TestMain(m *testing.M) { httpapitest.Main(m) }
 
 type observed struct {
 	route, method string
@@ -82,7 +51,7 @@ type fixture struct {
 	proofs *proofs
 	guard  *guard
 	health *health
-	log    *safeBuffer
+	log    *httpapitest.Log
 	seen   *observer
 	router *httpapi.Router
 }
@@ -112,27 +81,18 @@ func whole(p *httpapi.Params) {
 
 func setup(t *testing.T, change ...func(*httpapi.Params)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, fake: &fake{}, chain: &chain{}, proofs: &proofs{}, guard: &guard{}, health: &health{}, log: &safeBuffer{}, seen: &observer{}}
+	f := &fixture{t: t, fake: &fake{}, chain: &chain{}, proofs: &proofs{}, guard: &guard{}, health: &health{}, log: &httpapitest.Log{}, seen: &observer{}}
 	p := httpapi.Params{
 		Config: httpapi.Config{Version: "1.2.3"}, Authenticator: f.guard, Authorizer: f.guard,
 		Log: slog.New(slog.NewJSONHandler(f.log, nil)), IDs: &counter{}, Observer: f.seen,
-		Unit: unit{}, Recorder: f.chain, Routes: routesOf(t, f),
+		Unit: httpapitest.Unit{}, Recorder: f.chain, Routes: routesOf(t, f),
 	}
 	for _, c := range change {
 		c(&p)
 	}
 	f.guard.open = p.Config.Open
-	res, err := httpapi.New(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.router = res.Router
-	f.srv = httptest.NewServer(res.Handler)
+	f.srv, f.router = httpapitest.Listen(t, p)
 	f.url = f.srv.URL
-	t.Cleanup(func() {
-		res.Router.Close()
-		f.srv.Close()
-	})
 	return f
 }
 
@@ -142,44 +102,14 @@ type answer struct {
 	body   []byte
 }
 
-// call sends a request as the role that token names. Headers come in pairs; "Host" sets the host.
+// call sends a request as the role that token names, as httpapitest.Send does. An answer may end early.
 func (f *fixture) call(method, path, token, body string, header ...string) answer {
 	f.t.Helper()
-	var r io.Reader
-	if body != "" {
-		r = strings.NewReader(body)
-	}
-	req, err := http.NewRequestWithContext(f.t.Context(), method, f.url+path, r)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	if body != "" {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	for i := 0; i+1 < len(header); i += 2 {
-		if header[i] == "Host" {
-			req.Host = header[i+1]
-			continue
-		}
-		req.Header.Set(header[i], header[i+1])
-	}
-	client := &http.Client{
-		Transport:     &http.Transport{DisableCompression: true, DisableKeepAlives: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		f.t.Fatalf("%s %s: %v", method, path, err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	b, err := io.ReadAll(resp.Body)
+	a, err := httpapitest.Send(f.t, method, f.url+path, token, body, header...)
 	if err != nil {
 		f.t.Logf("%s %s: read: %v", method, path, err)
 	}
-	return answer{resp.StatusCode, resp.Header, b}
+	return answer{a.Status, a.Header, []byte(a.Body)}
 }
 
 type problem struct {

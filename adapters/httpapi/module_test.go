@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	auditapi "github.com/writ-automation/writ/adapters/httpapi/audit"
+	"github.com/writ-automation/writ/adapters/httpapi/httpapitest"
 	"github.com/writ-automation/writ/adapters/httpapi/ops"
 	runsapi "github.com/writ-automation/writ/adapters/httpapi/runs"
 	"github.com/writ-automation/writ/ports/audit"
@@ -36,7 +37,7 @@ func TestModulesWire(t *testing.T) {
 			func() (runs.Submitter, runs.Controller, runs.Approver, runs.Reader) { return f, f, f, f },
 			func() (runs.Streamer, runs.Tickets) { return f, f },
 			func() (tx.Unit, audit.Recorder, audit.Trail, audit.Prover, audit.Reporter) {
-				return unit{}, &chain{}, &chain{}, &proofs{}, &proofs{}
+				return httpapitest.Unit{}, &chain{}, &chain{}, &proofs{}, &proofs{}
 			},
 			fx.Annotate(func() http.Handler { return http.NotFoundHandler() }, fx.ResultTags(`name:"metrics"`)),
 		),

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -371,5 +370,3 @@ func TestEventExportThatBreaksOff(t *testing.T) {
 		t.Errorf("reason %q", last.Reason)
 	}
 }
-
-var _ io.Writer = (*safeBuffer)(nil)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/adapters/httpapi/httpapitest"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
@@ -30,7 +31,7 @@ func makes(f *fixture, id, path string, end http.HandlerFunc, change ...func(*ht
 			c(&route)
 		}
 		r.Raw(route, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			err := unit{}.Do(r.Context(), func(ctx context.Context) error {
+			err := httpapitest.Unit{}.Do(r.Context(), func(ctx context.Context) error {
 				return errors.Join(f.chain.Record(ctx, audit.Entry{Action: audit.UserUpdate}), f.chain.Record(ctx, audit.Entry{Action: audit.UserPassword}))
 			})
 			if err != nil {

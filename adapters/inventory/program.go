@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/writ-automation/writ/platform/program"
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
@@ -114,7 +115,7 @@ func (k *Collector) inPrivate(fn func(dir string) ([]byte, error)) (_ []byte, _ 
 
 // inventory runs ansible-inventory and returns its listing. Group variables stay at their groups.
 func (k *Collector) inventory(ctx context.Context, private string, s source) ([]byte, error) {
-	program, err := exec.LookPath(k.cfg.AnsibleInventory)
+	file, err := exec.LookPath(k.cfg.AnsibleInventory)
 	if err != nil {
 		return nil, refuse("ansible-inventory is not installed on the server").Because(err)
 	}
@@ -122,16 +123,16 @@ func (k *Collector) inventory(ctx context.Context, private string, s source) ([]
 	if err != nil {
 		return nil, err
 	}
-	r, err := run(ctx, command{path: program, args: []string{"-i", s.file, "--list", "--export"}, dir: s.dir, env: env})
-	endLeftovers(private)
-	if errors.Is(err, errTooMuch) {
-		return nil, refuse("ansible-inventory wrote more than %d bytes", maxOutput)
+	r, err := program.Run(ctx, program.Command{Path: file, Args: []string{"-i", s.file, "--list", "--export"}, Dir: s.dir, Env: env})
+	program.EndLeftovers(private) // what the source sent away from its process group; its home is below that, unless it took pains to hide
+	if errors.Is(err, program.ErrTooMuch) {
+		return nil, refuse("ansible-inventory wrote more than %d bytes", program.MaxStdout)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if r.code != 0 {
-		text := strings.NewReplacer(private+"/", "", s.dir+"/", "").Replace(telling(string(r.stderr)))
+	if r.Code != 0 {
+		text := strings.NewReplacer(private+"/", "", s.dir+"/", "").Replace(telling(string(r.Stderr)))
 		secrets := s.secrets
 		for _, kv := range k.cfg.Environ {
 			if name, value, _ := strings.Cut(kv, "="); secretName.MatchString(name) {
@@ -140,7 +141,7 @@ func (k *Collector) inventory(ctx context.Context, private string, s source) ([]
 		}
 		return nil, refuse("ansible-inventory failed: %s", clean(text, secrets))
 	}
-	return r.stdout, nil
+	return r.Stdout, nil
 }
 
 // environ is all that ansible-inventory gets. The ansible.cfg of the checkout holds, as for its playbooks; that of the machine does not.

@@ -44,7 +44,9 @@ func TestContextsAreWhole(t *testing.T) {
 			need(t, r, why, "ports/"+ctx+"/", "adapters/httpapi/"+ctx+"/routes.go")
 		}
 	}
-	known := append([]string{"migrations", "pack", "visible", "relay", "hooks", "sso", "ops", "extension", "extension/plugin"}, append(Contexts(), Kernel()...)...)
+	known := slices.Concat(Contexts(), Kernel(), []string{
+		"migrations", "pack", "visible", "relay", "hooks", "sso", "ops", "httpapitest", "extension", "extension/plugin",
+	})
 	for _, parent := range []string{"ports", "modules", "adapters/sqlstore", "adapters/httpapi"} {
 		for _, name := range folders(t, r, parent) {
 			if !slices.Contains(known, name) {

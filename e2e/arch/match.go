@@ -44,7 +44,7 @@ func allowed(rule *Rule, from, imported, ctx string) bool {
 	case "contract":
 		return anyMatch(ports(Neighbours()[ctx]), imported, "")
 	case "adapter":
-		return adapterAllows(from, imported)
+		return adapterAllows(from, imported) || supportsTests(from) && anyMatch(suiteLibraries(), imported, "")
 	default:
 		return false
 	}

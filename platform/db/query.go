@@ -36,3 +36,27 @@ func One[T any](ctx context.Context, q bun.IDB, scan func(Row) (T, error), query
 	}
 	return v, err == nil, Translate(err)
 }
+
+// Count reads the only number of a query, 0 where there is no row. Errors are translated.
+func Count(ctx context.Context, q bun.IDB, query string, args ...any) (int, error) {
+	n, _, err := One(ctx, q, func(r Row) (n int, err error) { return n, r.Scan(&n) }, query, args...)
+	return n, err
+}
+
+// Exec runs a statement and returns how many rows it changed. Errors are translated.
+func Exec(ctx context.Context, q bun.IDB, query string, args ...any) (int64, error) {
+	res, err := q.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, Translate(err)
+	}
+	n, err := res.RowsAffected()
+	return n, Translate(err)
+}
+
+// OrNull makes an argument of a text: NULL of an empty one.
+func OrNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	catalogapi "github.com/writ-automation/writ/adapters/httpapi/catalog"
+	"github.com/writ-automation/writ/adapters/httpapi/httpapitest"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
@@ -22,31 +23,12 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-func operations(f *fixture) []*huma.Operation {
-	var out []*huma.Operation
-	f.router.Operations(func(op *huma.Operation) { out = append(out, op) })
-	return out
-}
-
 func pathOf(op *huma.Operation) string {
 	path := strings.ReplaceAll(op.Path, "{id}", "known")
 	if op.OperationID == "get-project-file" {
 		path += "?path=a"
 	}
 	return path
-}
-
-// exampleOf is the body that the document shows.
-func exampleOf(t *testing.T, op *huma.Operation) string {
-	t.Helper()
-	if op.RequestBody == nil {
-		return ""
-	}
-	b, err := json.Marshal(op.RequestBody.Content["application/json"].Example)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
 }
 
 // least is the whole table of who may call what: the least role, and what the trail calls it.
@@ -72,34 +54,34 @@ func TestEveryRouteByRole(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	table, seen := least(), 0
-	for _, op := range operations(f) {
+	for _, op := range f.Operations() {
 		row, listed := table[op.OperationID]
 		if got, _ := op.Extensions["x-audit"].(string); !listed || got != row[1] {
 			t.Errorf("%s: listed %t, action %q, want %q", op.OperationID, listed, got, row[1])
 		}
 		seen++
-		text := exampleOf(t, op)
+		text := httpapitest.Example(t, op)
 		for _, stranger := range []string{"", "nobody"} {
-			f.call(op.Method, pathOf(op), stranger, text).problem(401, "bad_token")
+			f.Call(op.Method, pathOf(op), stranger, text).Problem(401, "bad_token")
 		}
 		for _, as := range []identity.Role{identity.Viewer, identity.Operator, identity.Admin} {
-			a := f.call(op.Method, pathOf(op), string(as), text)
-			h := a.header
+			a := f.Call(op.Method, pathOf(op), string(as), text)
+			h := a.Header
 			if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" || h.Get("Content-Security-Policy") == "" {
 				t.Errorf("%s as %s: %v", op.OperationID, as, h)
 			}
 			if as.Rank() >= identity.Role(row[0]).Rank() {
-				if want := status(op); a.status != want {
-					t.Errorf("%s as %s: %d, want %d: %s", op.OperationID, as, a.status, want, a.body)
+				if want := status(op); a.Status != want {
+					t.Errorf("%s as %s: %d, want %d: %s", op.OperationID, as, a.Status, want, a.Body)
 				}
 				continue
 			}
-			before := len(f.chain.all())
-			f.call(op.Method, pathOf(op), string(as), `{"nope":1}`).problem(403, "forbidden")
+			before := len(f.Recorder.Entries())
+			f.Call(op.Method, pathOf(op), string(as), `{"nope":1}`).Problem(403, "forbidden")
 			want := []audit.Entry{{
 				Action: audit.Action(row[1]), Outcome: audit.Denied, Detail: map[string]any{"reason": "forbidden", "operation": op.OperationID},
 			}}
-			if d := cmp.Diff(want, f.chain.all()[before:]); d != "" {
+			if d := cmp.Diff(want, f.Recorder.Entries()[before:]); d != "" {
 				t.Errorf("%s: %s", op.OperationID, d)
 			}
 		}
@@ -123,15 +105,15 @@ func status(op *huma.Operation) int {
 func TestReadOnlyInstall(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(c *httpapi.Config, _ *catalogapi.Params) { c.ReadOnly = true })
-	for _, op := range operations(f) {
+	for _, op := range f.Operations() {
 		mutates := op.Method != http.MethodGet && op.OperationID != "resolve-inventory"
 		if op.Extensions["x-mutates"] != mutates {
 			t.Errorf("%s: x-mutates %v", op.OperationID, op.Extensions["x-mutates"])
 		}
 		if mutates {
-			f.call(op.Method, pathOf(op), "admin", `{"nope":1}`).problem(403, "read_only")
-		} else if a := f.call(op.Method, pathOf(op), "viewer", exampleOf(t, op)); a.status != 200 {
-			t.Errorf("%s: %d %s", op.OperationID, a.status, a.body)
+			f.Call(op.Method, pathOf(op), "admin", `{"nope":1}`).Problem(403, "read_only")
+		} else if a := f.Call(op.Method, pathOf(op), "viewer", httpapitest.Example(t, op)); a.Status != 200 {
+			t.Errorf("%s: %d %s", op.OperationID, a.Status, a.Body)
 		}
 	}
 }
@@ -140,7 +122,7 @@ func TestReadOnlyInstall(t *testing.T) {
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	text, _, err := f.router.Document()
+	text, _, err := f.Router.Document()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,8 +181,12 @@ func TestModuleWires(t *testing.T) {
 		fx.NopLogger, httpapi.Module, catalogapi.Module,
 		fx.Supply(httpapi.Config{Version: "1"}, slog.New(slog.DiscardHandler)),
 		fx.Provide(
-			func() (identity.Authenticator, identity.Authorizer, ids.Generator) { return guard{}, guard{}, oneID{} },
-			func() (tx.Unit, audit.Recorder, audit.Trail, clock.Clock) { return unit{}, &chain{}, p.Trail, p.Clock },
+			func() (identity.Authenticator, identity.Authorizer, ids.Generator) {
+				return httpapitest.Guard{}, httpapitest.Guard{}, httpapitest.IDs{}
+			},
+			func() (tx.Unit, audit.Recorder, audit.Trail, clock.Clock) {
+				return httpapitest.Unit{}, &httpapitest.Recorder{}, p.Trail, p.Clock
+			},
 			func() (catalog.Projects, catalog.Inventories, catalog.Sources, catalog.Templates, catalog.Launcher) {
 				return p.Projects, p.Inventories, p.Sources, p.Templates, p.Launcher
 			},

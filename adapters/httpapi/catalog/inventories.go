@@ -40,16 +40,6 @@ type ChangedInventoryBody struct {
 	Content *string `json:"content,omitempty" doc:"The stored one stays where absent."`
 }
 
-// NewInventoryInput carries an inventory.
-type NewInventoryInput struct{ Body NewInventoryBody }
-
-// InventoryInput carries what replaces an inventory.
-type InventoryInput struct {
-	ID      string          `path:"id"`
-	IfMatch httpapi.IfMatch `header:"If-Match"`
-	Body    ChangedInventoryBody
-}
-
 // InventoryRow is an inventory without its content.
 type InventoryRow struct {
 	ID string `json:"id"`
@@ -89,14 +79,11 @@ type InventoryList struct {
 	httpapi.Listed
 }
 
-// InventoriesOutput answers with inventories.
-type InventoriesOutput struct{ Body InventoryList }
-
 func inventory(i catalog.Inventory, err error) (*ObjectOutput[InventoryBody], error) {
 	return shown(i, err, inventoryBody, inventoryRecord)
 }
 
-func (h *handlers) createInventory(ctx context.Context, in *NewInventoryInput) (*NewObjectOutput[InventoryBody], error) {
+func (h *handlers) createInventory(ctx context.Context, in *NewInput[NewInventoryBody]) (*NewObjectOutput[InventoryBody], error) {
 	i, err := h.Inventories.Create(ctx, in.Body.inventory([]byte(in.Body.Content)))
 	return made(inventoriesPath, i, err, inventoryBody, inventoryRecord)
 }
@@ -105,16 +92,13 @@ func (h *handlers) getInventory(ctx context.Context, in *IDInput) (*ObjectOutput
 	return inventory(h.Inventories.Get(ctx, in.ID))
 }
 
-func (h *handlers) listInventories(ctx context.Context, in *ListInput) (*InventoriesOutput, error) {
-	list, total, err := h.Inventories.List(ctx, in.filter(), in.Page())
-	if err != nil {
-		return nil, err
-	}
-	rows, listed := httpapi.List(list, total, in.Window, inventoryRow)
-	return &InventoriesOutput{Body: InventoryList{Inventories: rows, Listed: listed}}, nil
+func (h *handlers) listInventories(ctx context.Context, in *ListInput) (*ListOutput[InventoryList], error) {
+	return listed(ctx, in, h.Inventories.List, inventoryRow, func(rows []InventoryRow, l httpapi.Listed) InventoryList {
+		return InventoryList{Inventories: rows, Listed: l}
+	})
 }
 
-func (h *handlers) updateInventory(ctx context.Context, in *InventoryInput) (*ObjectOutput[InventoryBody], error) {
+func (h *handlers) updateInventory(ctx context.Context, in *ChangeInput[ChangedInventoryBody]) (*ObjectOutput[InventoryBody], error) {
 	var content []byte
 	if in.Body.Content != nil {
 		content = append([]byte{}, *in.Body.Content...)

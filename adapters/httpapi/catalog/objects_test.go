@@ -47,42 +47,42 @@ func TestEveryKind(t *testing.T) {
 		t.Run(k.list, func(t *testing.T) {
 			t.Parallel()
 			f := setup(t)
-			a := f.call("POST", k.path, "operator", k.input).has("Location", k.path+"/known").has("ETag", `"3"`)
-			if a.status != 201 {
-				t.Fatalf("%d %s", a.status, a.body)
+			a := f.Call("POST", k.path, "operator", k.input).Has("Location", k.path+"/known").Has("ETag", `"3"`)
+			if a.Status != 201 {
+				t.Fatalf("%d %s", a.Status, a.Body)
 			}
-			f.call("GET", k.path+"/known", "viewer", "").is(200, k.object).has("ETag", `"3"`)
+			f.Call("GET", k.path+"/known", "viewer", "").Is(200, k.object).Has("ETag", `"3"`)
 			f.wasAsked("known", int64(0))
-			f.call("GET", k.path+"/known", "viewer", "", "If-None-Match", `"3"`).is(200, k.object)
-			f.call("GET", k.path+"/other", "viewer", "").problem(404, k.missing)
-			f.call("GET", k.path+"/known?x=1", "viewer", "").problem(400, "invalid")
+			f.Call("GET", k.path+"/known", "viewer", "", "If-None-Match", `"3"`).Is(200, k.object)
+			f.Call("GET", k.path+"/other", "viewer", "").Problem(404, k.missing)
+			f.Call("GET", k.path+"/known?x=1", "viewer", "").Problem(400, "invalid")
 
-			f.call("PUT", k.path+"/known", "operator", k.input).is(200, k.object).has("ETag", `"3"`).has("Location", "")
-			f.call("PUT", k.path+"/known", "operator", k.input, "If-Match", `"3"`).is(200, k.object)
+			f.Call("PUT", k.path+"/known", "operator", k.input).Is(200, k.object).Has("ETag", `"3"`).Has("Location", "")
+			f.Call("PUT", k.path+"/known", "operator", k.input, "If-Match", `"3"`).Is(200, k.object)
 			if got := f.stand.last(); got[1] != int64(3) {
 				t.Errorf("asked %v", got)
 			}
-			f.call("PUT", k.path+"/other", "operator", k.input).problem(404, k.missing)
-			f.call("DELETE", k.path+"/other", "operator", "").problem(404, k.missing)
+			f.Call("PUT", k.path+"/other", "operator", k.input).Problem(404, k.missing)
+			f.Call("DELETE", k.path+"/other", "operator", "").Problem(404, k.missing)
 			for _, header := range []string{`"2"`, `W/"3"`, "3", `"3", "4"`} {
-				f.call("PUT", k.path+"/known", "operator", k.input, "If-Match", header).problem(412, "precondition_failed")
-				f.call("DELETE", k.path+"/known", "operator", "", "If-Match", header).problem(412, "precondition_failed")
+				f.Call("PUT", k.path+"/known", "operator", k.input, "If-Match", header).Problem(412, "precondition_failed")
+				f.Call("DELETE", k.path+"/known", "operator", "", "If-Match", header).Problem(412, "precondition_failed")
 			}
 			for _, header := range []string{`"3"`, "*"} {
-				f.call("DELETE", k.path+"/known", "operator", "", "If-Match", header).is(204, "")
+				f.Call("DELETE", k.path+"/known", "operator", "", "If-Match", header).Is(204, "")
 			}
-			f.call("DELETE", k.path+"/known", "operator", "").is(204, "")
+			f.Call("DELETE", k.path+"/known", "operator", "").Is(204, "")
 			f.wasAsked("known", int64(0), "deleted")
-			f.call("PATCH", k.path+"/known", "operator", k.input).problem(405, "method_not_allowed")
+			f.Call("PATCH", k.path+"/known", "operator", k.input).Problem(405, "method_not_allowed")
 
-			f.call("GET", k.path, "viewer", "").is(200, `{"`+k.list+`":[`+k.row+`],"count":1,"total":7,"limit":1000}`)
+			f.Call("GET", k.path, "viewer", "").Is(200, `{"`+k.list+`":[`+k.row+`],"count":1,"total":7,"limit":1000}`)
 			f.wasAsked(catalog.Filter{}, page.Window{Limit: 1000})
-			f.call("GET", k.path+"?limit=99999999999999999999&offset=2&name=a%20b&org_id=org_1", "viewer", "").
-				is(200, `{"`+k.list+`":[`+k.row+`],"count":1,"total":7,"limit":1000}`)
+			f.Call("GET", k.path+"?limit=99999999999999999999&offset=2&name=a%20b&org_id=org_1", "viewer", "").
+				Is(200, `{"`+k.list+`":[`+k.row+`],"count":1,"total":7,"limit":1000}`)
 			f.wasAsked(catalog.Filter{Name: "a b", Org: "org_1"}, page.Window{Offset: 2, Limit: 1000})
-			f.call("GET", k.path+"?limit=5", "viewer", "").is(200, `{"`+k.list+`":[`+k.row+`],"count":1,"total":7,"limit":5}`)
+			f.Call("GET", k.path+"?limit=5", "viewer", "").Is(200, `{"`+k.list+`":[`+k.row+`],"count":1,"total":7,"limit":5}`)
 			for _, query := range []string{"limit=x", "limit=-1", "offset=1.5", "kind=http", "name=a&name=b", "name=%00", "org_id=%ff"} {
-				f.call("GET", k.path+"?"+query, "viewer", "").problem(400, "invalid")
+				f.Call("GET", k.path+"?"+query, "viewer", "").Problem(400, "invalid")
 			}
 		})
 	}
@@ -104,18 +104,18 @@ func TestFaultsAreMapped(t *testing.T) {
 			{fault.Wrap(fault.Unavailable, nil, "the trail is full"), 503, "unavailable"},
 		} {
 			f.stand.answer(c.err)
-			f.call("POST", k.path, "operator", k.input).problem(c.status, c.reason)
-			f.call("PUT", k.path+"/known", "operator", k.input).problem(c.status, c.reason)
-			f.call("DELETE", k.path+"/known", "operator", "").problem(c.status, c.reason)
+			f.Call("POST", k.path, "operator", k.input).Problem(c.status, c.reason)
+			f.Call("PUT", k.path+"/known", "operator", k.input).Problem(c.status, c.reason)
+			f.Call("DELETE", k.path+"/known", "operator", "").Problem(c.status, c.reason)
 		}
 		f.stand.answer(catalog.InUse.New("3 others use it").With("used_by", []map[string]string{{"kind": "template", "id": "tpl_1"}}).With("others", 2))
-		a := f.call("DELETE", k.path+"/known", "operator", "")
-		a.problem(409, "in_use")
+		a := f.Call("DELETE", k.path+"/known", "operator", "")
+		a.Problem(409, "in_use")
 		var told struct {
 			UsedBy []map[string]string `json:"used_by"`
 			Others int
 		}
-		if err := json.Unmarshal([]byte(a.body), &told); err != nil {
+		if err := json.Unmarshal([]byte(a.Body), &told); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff([]map[string]string{{"kind": "template", "id": "tpl_1"}}, told.UsedBy); d != "" || told.Others != 2 {
@@ -124,9 +124,9 @@ func TestFaultsAreMapped(t *testing.T) {
 	}
 	f := setup(t)
 	f.stand.answer(catalog.SyncFailed.New("the remote does not answer"))
-	f.call("POST", "/v1/projects/known/sync", "operator", "").problem(409, "sync_failed")
+	f.Call("POST", "/v1/projects/known/sync", "operator", "").Problem(409, "sync_failed")
 	f.stand.answer(catalog.RefreshFailed.New("it answered 500"))
-	f.call("POST", "/v1/inventory-sources/known/refresh", "operator", "").problem(409, "refresh_failed")
+	f.Call("POST", "/v1/inventory-sources/known/refresh", "operator", "").Problem(409, "refresh_failed")
 }
 
 func TestProjects(t *testing.T) {
@@ -135,16 +135,16 @@ func TestProjects(t *testing.T) {
 	want := catalog.Project{
 		Record: catalog.Record{Name: "web", Org: "org_1"}, RepoURL: "https://git.test/a.git", Branch: "main", CredentialID: "crd_1", InstallDeps: true,
 	}
-	f.call("POST", "/v1/projects", "operator", projectInput).is(201, projectJSON)
+	f.Call("POST", "/v1/projects", "operator", projectInput).Is(201, projectJSON)
 	f.wasAsked(want)
-	f.call("PUT", "/v1/projects/known", "operator", projectInput).is(200, projectJSON)
+	f.Call("PUT", "/v1/projects/known", "operator", projectInput).Is(200, projectJSON)
 	f.wasAsked("known", int64(0), want)
-	f.call("POST", "/v1/projects/known/sync", "operator", "").is(200, projectJSON).has("ETag", `"3"`)
+	f.Call("POST", "/v1/projects/known/sync", "operator", "").Is(200, projectJSON).Has("ETag", `"3"`)
 	f.wasAsked("known", int64(0), "synced")
-	f.call("POST", "/v1/projects/other/sync", "operator", "").problem(404, "project_not_found")
-	f.call("POST", "/v1/projects/known/sync", "operator", `{"force":true}`).problem(400, "invalid")
+	f.Call("POST", "/v1/projects/other/sync", "operator", "").Problem(404, "project_not_found")
+	f.Call("POST", "/v1/projects/known/sync", "operator", `{"force":true}`).Problem(400, "invalid")
 	f.stand.bare = true
-	f.call("POST", "/v1/projects", "operator", `{"name":"web","repo_url":"r","branch":null}`).is(201, bareProject)
+	f.Call("POST", "/v1/projects", "operator", `{"name":"web","repo_url":"r","branch":null}`).Is(201, bareProject)
 	f.wasAsked(catalog.Project{Record: catalog.Record{Name: "web"}, RepoURL: "r"})
 }
 
@@ -152,73 +152,73 @@ func TestFiles(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	const list = `{"files":[{"path":"roles","type":"dir","size":0},{"path":"site.yml","type":"file","size":9}],"count":2,"total":2,"commit":"c0ffee"}`
-	f.call("GET", "/v1/projects/known/files", "viewer", "").is(200, list)
+	f.Call("GET", "/v1/projects/known/files", "viewer", "").Is(200, list)
 	f.wasAsked("known", int64(0), "", "")
-	f.call("GET", "/v1/projects/known/files?path=..%2F..%2Fetc&ref=--upload-pack%3Dx", "viewer", "").is(200, list)
+	f.Call("GET", "/v1/projects/known/files?path=..%2F..%2Fetc&ref=--upload-pack%3Dx", "viewer", "").Is(200, list)
 	f.wasAsked("known", int64(0), "../../etc", "--upload-pack=x")
 	for _, page := range []string{"<!doctype html><script>alert(1)</script>", "GIF89a", "", "{}", "\x00\xff"} {
 		f.stand.text = page
-		a := f.call("GET", "/v1/projects/known/file?path=a/../b.html&ref=main", "viewer", "", "Accept", "text/html").
-			has("Content-Type", "text/plain; charset=utf-8").has("X-Content-Type-Options", "nosniff").has("Service-Commit", "c0ffee")
-		if a.status != 200 || a.body != page || !strings.HasPrefix(a.header.Get("Content-Security-Policy"), "default-src 'none'") {
-			t.Errorf("%q: %d %q %v", page, a.status, a.body, a.header)
+		a := f.Call("GET", "/v1/projects/known/file?path=a/../b.html&ref=main", "viewer", "", "Accept", "text/html").
+			Has("Content-Type", "text/plain; charset=utf-8").Has("X-Content-Type-Options", "nosniff").Has("Service-Commit", "c0ffee")
+		if a.Status != 200 || a.Body != page || !strings.HasPrefix(a.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("%q: %d %q %v", page, a.Status, a.Body, a.Header)
 		}
 		f.wasAsked("known", int64(0), "a/../b.html", "main")
 	}
-	if got := f.call("GET", "/v1/projects/known/file", "viewer", "").problem(400, "invalid"); !slices.Equal(got, []string{"path"}) {
+	if got := f.Call("GET", "/v1/projects/known/file", "viewer", "").Problem(400, "invalid"); !slices.Equal(got, []string{"path"}) {
 		t.Errorf("%v", got)
 	}
 	for _, route := range []string{"files", "file"} {
 		for _, query := range []string{"path=a%00b", "path=%ff", "path=a&ref=%00", "path=a&path=b", "path=a&recursive=1", "path=%zz"} {
-			f.call("GET", "/v1/projects/known/"+route+"?"+query, "viewer", "").problem(400, "invalid")
+			f.Call("GET", "/v1/projects/known/"+route+"?"+query, "viewer", "").Problem(400, "invalid")
 		}
-		f.call("GET", "/v1/projects/other/"+route+"?path=a", "viewer", "").problem(404, "project_not_found")
+		f.Call("GET", "/v1/projects/other/"+route+"?path=a", "viewer", "").Problem(404, "project_not_found")
 		f.stand.answer(catalog.FileNotFound.New("no such file"))
-		f.call("GET", "/v1/projects/known/"+route+"?path=../a", "viewer", "").has("Service-Commit", "").problem(404, "file_not_found")
+		f.Call("GET", "/v1/projects/known/"+route+"?path=../a", "viewer", "").Has("Service-Commit", "").Problem(404, "file_not_found")
 		f.stand.answer(fault.BadField("ref", "is no reference"))
-		if got := f.call("GET", "/v1/projects/known/"+route+"?path=a&ref=-x", "viewer", "").problem(400, "invalid"); !slices.Equal(got, []string{"ref"}) {
+		if got := f.Call("GET", "/v1/projects/known/"+route+"?path=a&ref=-x", "viewer", "").Problem(400, "invalid"); !slices.Equal(got, []string{"ref"}) {
 			t.Errorf("%v", got)
 		}
 		f.stand.answer(nil)
 	}
 	f.stand.answer(catalog.FileTooLarge.New("the file is over 1 MiB"))
-	f.call("GET", "/v1/projects/known/file?path=big", "viewer", "").problem(413, "file_too_large")
+	f.Call("GET", "/v1/projects/known/file?path=big", "viewer", "").Problem(413, "file_too_large")
 	f.stand.answer(nil)
 	f.stand.bare = true
-	f.call("GET", "/v1/projects/known/files", "viewer", "").is(200, `{"files":[],"count":0,"total":0,"commit":"c0ffee"}`)
-	if a := f.call("HEAD", "/v1/projects/known/file?path=a", "viewer", ""); a.status != 200 || a.body != "" {
-		t.Errorf("HEAD: %d %q", a.status, a.body)
+	f.Call("GET", "/v1/projects/known/files", "viewer", "").Is(200, `{"files":[],"count":0,"total":0,"commit":"c0ffee"}`)
+	if a := f.Call("HEAD", "/v1/projects/known/file?path=a", "viewer", ""); a.Status != 200 || a.Body != "" {
+		t.Errorf("HEAD: %d %q", a.Status, a.Body)
 	}
 }
 
 func TestInventories(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.call("POST", "/v1/inventories", "operator", `{"name":"web","content":"web1 <&>\n","format":"ini","credential_ids":["crd_1"],"queue":"far","org_id":"org_1"}`).
-		is(201, inventoryJSON)
+	f.Call("POST", "/v1/inventories", "operator", `{"name":"web","content":"web1 <&>\n","format":"ini","credential_ids":["crd_1"],"queue":"far","org_id":"org_1"}`).
+		Is(201, inventoryJSON)
 	want := catalog.Inventory{
 		Record: catalog.Record{Name: "web", Org: "org_1"}, Content: []byte("web1 <&>\n"), Format: catalog.INI, CredentialIDs: []string{"crd_1"}, Queue: "far",
 	}
 	f.wasAsked(want)
-	f.call("PUT", "/v1/inventories/known", "operator", `{"name":"web","content":"web1 <&>\n","format":"ini","credential_ids":["crd_1"],"queue":"far","org_id":"org_1"}`).
-		is(200, inventoryJSON)
+	f.Call("PUT", "/v1/inventories/known", "operator", `{"name":"web","content":"web1 <&>\n","format":"ini","credential_ids":["crd_1"],"queue":"far","org_id":"org_1"}`).
+		Is(200, inventoryJSON)
 	f.wasAsked("known", int64(0), want)
 	for body, content := range map[string][]byte{
 		`{"name":"web","format":"yaml"}`: nil, `{"name":"web","format":"yaml","content":null}`: nil, `{"name":"web","format":"yaml","content":""}`: {},
 	} {
-		f.call("PUT", "/v1/inventories/known", "operator", body).is(200, inventoryJSON)
+		f.Call("PUT", "/v1/inventories/known", "operator", body).Is(200, inventoryJSON)
 		f.wasAsked("known", int64(0), catalog.Inventory{Record: catalog.Record{Name: "web"}, Format: catalog.YAML, Content: content})
 	}
 	f.stand.bare = true
-	f.call("POST", "/v1/inventories", "operator", `{"name":"web","content":"","format":"json"}`).is(201, bareInventory)
+	f.Call("POST", "/v1/inventories", "operator", `{"name":"web","content":"","format":"json"}`).Is(201, bareInventory)
 	f.wasAsked(catalog.Inventory{Record: catalog.Record{Name: "web"}, Format: catalog.JSON, Content: []byte{}})
 
 	large := strings.Repeat("a", 8<<20-100)
-	if a := f.call("POST", "/v1/inventories", "operator", `{"name":"web","format":"ini","content":"`+large+`"}`); a.status != 201 {
-		t.Errorf("nearly 8 MiB: %d %.200s", a.status, a.body)
+	if a := f.Call("POST", "/v1/inventories", "operator", `{"name":"web","format":"ini","content":"`+large+`"}`); a.Status != 201 {
+		t.Errorf("nearly 8 MiB: %d %.200s", a.Status, a.Body)
 	}
-	f.call("POST", "/v1/inventories", "operator", `{"name":"web","format":"ini","content":"`+large+large[:200]+`"}`).problem(413, "too_large")
-	f.call("POST", "/v1/projects", "operator", `{"name":"`+large[:1<<20]+`","repo_url":"r"}`).problem(413, "too_large")
+	f.Call("POST", "/v1/inventories", "operator", `{"name":"web","format":"ini","content":"`+large+large[:200]+`"}`).Problem(413, "too_large")
+	f.Call("POST", "/v1/projects", "operator", `{"name":"`+large[:1<<20]+`","repo_url":"r"}`).Problem(413, "too_large")
 }
 
 func TestHosts(t *testing.T) {
@@ -226,27 +226,27 @@ func TestHosts(t *testing.T) {
 	f := setup(t)
 	const rows = `{"hosts":[{"name":"web1","groups":["web"],"vars":{"big":98765432109876543210,"n":9007199254740993,"on":true,"of":[1.5,null]}},
 		{"name":"db1","groups":[],"vars":{}}],"count":2,"total":7,"limit":`
-	f.call("GET", "/v1/inventories/known/hosts", "viewer", "").is(200, rows+"1000}")
+	f.Call("GET", "/v1/inventories/known/hosts", "viewer", "").Is(200, rows+"1000}")
 	f.wasAsked("known", int64(0), page.Window{Limit: 1000})
-	f.call("GET", "/v1/inventories/known/hosts?limit=2&offset=4", "viewer", "").is(200, rows+"2}")
+	f.Call("GET", "/v1/inventories/known/hosts?limit=2&offset=4", "viewer", "").Is(200, rows+"2}")
 	f.wasAsked("known", int64(0), page.Window{Offset: 4, Limit: 2})
-	f.call("GET", "/v1/inventories/known/hosts?limit=1001", "viewer", "").is(200, rows+"1000}")
-	f.call("GET", "/v1/inventories/known/hosts?name=web1", "viewer", "").problem(400, "invalid")
-	f.call("GET", "/v1/inventories/other/hosts", "viewer", "").problem(404, "inventory_not_found")
+	f.Call("GET", "/v1/inventories/known/hosts?limit=1001", "viewer", "").Is(200, rows+"1000}")
+	f.Call("GET", "/v1/inventories/known/hosts?name=web1", "viewer", "").Problem(400, "invalid")
+	f.Call("GET", "/v1/inventories/other/hosts", "viewer", "").Problem(404, "inventory_not_found")
 
 	const some = `{"count":2,"groups":["web"],"sample":["web1","web2"],"warnings":["w"]}`
-	f.call("POST", "/v1/inventories/known/resolve", "viewer", `{"limit":"web:!db*"}`).is(200, some).has("Audit-Receipt", "")
+	f.Call("POST", "/v1/inventories/known/resolve", "viewer", `{"limit":"web:!db*"}`).Is(200, some).Has("Audit-Receipt", "")
 	f.wasAsked("known", int64(0), "web:!db*")
 	for _, body := range []string{"", "{}", `{"limit":""}`, `{"limit":null}`} {
-		f.call("POST", "/v1/inventories/known/resolve", "viewer", body).is(200, some)
+		f.Call("POST", "/v1/inventories/known/resolve", "viewer", body).Is(200, some)
 		f.wasAsked("known", int64(0), "")
 	}
 	for body, where := range map[string]string{`{"limit":7}`: "limit", `{"limit":["a"]}`: "limit", `{"limits":"a"}`: "limits", `{"limit":"a\u0000"}`: "limit"} {
-		if got := f.call("POST", "/v1/inventories/known/resolve", "viewer", body).problem(400, "invalid"); !slices.Equal(got, []string{where}) {
+		if got := f.Call("POST", "/v1/inventories/known/resolve", "viewer", body).Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
 			t.Errorf("%s: %v", body, got)
 		}
 	}
-	f.call("POST", "/v1/inventories/other/resolve", "viewer", "").problem(404, "inventory_not_found")
+	f.Call("POST", "/v1/inventories/other/resolve", "viewer", "").Problem(404, "inventory_not_found")
 	f.stand.bare = true
-	f.call("POST", "/v1/inventories/known/resolve", "viewer", "").is(200, `{"count":0,"groups":[],"sample":[],"warnings":[]}`)
+	f.Call("POST", "/v1/inventories/known/resolve", "viewer", "").Is(200, `{"count":0,"groups":[],"sample":[],"warnings":[]}`)
 }

@@ -29,16 +29,6 @@ func (b *ProjectFields) project() catalog.Project {
 	}
 }
 
-// NewProjectInput carries a project.
-type NewProjectInput struct{ Body ProjectFields }
-
-// ProjectInput carries what replaces a project.
-type ProjectInput struct {
-	ID      string          `path:"id"`
-	IfMatch httpapi.IfMatch `header:"If-Match"`
-	Body    ProjectFields
-}
-
 // ProjectBody is a project.
 type ProjectBody struct {
 	ID string `json:"id"`
@@ -69,14 +59,11 @@ type ProjectList struct {
 	httpapi.Listed
 }
 
-// ProjectsOutput answers with projects.
-type ProjectsOutput struct{ Body ProjectList }
-
 func project(p catalog.Project, err error) (*ObjectOutput[ProjectBody], error) {
 	return shown(p, err, projectBody, projectRecord)
 }
 
-func (h *handlers) createProject(ctx context.Context, in *NewProjectInput) (*NewObjectOutput[ProjectBody], error) {
+func (h *handlers) createProject(ctx context.Context, in *NewInput[ProjectFields]) (*NewObjectOutput[ProjectBody], error) {
 	p, err := h.Projects.Create(ctx, in.Body.project())
 	return made(projectsPath, p, err, projectBody, projectRecord)
 }
@@ -85,16 +72,13 @@ func (h *handlers) getProject(ctx context.Context, in *IDInput) (*ObjectOutput[P
 	return project(h.Projects.Get(ctx, in.ID))
 }
 
-func (h *handlers) listProjects(ctx context.Context, in *ListInput) (*ProjectsOutput, error) {
-	list, total, err := h.Projects.List(ctx, in.filter(), in.Page())
-	if err != nil {
-		return nil, err
-	}
-	rows, listed := httpapi.List(list, total, in.Window, projectBody)
-	return &ProjectsOutput{Body: ProjectList{Projects: rows, Listed: listed}}, nil
+func (h *handlers) listProjects(ctx context.Context, in *ListInput) (*ListOutput[ProjectList], error) {
+	return listed(ctx, in, h.Projects.List, projectBody, func(rows []ProjectBody, l httpapi.Listed) ProjectList {
+		return ProjectList{Projects: rows, Listed: l}
+	})
 }
 
-func (h *handlers) updateProject(ctx context.Context, in *ProjectInput) (*ObjectOutput[ProjectBody], error) {
+func (h *handlers) updateProject(ctx context.Context, in *ChangeInput[ProjectFields]) (*ObjectOutput[ProjectBody], error) {
 	return project(h.Projects.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.project()))
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/writ-automation/writ/adapters/httpapi/httpapitest"
 )
 
 // canary stands where a secret may stand.
@@ -64,15 +66,15 @@ func TestEveryMemberIsChecked(t *testing.T) {
 	f := setup(t)
 	for route, b := range bodies() {
 		method, path, _ := strings.Cut(route, " ")
-		send := func(member, value string) answer {
+		send := func(member, value string) httpapitest.Answer {
 			rest := without(b.valid, member)
 			if rest != "{" {
 				rest += ","
 			}
-			return f.call(method, path, "operator", rest+`"`+member+`":`+value+`}`)
+			return f.Call(method, path, "operator", rest+`"`+member+`":`+value+`}`)
 		}
-		if a := f.call(method, path, "operator", b.valid+"}"); a.status > 201 {
-			t.Fatalf("%s: %d %s", route, a.status, a.body)
+		if a := f.Call(method, path, "operator", b.valid+"}"); a.Status > 201 {
+			t.Fatalf("%s: %d %s", route, a.Status, a.Body)
 		}
 		for _, m := range b.members {
 			for kind, value := range map[string]string{
@@ -81,24 +83,24 @@ func TestEveryMemberIsChecked(t *testing.T) {
 			} {
 				a := send(m.name, value)
 				if strings.Contains(m.takes, kind) {
-					if a.status > 201 {
-						t.Errorf("%s %s of %s: %d %s", route, m.name, value, a.status, a.body)
+					if a.Status > 201 {
+						t.Errorf("%s %s of %s: %d %s", route, m.name, value, a.Status, a.Body)
 					}
 					continue
 				}
-				where := a.problem(400, "invalid")
-				if len(where) == 0 || !strings.HasPrefix(where[0], m.name) || strings.Contains(a.body, canary) {
-					t.Errorf("%s %s of %s: %v %s", route, m.name, value, where, a.body)
+				where := a.Problem(400, "invalid")
+				if len(where) == 0 || !strings.HasPrefix(where[0], m.name) || strings.Contains(a.Body, canary) {
+					t.Errorf("%s %s of %s: %v %s", route, m.name, value, where, a.Body)
 				}
 			}
 			for _, value := range []string{`"` + canary + `\u0000"`, `"` + canary + `\ud800"`} {
-				if where := send(m.name, value).problem(400, "invalid"); !slices.Equal(where, []string{m.name}) {
+				if where := send(m.name, value).Problem(400, "invalid"); !slices.Equal(where, []string{m.name}) {
 					t.Errorf("%s %s of %s: %v", route, m.name, value, where)
 				}
 			}
 		}
 	}
-	if strings.Contains(f.log.String(), canary) {
+	if strings.Contains(f.Log.String(), canary) {
 		t.Error("a value is in the log")
 	}
 }
@@ -114,26 +116,26 @@ func TestBodiesAreStrict(t *testing.T) {
 			`,"nope":"` + canary + `"}`: "nope", `,"id":"x"}`: "id", `,"created_at":"x"}`: "created_at", `,"Name":"x"}`: "Name",
 			`,"` + first + `":"x","` + first + `":"x"}`: first, `} {}`: "body", `}]`: "body", `,"queues":{"a":1,"a":2}}`: "queues.a",
 		} {
-			a := f.call(method, path, "operator", b.valid+suffix)
-			if got := a.problem(400, "invalid"); !slices.Equal(got, []string{where}) || strings.Contains(a.body, canary) {
-				t.Errorf("%s %s: %v %s", route, suffix, got, a.body)
+			a := f.Call(method, path, "operator", b.valid+suffix)
+			if got := a.Problem(400, "invalid"); !slices.Equal(got, []string{where}) || strings.Contains(a.Body, canary) {
+				t.Errorf("%s %s: %v %s", route, suffix, got, a.Body)
 			}
 		}
 		for _, text := range []string{"[]", "7", `"x"`, b.valid, "\xff"} {
-			f.call(method, path, "operator", text).problem(400, "invalid")
+			f.Call(method, path, "operator", text).Problem(400, "invalid")
 		}
-		f.call(method, path, "operator", b.valid+"}", "Content-Type", "text/plain").problem(415, "unsupported_media_type")
+		f.Call(method, path, "operator", b.valid+"}", "Content-Type", "text/plain").Problem(415, "unsupported_media_type")
 		for _, name := range []string{"name", "repo_url", "kind", "inventory_id", "content"} {
 			// A required member of a body; the content of an inventory may stay as it is.
 			if !strings.Contains(b.valid, `"`+name+`":`) || name == "content" && method == "PUT" {
 				continue
 			}
-			if got := f.call(method, path, "operator", without(b.valid, name)+"}").problem(400, "invalid"); !slices.Equal(got, []string{name}) {
+			if got := f.Call(method, path, "operator", without(b.valid, name)+"}").Problem(400, "invalid"); !slices.Equal(got, []string{name}) {
 				t.Errorf("%s without %s: %v", route, name, got)
 			}
 		}
 		if path != "/v1/templates/known/launch" {
-			f.call(method, path, "operator", "").problem(400, "invalid")
+			f.Call(method, path, "operator", "").Problem(400, "invalid")
 		}
 	}
 }
@@ -151,13 +153,13 @@ func TestNoSecretInFailures(t *testing.T) {
 		"POST /v1/projects":               `{"name":"a","repo_url":"https://x:` + canary + `@git.test/a"}`,
 	} {
 		method, path, _ := strings.Cut(route, " ")
-		a := f.call(method, path, "operator", text)
-		a.problem(500, "internal")
-		if strings.Contains(a.body, canary) {
-			t.Errorf("%s: %s", route, a.body)
+		a := f.Call(method, path, "operator", text)
+		a.Problem(500, "internal")
+		if strings.Contains(a.Body, canary) {
+			t.Errorf("%s: %s", route, a.Body)
 		}
 	}
-	if log := f.log.String(); strings.Contains(log, canary) || !strings.Contains(log, "the database is gone") {
+	if log := f.Log.String(); strings.Contains(log, canary) || !strings.Contains(log, "the database is gone") {
 		t.Errorf("log: %s", log)
 	}
 }

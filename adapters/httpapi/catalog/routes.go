@@ -8,6 +8,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/page"
 )
 
 // Params are the driving ports behind the routes.
@@ -54,6 +55,16 @@ type IDInput struct {
 	ID string `path:"id"`
 }
 
+// NewInput carries an object that is to be made.
+type NewInput[B any] struct{ Body B }
+
+// ChangeInput names an object, what the client has of it, and carries what replaces it.
+type ChangeInput[B any] struct {
+	ID      string          `path:"id"`
+	IfMatch httpapi.IfMatch `header:"If-Match"`
+	Body    B
+}
+
 // DeleteInput names an object and what the client has of it.
 type DeleteInput struct {
 	ID      string          `path:"id"`
@@ -83,6 +94,21 @@ type NewObjectOutput[B any] struct {
 	Location string `header:"Location"`
 	ETag     string `header:"ETag"`
 	Body     B
+}
+
+// ListOutput answers with objects.
+type ListOutput[L any] struct{ Body L }
+
+// listed answers with a page of objects, under the member that whole gives them.
+func listed[T, B, L any](
+	ctx context.Context, in *ListInput, find func(context.Context, catalog.Filter, page.Window) ([]T, int, error),
+	body func(T) B, whole func([]B, httpapi.Listed) L,
+) (*ListOutput[L], error) {
+	list, total, err := find(ctx, in.filter(), in.Page())
+	if err != nil {
+		return nil, err
+	}
+	return &ListOutput[L]{Body: whole(httpapi.List(list, total, in.Window, body))}, nil
 }
 
 // shown answers with an object, or hands on the error.

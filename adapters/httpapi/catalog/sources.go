@@ -36,16 +36,6 @@ func (b *SourceFields) source() (catalog.InventorySource, error) {
 	return s, err
 }
 
-// NewSourceInput carries a source.
-type NewSourceInput struct{ Body SourceFields }
-
-// SourceInput carries what replaces a source.
-type SourceInput struct {
-	ID      string          `path:"id"`
-	IfMatch httpapi.IfMatch `header:"If-Match"`
-	Body    SourceFields
-}
-
 // SourceBody is an inventory source.
 type SourceBody struct {
 	ID string `json:"id"`
@@ -77,14 +67,11 @@ type SourceList struct {
 	httpapi.Listed
 }
 
-// SourcesOutput answers with sources.
-type SourcesOutput struct{ Body SourceList }
-
 func source(s catalog.InventorySource, err error) (*ObjectOutput[SourceBody], error) {
 	return shown(s, err, sourceBody, sourceRecord)
 }
 
-func (h *handlers) createSource(ctx context.Context, in *NewSourceInput) (*NewObjectOutput[SourceBody], error) {
+func (h *handlers) createSource(ctx context.Context, in *NewInput[SourceFields]) (*NewObjectOutput[SourceBody], error) {
 	s, err := in.Body.source()
 	if err == nil {
 		s, err = h.Sources.Create(ctx, s)
@@ -96,16 +83,13 @@ func (h *handlers) getSource(ctx context.Context, in *IDInput) (*ObjectOutput[So
 	return source(h.Sources.Get(ctx, in.ID))
 }
 
-func (h *handlers) listSources(ctx context.Context, in *ListInput) (*SourcesOutput, error) {
-	list, total, err := h.Sources.List(ctx, in.filter(), in.Page())
-	if err != nil {
-		return nil, err
-	}
-	rows, listed := httpapi.List(list, total, in.Window, sourceBody)
-	return &SourcesOutput{Body: SourceList{Sources: rows, Listed: listed}}, nil
+func (h *handlers) listSources(ctx context.Context, in *ListInput) (*ListOutput[SourceList], error) {
+	return listed(ctx, in, h.Sources.List, sourceBody, func(rows []SourceBody, l httpapi.Listed) SourceList {
+		return SourceList{Sources: rows, Listed: l}
+	})
 }
 
-func (h *handlers) updateSource(ctx context.Context, in *SourceInput) (*ObjectOutput[SourceBody], error) {
+func (h *handlers) updateSource(ctx context.Context, in *ChangeInput[SourceFields]) (*ObjectOutput[SourceBody], error) {
 	s, err := in.Body.source()
 	if err != nil {
 		return nil, err

@@ -12,19 +12,19 @@ import (
 func TestSources(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.call("POST", "/v1/inventory-sources", "operator", `{"name":"web","kind":"script","config":{"content":"#!/bin/sh"},"path":"a/b","project_id":"prj_1",
+	f.Call("POST", "/v1/inventory-sources", "operator", `{"name":"web","kind":"script","config":{"content":"#!/bin/sh"},"path":"a/b","project_id":"prj_1",
 		"credential_id":"crd_1","inventory_id":"inv_1","update_on_launch":true,"sync_interval":60,"org_id":"org_1"}`).
-		is(201, `{"id":"known","name":"web","kind":"script","config":{"content":"#!/bin/sh"},"path":"a/b","project_id":"prj_1","credential_id":"crd_1",
+		Is(201, `{"id":"known","name":"web","kind":"script","config":{"content":"#!/bin/sh"},"path":"a/b","project_id":"prj_1","credential_id":"crd_1",
 		"inventory_id":"inv_1","update_on_launch":true,"sync_interval":60,`+stamps+`}`)
 	f.wasAsked(catalog.InventorySource{
 		Record: catalog.Record{Name: "web", Org: "org_1"}, Kind: catalog.ScriptSource, Config: catalog.SourceConfig{Content: "#!/bin/sh"}, Path: "a/b",
 		ProjectID: "prj_1", CredentialID: "crd_1", InventoryID: "inv_1", UpdateOnLaunch: true, SyncInterval: 60,
 	})
-	f.call("POST", "/v1/inventory-sources/known/refresh", "operator", "").is(200, sourceJSON).has("ETag", `"3"`)
+	f.Call("POST", "/v1/inventory-sources/known/refresh", "operator", "").Is(200, sourceJSON).Has("ETag", `"3"`)
 	f.wasAsked("known", int64(0), "refreshed")
-	f.call("POST", "/v1/inventory-sources/other/refresh", "operator", "").problem(404, "inventory_source_not_found")
+	f.Call("POST", "/v1/inventory-sources/other/refresh", "operator", "").Problem(404, "inventory_source_not_found")
 	f.stand.bare = true
-	f.call("GET", "/v1/inventory-sources/known", "viewer", "").is(200, bareSource)
+	f.Call("GET", "/v1/inventory-sources/known", "viewer", "").Is(200, bareSource)
 }
 
 func TestSourceConfigs(t *testing.T) {
@@ -56,13 +56,13 @@ func TestSourceConfigs(t *testing.T) {
 	} {
 		body := `{"name":"a","kind":"` + c.kind + `","inventory_id":"inv_1","config":` + c.config + `}`
 		want := catalog.InventorySource{Record: catalog.Record{Name: "a"}, Kind: catalog.SourceKind(c.kind), InventoryID: "inv_1", Config: c.want}
-		a := f.call("POST", "/v1/inventory-sources", "operator", body).
-			is(201, `{"id":"known","name":"web","kind":"`+c.kind+`","config":`+c.shown+`,"inventory_id":"inv_1","update_on_launch":false,"sync_interval":0,`+stamps+`}`)
+		a := f.Call("POST", "/v1/inventory-sources", "operator", body).
+			Is(201, `{"id":"known","name":"web","kind":"`+c.kind+`","config":`+c.shown+`,"inventory_id":"inv_1","update_on_launch":false,"sync_interval":0,`+stamps+`}`)
 		f.wasAsked(want)
-		f.call("PUT", "/v1/inventory-sources/known", "operator", body)
+		f.Call("PUT", "/v1/inventory-sources/known", "operator", body)
 		f.wasAsked("known", int64(0), want)
-		if strings.Contains(a.body, "T0PSECRET") {
-			t.Errorf("a header is shown: %s", a.body)
+		if strings.Contains(a.Body, "T0PSECRET") {
+			t.Errorf("a header is shown: %s", a.Body)
 		}
 	}
 	for _, c := range []struct{ kind, config, where string }{
@@ -75,13 +75,13 @@ func TestSourceConfigs(t *testing.T) {
 	} {
 		for _, r := range []string{"POST /v1/inventory-sources", "PUT /v1/inventory-sources/known"} {
 			method, path, _ := strings.Cut(r, " ")
-			a := f.call(method, path, "operator", `{"name":"a","kind":"`+c.kind+`","inventory_id":"inv_1","config":`+c.config+`}`)
-			if got := a.problem(400, "invalid"); !slices.Equal(got, []string{c.where}) || strings.Contains(a.body, "T0PSECRET") {
-				t.Errorf("%s %s: %v %s", c.kind, c.config, got, a.body)
+			a := f.Call(method, path, "operator", `{"name":"a","kind":"`+c.kind+`","inventory_id":"inv_1","config":`+c.config+`}`)
+			if got := a.Problem(400, "invalid"); !slices.Equal(got, []string{c.where}) || strings.Contains(a.Body, "T0PSECRET") {
+				t.Errorf("%s %s: %v %s", c.kind, c.config, got, a.Body)
 			}
 		}
 	}
-	if strings.Contains(f.log.String(), "T0PSECRET") {
+	if strings.Contains(f.Log.String(), "T0PSECRET") {
 		t.Error("a header is in the log")
 	}
 }

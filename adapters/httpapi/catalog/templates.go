@@ -12,16 +12,6 @@ import (
 
 const templatesPath = "/v1/templates"
 
-// NewTemplateInput carries a template.
-type NewTemplateInput struct{ Body TemplateFields }
-
-// TemplateInput carries what replaces a template.
-type TemplateInput struct {
-	ID      string          `path:"id"`
-	IfMatch httpapi.IfMatch `header:"If-Match"`
-	Body    TemplateFields
-}
-
 // TemplateBody is a template.
 type TemplateBody struct {
 	ID string `json:"id"`
@@ -45,14 +35,11 @@ type TemplateList struct {
 	httpapi.Listed
 }
 
-// TemplatesOutput answers with templates.
-type TemplatesOutput struct{ Body TemplateList }
-
 func template(t catalog.Template, err error) (*ObjectOutput[TemplateBody], error) {
 	return shown(t, err, templateBody, templateRecord)
 }
 
-func (h *handlers) createTemplate(ctx context.Context, in *NewTemplateInput) (*NewObjectOutput[TemplateBody], error) {
+func (h *handlers) createTemplate(ctx context.Context, in *NewInput[TemplateFields]) (*NewObjectOutput[TemplateBody], error) {
 	t, err := h.Templates.Create(ctx, in.Body.template())
 	return made(templatesPath, t, err, templateBody, templateRecord)
 }
@@ -61,16 +48,13 @@ func (h *handlers) getTemplate(ctx context.Context, in *IDInput) (*ObjectOutput[
 	return template(h.Templates.Get(ctx, in.ID))
 }
 
-func (h *handlers) listTemplates(ctx context.Context, in *ListInput) (*TemplatesOutput, error) {
-	list, total, err := h.Templates.List(ctx, in.filter(), in.Page())
-	if err != nil {
-		return nil, err
-	}
-	rows, listed := httpapi.List(list, total, in.Window, templateBody)
-	return &TemplatesOutput{Body: TemplateList{Templates: rows, Listed: listed}}, nil
+func (h *handlers) listTemplates(ctx context.Context, in *ListInput) (*ListOutput[TemplateList], error) {
+	return listed(ctx, in, h.Templates.List, templateBody, func(rows []TemplateBody, l httpapi.Listed) TemplateList {
+		return TemplateList{Templates: rows, Listed: l}
+	})
 }
 
-func (h *handlers) updateTemplate(ctx context.Context, in *TemplateInput) (*ObjectOutput[TemplateBody], error) {
+func (h *handlers) updateTemplate(ctx context.Context, in *ChangeInput[TemplateFields]) (*ObjectOutput[TemplateBody], error) {
 	return template(h.Templates.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.template()))
 }
 

@@ -41,15 +41,15 @@ func TestTemplates(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	shown := strings.NewReplacer(`"hunter2"`, `"[redacted]"`, `{"name":"deploy"`, `{"id":"known",`+stamps+`,"name":"deploy"`).Replace(wholeTemplate)
-	a := f.call("POST", "/v1/templates", "operator", wholeTemplate).is(201, shown)
+	a := f.Call("POST", "/v1/templates", "operator", wholeTemplate).Is(201, shown)
 	f.wasAsked(wanted())
-	if !strings.Contains(a.body, "9007199254740993") || !strings.Contains(a.body, "1.50") || !strings.Contains(a.body, `a<b`) {
-		t.Errorf("something of the variables or the survey is lost: %s", a.body)
+	if !strings.Contains(a.Body, "9007199254740993") || !strings.Contains(a.Body, "1.50") || !strings.Contains(a.Body, `a<b`) {
+		t.Errorf("something of the variables or the survey is lost: %s", a.Body)
 	}
-	f.call("PUT", "/v1/templates/known", "operator", wholeTemplate).is(200, templateJSON)
+	f.Call("PUT", "/v1/templates/known", "operator", wholeTemplate).Is(200, templateJSON)
 	f.wasAsked("known", int64(0), wanted())
 	// What keeps the stored value is the port's to replace.
-	f.call("PUT", "/v1/templates/known", "operator", `{"name":"a","extra_vars":{"db_password":"[redacted]"}}`).is(200, templateJSON)
+	f.Call("PUT", "/v1/templates/known", "operator", `{"name":"a","extra_vars":{"db_password":"[redacted]"}}`).Is(200, templateJSON)
 	f.wasAsked("known", int64(0), catalog.Template{Record: catalog.Record{Name: "a"}, TemplateSpec: catalog.TemplateSpec{
 		ExtraVars: runs.Vars{"db_password": json.RawMessage(`"[redacted]"`)},
 	}})
@@ -58,14 +58,14 @@ func TestTemplates(t *testing.T) {
 		`"verbosity":-1`: {Controls: runs.Controls{Verbosity: -1}}, `"shards":1`: {}, `"shards":2`: {Shards: 2}, `"shards":-1`: {Shards: -1},
 		`"survey":null`: {}, `"survey":[]`: {Survey: json.RawMessage(`[]`)}, `"steps":[]`: {}, `"tool":null`: {}, `"tags":[]`: {Controls: runs.Controls{Tags: []string{}}},
 	} {
-		f.call("POST", "/v1/templates", "operator", `{"name":"a",`+body+`}`)
+		f.Call("POST", "/v1/templates", "operator", `{"name":"a",`+body+`}`)
 		f.wasAsked(catalog.Template{Record: catalog.Record{Name: "a"}, TemplateSpec: want})
 	}
 	large := strings.Repeat("a", 8<<20-100)
-	if a := f.call("POST", "/v1/templates", "operator", `{"name":"a","command":"`+large+`"}`); a.status != 201 {
-		t.Errorf("nearly 8 MiB: %d %.200s", a.status, a.body)
+	if a := f.Call("POST", "/v1/templates", "operator", `{"name":"a","command":"`+large+`"}`); a.Status != 201 {
+		t.Errorf("nearly 8 MiB: %d %.200s", a.Status, a.Body)
 	}
-	f.call("PUT", "/v1/templates/known", "operator", `{"name":"a","command":"`+large+large[:200]+`"}`).problem(413, "too_large")
+	f.Call("PUT", "/v1/templates/known", "operator", `{"name":"a","command":"`+large+large[:200]+`"}`).Problem(413, "too_large")
 }
 
 func TestWorkflows(t *testing.T) {
@@ -74,8 +74,8 @@ func TestWorkflows(t *testing.T) {
 	const steps = `[{"name":"a","tool":"bash","playbook":"p","command":"c","depends_on":["b"],"retries":2,"continue_on_failure":true,
 		"extra_vars":{"token":"hunter2","n":9007199254740993},"limit":"l","tags":["t"],"skip_tags":["s"],"timeout":5,"credential_ids":["crd_1"],
 		"inventory_id":"inv_1","queue":"q"},{"name":"b"}]`
-	f.call("POST", "/v1/templates", "operator", `{"name":"flow","steps":`+steps+`}`).
-		is(201, `{"id":"known","name":"flow","steps":`+strings.ReplaceAll(steps, "hunter2", "[redacted]")+`,`+stamps+`}`)
+	f.Call("POST", "/v1/templates", "operator", `{"name":"flow","steps":`+steps+`}`).
+		Is(201, `{"id":"known","name":"flow","steps":`+strings.ReplaceAll(steps, "hunter2", "[redacted]")+`,`+stamps+`}`)
 	f.wasAsked(catalog.Template{Record: catalog.Record{Name: "flow"}, TemplateSpec: catalog.TemplateSpec{Steps: []runs.StepSpec{{
 		Name: "a", Tool: "bash", Playbook: "p", Command: "c", DependsOn: []string{"b"}, Retries: 2, ContinueOnFailure: true,
 		ExtraVars: runs.Vars{"token": json.RawMessage(`"hunter2"`), "n": json.RawMessage("9007199254740993")}, Limit: "l", Tags: []string{"t"},
@@ -86,13 +86,13 @@ func TestWorkflows(t *testing.T) {
 		`{"name":"b","forks":1}`: "steps[1].forks", `{"name":"b","depends_on":"a"}`: "steps[1].depends_on",
 		`{"name":"b","depends_on":[1]}`: "steps[1].depends_on[0]", `{"name":"b","name":"b"}`: "steps[1].name", `{"name":"b","retries":1e30}`: "steps.retries",
 	} {
-		got := f.call("POST", "/v1/templates", "operator", `{"name":"flow","steps":[{"name":"a"},`+step+`]}`).problem(400, "invalid")
+		got := f.Call("POST", "/v1/templates", "operator", `{"name":"flow","steps":[{"name":"a"},`+step+`]}`).Problem(400, "invalid")
 		if !slices.Equal(got, []string{where}) {
 			t.Errorf("%s: %v", step, got)
 		}
 	}
 	f.stand.answer(runs.BadGraph.New("steps a and b wait for each other"))
-	f.call("POST", "/v1/templates", "operator", `{"name":"flow","steps":[]}`).problem(400, "invalid_graph")
+	f.Call("POST", "/v1/templates", "operator", `{"name":"flow","steps":[]}`).Problem(400, "invalid_graph")
 }
 
 func TestSurveys(t *testing.T) {
@@ -104,12 +104,12 @@ func TestSurveys(t *testing.T) {
 		`[{"var":"a","type":"int","min":"1"}]`: "survey[0].min", `[{"var":"a","type":"int","required":"yes"}]`: "survey[0].required",
 		`[{"var":"a","type":"choice","choices":[1]}]`: "survey[0].choices[0]", `[{"var":"a","type":"int","var":"b"}]`: "survey[0].var",
 	} {
-		if got := f.call("POST", "/v1/templates", "operator", `{"name":"a","survey":`+survey+`}`).problem(400, "invalid"); !slices.Equal(got, []string{where}) {
+		if got := f.Call("POST", "/v1/templates", "operator", `{"name":"a","survey":`+survey+`}`).Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
 			t.Errorf("%s: %v", survey, got)
 		}
 	}
 	f.stand.answer(fault.BadField("survey[0].max", "is below min"))
-	got := f.call("POST", "/v1/templates", "operator", `{"name":"a","survey":[{"var":"a","type":"int","min":2,"max":1}]}`).problem(400, "invalid")
+	got := f.Call("POST", "/v1/templates", "operator", `{"name":"a","survey":[{"var":"a","type":"int","min":2,"max":1}]}`).Problem(400, "invalid")
 	if !slices.Equal(got, []string{"survey[0].max"}) {
 		t.Errorf("%v", got)
 	}
@@ -123,9 +123,9 @@ const launched = `{"id":"run_1","kind":"single","status":"pending","tool":"bash"
 func TestLaunch(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.call("POST", "/v1/templates/known/launch", "viewer", `{"answers":{"s":"x","n":9007199254740993,"b":true,"z":null},"extra_vars":{"f":1.50},
+	f.Call("POST", "/v1/templates/known/launch", "viewer", `{"answers":{"s":"x","n":9007199254740993,"b":true,"z":null},"extra_vars":{"f":1.50},
 		"credential_ids":["crd_2"],"limit":"web","inventory_id":"inv_1","tags":["a"],"skip_tags":[],"dry_run":false,"forks":0,"verbosity":9,"diff_mode":true,
-		"labels":{"a":"b"},"change":""}`).is(201, launched).has("Location", "/v1/runs/run_1").has("ETag", `"1"`).has("Idempotent-Replay", "")
+		"labels":{"a":"b"},"change":""}`).Is(201, launched).Has("Location", "/v1/runs/run_1").Has("ETag", `"1"`).Has("Idempotent-Replay", "")
 	limit, inventory, tags, skip, no, yes, zero, four, empty := "web", "inv_1", []string{"a"}, []string{}, false, true, 0, 4, ""
 	f.wasAsked("known", int64(0), catalog.Launch{
 		Answers:   map[string]any{"s": "x", "n": json.Number("9007199254740993"), "b": true, "z": nil},
@@ -133,10 +133,10 @@ func TestLaunch(t *testing.T) {
 		SkipTags: &skip, DryRun: &no, Forks: &zero, Verbosity: &four, DiffMode: &yes, Labels: map[string]string{"a": "b"}, Change: &empty,
 	})
 	for _, body := range []string{"", "{}", `{"answers":null,"limit":null,"tags":null,"verbosity":null,"labels":null}`} {
-		f.call("POST", "/v1/templates/known/launch", "viewer", body).is(201, launched)
+		f.Call("POST", "/v1/templates/known/launch", "viewer", body).Is(201, launched)
 		f.wasAsked("known", int64(0), catalog.Launch{})
 	}
-	f.call("POST", "/v1/templates/other/launch", "viewer", "").problem(404, "template_not_found")
+	f.Call("POST", "/v1/templates/other/launch", "viewer", "").Problem(404, "template_not_found")
 	for _, c := range []struct {
 		err    error
 		status int
@@ -147,7 +147,7 @@ func TestLaunch(t *testing.T) {
 		{errors.New("the database is gone"), 500, "internal"},
 	} {
 		f.stand.answer(c.err)
-		f.call("POST", "/v1/templates/known/launch", "viewer", `{"answers":{}}`).has("Location", "").problem(c.status, c.reason)
+		f.Call("POST", "/v1/templates/known/launch", "viewer", `{"answers":{}}`).Has("Location", "").Problem(c.status, c.reason)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestLaunchTwice(t *testing.T) {
 	f := setup(t)
 	digest := func(path, body, key string) [32]byte {
 		t.Helper()
-		f.call("POST", path, "viewer", body, "Idempotency-Key", key)
+		f.Call("POST", path, "viewer", body, "Idempotency-Key", key)
 		l, ok := f.stand.last()[2].(catalog.Launch)
 		if !ok || l.Idempotency == nil || l.Idempotency.Key != key || l.Idempotency.Scope != "launch-template" {
 			t.Fatalf("asked %+v", f.stand.last())
@@ -166,8 +166,8 @@ func TestLaunchTwice(t *testing.T) {
 	const path = "/v1/templates/known/launch"
 	first := digest(path, `{"limit":"a"}`, "k1")
 	f.stand.replayed = true
-	f.call("POST", path, "viewer", "{ \"limit\" : \"a\" }\n", "Idempotency-Key", "k1").is(201, launched).
-		has("Idempotent-Replay", "true").has("Location", "/v1/runs/run_1")
+	f.Call("POST", path, "viewer", "{ \"limit\" : \"a\" }\n", "Idempotency-Key", "k1").Is(201, launched).
+		Has("Idempotent-Replay", "true").Has("Location", "/v1/runs/run_1")
 	if again := digest(path, "{ \"limit\" : \"a\" }\n", "k1"); again != first {
 		t.Error("white space makes another request")
 	}
@@ -179,7 +179,7 @@ func TestLaunchTwice(t *testing.T) {
 		}
 		seen = append(seen, d)
 	}
-	got := f.call("POST", path, "viewer", "{}", "Idempotency-Key", strings.Repeat("k", 256)).problem(400, "invalid")
+	got := f.Call("POST", path, "viewer", "{}", "Idempotency-Key", strings.Repeat("k", 256)).Problem(400, "invalid")
 	if !slices.Equal(got, []string{"Idempotency-Key"}) {
 		t.Errorf("%v", got)
 	}

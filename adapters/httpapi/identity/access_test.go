@@ -1,7 +1,6 @@
 package identity_test
 
 import (
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +11,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/adapters/httpapi/httpapitest"
 	identityapi "github.com/writ-automation/writ/adapters/httpapi/identity"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/identity"
@@ -19,33 +19,8 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-func operations(f *fixture) []*huma.Operation {
-	var out []*huma.Operation
-	f.router.Operations(func(op *huma.Operation) { out = append(out, op) })
-	return out
-}
-
 func pathOf(op *huma.Operation) string {
 	return strings.NewReplacer("{id}", "known", "{userID}", userID).Replace(op.Path)
-}
-
-// exampleOf is the body that the document shows, with its media type.
-func exampleOf(t *testing.T, op *huma.Operation) (body, media string) {
-	t.Helper()
-	if op.RequestBody == nil {
-		return "", ""
-	}
-	for media, m := range op.RequestBody.Content {
-		if text, ok := m.Example.(string); ok {
-			return text, media
-		}
-		b, err := json.Marshal(m.Example)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b), media
-	}
-	return "", ""
 }
 
 // least is the whole table of who may call what: the least role, empty for everybody.
@@ -67,27 +42,27 @@ func TestEveryRouteByRole(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	table, seen := least(), 0
-	for _, op := range operations(f) {
+	for _, op := range f.Operations() {
 		role, listed := table[op.OperationID]
 		if !listed {
 			t.Errorf("%s is in no row of the table", op.OperationID)
 		}
 		seen++
-		body, media := exampleOf(t, op)
+		body, media := httpapitest.Example(t, op), httpapitest.Media(op)
 		if role == "" {
-			if a := f.call(op.Method, pathOf(op), "", body, "Content-Type", media); a.status == 403 || a.status >= 500 {
-				t.Errorf("%s: %d %s", op.OperationID, a.status, a.body)
+			if a := f.Call(op.Method, pathOf(op), "", body, "Content-Type", media); a.Status == 403 || a.Status >= 500 {
+				t.Errorf("%s: %d %s", op.OperationID, a.Status, a.Body)
 			}
 			continue
 		}
 		for _, stranger := range []string{"", "nobody"} {
-			f.call(op.Method, pathOf(op), stranger, body).problem(401, "bad_token")
+			f.Call(op.Method, pathOf(op), stranger, body).Problem(401, "bad_token")
 		}
 		for _, as := range []identity.Role{identity.Viewer, identity.Operator, identity.Admin} {
 			if as.Rank() < identity.Role(role).Rank() {
-				f.call(op.Method, pathOf(op), string(as), `{"nope":1}`).problem(403, "forbidden")
-			} else if a := f.call(op.Method, pathOf(op), string(as), body); a.status >= 300 {
-				t.Errorf("%s as %s: %d %s", op.OperationID, as, a.status, a.body)
+				f.Call(op.Method, pathOf(op), string(as), `{"nope":1}`).Problem(403, "forbidden")
+			} else if a := f.Call(op.Method, pathOf(op), string(as), body); a.Status >= 300 {
+				t.Errorf("%s as %s: %d %s", op.OperationID, as, a.Status, a.Body)
 			}
 		}
 	}
@@ -99,10 +74,10 @@ func TestEveryRouteByRole(t *testing.T) {
 func TestEveryAnswerIsGuarded(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(c *httpapi.Config, _ *identityapi.Params) { c.PublicURL = "https://writ.test" })
-	for _, op := range operations(f) {
-		body, media := exampleOf(t, op)
+	for _, op := range f.Operations() {
+		body, media := httpapitest.Example(t, op), httpapitest.Media(op)
 		for _, token := range []string{"", "viewer", "admin"} {
-			h := f.call(op.Method, pathOf(op), token, body, "Content-Type", media, "Accept", "text/html").header
+			h := f.Call(op.Method, pathOf(op), token, body, "Content-Type", media, "Accept", "text/html").Header
 			csp := h.Get("Content-Security-Policy")
 			if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("X-Request-Id") == "" ||
 				!strings.HasPrefix(csp, "default-src 'none'") || !strings.Contains(csp, "frame-ancestors 'none'") || strings.Contains(csp, "unsafe") ||
@@ -117,7 +92,7 @@ func TestReadOnlyInstall(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(c *httpapi.Config, _ *identityapi.Params) { c.ReadOnly = true })
 	still := map[string]bool{"sign-in": true, "sign-out": true, "check-token": true, "complete-saml": true}
-	for _, op := range operations(f) {
+	for _, op := range f.Operations() {
 		mutates := op.Method != http.MethodGet && !still[op.OperationID]
 		if op.Extensions["x-mutates"] != mutates {
 			t.Errorf("%s: x-mutates %v", op.OperationID, op.Extensions["x-mutates"])
@@ -125,35 +100,35 @@ func TestReadOnlyInstall(t *testing.T) {
 		if !mutates {
 			continue
 		}
-		f.call(op.Method, pathOf(op), "admin", `{"nope":1}`).problem(403, "read_only")
-		f.call(op.Method, pathOf(op), "", "").problem(401, "bad_token")
+		f.Call(op.Method, pathOf(op), "admin", `{"nope":1}`).Problem(403, "read_only")
+		f.Call(op.Method, pathOf(op), "", "").Problem(401, "bad_token")
 		if least()[op.OperationID] == "admin" {
-			f.call(op.Method, pathOf(op), "operator", "").problem(403, "forbidden")
+			f.Call(op.Method, pathOf(op), "operator", "").Problem(403, "forbidden")
 		}
 	}
-	f.call("POST", "/v1/auth/login", "", `{"username":"alex","password":"`+good+`"}`).is(200, sessionJSON)
-	f.call("POST", "/v1/auth/logout", "viewer", "").is(204, "")
-	f.call("POST", "/v1/auth/check", "", `{"token":"x"}`).is(200, `{"valid":false}`)
-	f.acs("code=good", "Accept", "application/json").is(200, sessionJSON)
-	f.call("GET", "/auth/oidc/login", "", "").has("Location", "https://id.test/authorize?state=s")
+	f.Call("POST", "/v1/auth/login", "", `{"username":"alex","password":"`+good+`"}`).Is(200, sessionJSON)
+	f.Call("POST", "/v1/auth/logout", "viewer", "").Is(204, "")
+	f.Call("POST", "/v1/auth/check", "", `{"token":"x"}`).Is(200, `{"valid":false}`)
+	f.acs("code=good", "Accept", "application/json").Is(200, sessionJSON)
+	f.Call("GET", "/auth/oidc/login", "", "").Has("Location", "https://id.test/authorize?state=s")
 }
 
 func TestFormsAreNoJSON(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	for _, op := range operations(f) {
+	for _, op := range f.Operations() {
 		if op.Method == http.MethodGet || op.RequestBody == nil || op.OperationID == "complete-saml" {
 			continue
 		}
-		body, _ := exampleOf(t, op)
+		body := httpapitest.Example(t, op)
 		for _, media := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"} {
-			f.call(op.Method, pathOf(op), "admin", body, "Content-Type", media).problem(415, "unsupported_media_type")
+			f.Call(op.Method, pathOf(op), "admin", body, "Content-Type", media).Problem(415, "unsupported_media_type")
 		}
 		if least()[op.OperationID] == "" {
 			continue
 		}
-		f.call(op.Method, pathOf(op), "", body, "Content-Type", "text/plain", "Cookie", cookie+"=admin", "Sec-Fetch-Site", "cross-site").
-			problem(403, "cross_origin")
+		f.Call(op.Method, pathOf(op), "", body, "Content-Type", "text/plain", "Cookie", cookie+"=admin", "Sec-Fetch-Site", "cross-site").
+			Problem(403, "cross_origin")
 	}
 }
 
@@ -178,8 +153,10 @@ func TestModuleWires(t *testing.T) {
 			fx.NopLogger, httpapi.Module, identityapi.Module, outside,
 			fx.Supply(httpapi.Config{Version: "1"}, slog.New(slog.DiscardHandler)),
 			fx.Provide(
-				func() (identity.Authenticator, identity.Authorizer, ids.Generator) { return guard{}, guard{}, oneID{} },
-				func() (tx.Unit, audit.Recorder) { return unit{}, &chain{} },
+				func() (identity.Authenticator, identity.Authorizer, ids.Generator) {
+					return httpapitest.Guard{}, httpapitest.Guard{}, httpapitest.IDs{}
+				},
+				func() (tx.Unit, audit.Recorder) { return httpapitest.Unit{}, &httpapitest.Recorder{} },
 				func() (identity.SignIn, identity.Self, identity.Tokens, identity.Accounts) {
 					return p.SignIn, p.Self, p.Tokens, p.Accounts
 				},

@@ -26,7 +26,7 @@ func TestActions(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	seen := 0
-	for _, op := range operations(f) {
+	for _, op := range f.Operations() {
 		want, has := actions()[op.OperationID]
 		if got, _ := op.Extensions["x-audit"].(string); got != string(want) {
 			t.Errorf("%s: %q, want %q", op.OperationID, got, want)
@@ -44,14 +44,14 @@ func TestActions(t *testing.T) {
 func TestRefusalsAreRecorded(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	for _, op := range operations(f) {
+	for _, op := range f.Operations() {
 		if least()[op.OperationID] != "admin" {
 			continue
 		}
-		before := len(f.chain.all())
-		f.call(op.Method, pathOf(op), "", `{}`).problem(401, "bad_token")
-		f.call(op.Method, pathOf(op), "operator", `{"nope":1}`).problem(403, "forbidden")
-		got := f.chain.all()[before:]
+		before := len(f.Recorder.Entries())
+		f.Call(op.Method, pathOf(op), "", `{}`).Problem(401, "bad_token")
+		f.Call(op.Method, pathOf(op), "operator", `{"nope":1}`).Problem(403, "forbidden")
+		got := f.Recorder.Entries()[before:]
 		if op.Method == http.MethodGet {
 			if len(got) > 0 {
 				t.Errorf("%s: a reading left %v", op.OperationID, got)

@@ -37,20 +37,20 @@ func TestNoSecretIsEchoed(t *testing.T) {
 	for _, r := range requests {
 		method, path, _ := strings.Cut(r, " ")
 		for _, body := range bodies {
-			a := f.call(method, path, "admin", body)
-			if a.status == 400 {
+			a := f.Call(method, path, "admin", body)
+			if a.Status == 400 {
 				refused++
 			}
 			// The id of a member that was added is no secret and is answered.
-			if strings.Contains(a.body, canary) && (a.status >= 400 || !strings.HasSuffix(path, "/members")) {
-				t.Errorf("%s %.100s: %s", r, body, a.body)
+			if strings.Contains(a.Body, canary) && (a.Status >= 400 || !strings.HasSuffix(path, "/members")) {
+				t.Errorf("%s %.100s: %s", r, body, a.Body)
 			}
 		}
 	}
 	if refused < len(requests)*len(bodies)/2 {
 		t.Errorf("only %d of %d were refused", refused, len(requests)*len(bodies))
 	}
-	if strings.Contains(f.log.String(), canary) {
+	if strings.Contains(f.Log.String(), canary) {
 		t.Error("a secret is in the log")
 	}
 }
@@ -75,14 +75,14 @@ func TestNoSecretInFailures(t *testing.T) {
 			"DELETE /v1/users/" + "any": "",
 		} {
 			method, path, _ := strings.Cut(request, " ")
-			a := f.call(method, path+"?code="+canary, "admin", body, "Cookie", "writ_session="+canary+"; writ_signin="+canary)
-			b := f.call(method, path, "admin", body, "Cookie", "writ_session="+canary+"; writ_signin="+canary)
-			if a.status < 400 || b.status < 400 || strings.Contains(a.body+b.body, canary) {
-				t.Errorf("%s: %d %s, %d %s", request, a.status, a.body, b.status, b.body)
+			a := f.Call(method, path+"?code="+canary, "admin", body, "Cookie", "writ_session="+canary+"; writ_signin="+canary)
+			b := f.Call(method, path, "admin", body, "Cookie", "writ_session="+canary+"; writ_signin="+canary)
+			if a.Status < 400 || b.Status < 400 || strings.Contains(a.Body+b.Body, canary) {
+				t.Errorf("%s: %d %s, %d %s", request, a.Status, a.Body, b.Status, b.Body)
 			}
 		}
 	}
-	if strings.Contains(f.log.String(), canary) || !strings.Contains(f.log.String(), "the database is gone") {
-		t.Errorf("log: %s", f.log.String())
+	if strings.Contains(f.Log.String(), canary) || !strings.Contains(f.Log.String(), "the database is gone") {
+		t.Errorf("log: %s", f.Log.String())
 	}
 }

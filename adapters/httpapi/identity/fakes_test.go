@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/url"
-	"slices"
 	"sync"
 	"time"
 
@@ -332,37 +331,4 @@ func (f *beginnings) Begin(ctx context.Context) error {
 	defer f.mu.Unlock()
 	f.ips = append(f.ips, actor.From(ctx).IP)
 	return f.err
-}
-
-// guard authenticates tokens named like roles and decides by the global rules of the matrix.
-type guard struct{ open bool }
-
-func (g guard) Authenticate(ctx context.Context, token string) (identity.Principal, error) {
-	if r := identity.Role(token); !g.open && !r.Valid() {
-		return identity.Principal{}, identity.BadToken.New("the token is missing, unknown, expired or revoked")
-	}
-	return g.Account(ctx, "usr_"+token, "")
-}
-
-func (g guard) Account(_ context.Context, id, _ string) (identity.Principal, error) {
-	if g.open {
-		return identity.Principal{User: identity.User{ID: "usr_admin", Username: "admin", Role: identity.Admin}, Open: true}, nil
-	}
-	name := id[len("usr_"):]
-	return identity.Principal{User: identity.User{ID: id, Username: name, Role: identity.Role(name)}, TokenID: "tok_" + name}, nil
-}
-
-func (g guard) Authorize(_ context.Context, p identity.Principal, n identity.Need) error {
-	fits := func(r identity.Rule) bool {
-		return r.Via == identity.ViaRole && p.User.Role.Rank() >= r.Role.Rank() &&
-			(r.Kind == n.Kind || r.Kind == identity.Any) && (r.Act == n.Act || r.Act == identity.Any)
-	}
-	if !slices.ContainsFunc(identity.Matrix(), fits) {
-		return identity.NotAllowed.New("this takes another role")
-	}
-	return nil
-}
-
-func (g guard) Scope(context.Context, identity.Principal) (access.Scope, error) {
-	return access.Everything(), nil
 }

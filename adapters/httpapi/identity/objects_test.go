@@ -27,46 +27,46 @@ func TestTokens(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	minted := `{` + tokenMembers + `,"expires_at":"2036-01-05T20:30:00Z","token":"` + secret + `"}`
-	f.call("POST", "/v1/tokens", "viewer", `{"name":"ci","user_id":"usr_2","expires_in":3600}`).is(201, minted).
-		has("Location", "/v1/tokens/known").has("ETag", `"1"`)
+	f.Call("POST", "/v1/tokens", "viewer", `{"name":"ci","user_id":"usr_2","expires_in":3600}`).Is(201, minted).
+		Has("Location", "/v1/tokens/known").Has("ETag", `"1"`)
 	f.wasAsked("ci", "usr_2", time.Hour)
 	f.stand.never = true
-	f.call("POST", "/v1/tokens", "viewer", `{"name":"ci"}`).is(201, `{`+tokenMembers+`,"token":"`+secret+`"}`)
+	f.Call("POST", "/v1/tokens", "viewer", `{"name":"ci"}`).Is(201, `{`+tokenMembers+`,"token":"`+secret+`"}`)
 	f.wasAsked("ci", "", time.Duration(0))
-	f.call("POST", "/v1/tokens", "viewer", `{"name":"ci","expires_in":9223372036}`)
+	f.Call("POST", "/v1/tokens", "viewer", `{"name":"ci","expires_in":9223372036}`)
 	f.wasAsked("ci", "", 9223372036*time.Second)
 	for body, where := range map[string]string{
 		`{}`: "name", `{"name":7}`: "name", `{"name":"a","expires_in":0}`: "expires_in", `{"name":"a","expires_in":-1}`: "expires_in",
 		`{"name":"a","expires_in":9223372037}`: "expires_in", `{"name":"a","expires_in":1.5}`: "expires_in", `{"name":"a","ttl":1}`: "ttl",
 	} {
-		if got := f.call("POST", "/v1/tokens", "viewer", body).problem(400, "invalid"); !slices.Equal(got, []string{where}) {
+		if got := f.Call("POST", "/v1/tokens", "viewer", body).Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
 			t.Errorf("%s: %v", body, got)
 		}
 	}
-	list := f.call("GET", "/v1/tokens?limit=5000&offset=2", "admin", "").is(200, `{"tokens":[{`+tokenMembers+`}],"count":1,"total":7,"limit":1000}`)
+	list := f.Call("GET", "/v1/tokens?limit=5000&offset=2", "admin", "").Is(200, `{"tokens":[{`+tokenMembers+`}],"count":1,"total":7,"limit":1000}`)
 	f.wasAsked(page.Window{Offset: 2, Limit: 1000})
-	one := f.call("GET", "/v1/tokens/known", "admin", "").is(200, `{`+tokenMembers+`}`).has("ETag", `"1"`)
-	if strings.Contains(list.body+one.body, secret) {
+	one := f.Call("GET", "/v1/tokens/known", "admin", "").Is(200, `{`+tokenMembers+`}`).Has("ETag", `"1"`)
+	if strings.Contains(list.Body+one.Body, secret) {
 		t.Error("a secret is shown again")
 	}
-	f.call("GET", "/v1/tokens/other", "admin", "").problem(404, "token_not_found")
-	f.call("DELETE", "/v1/tokens/known", "admin", "").is(204, "")
+	f.Call("GET", "/v1/tokens/other", "admin", "").Problem(404, "token_not_found")
+	f.Call("DELETE", "/v1/tokens/known", "admin", "").Is(204, "")
 	f.wasAsked("known", "deleted")
-	f.call("DELETE", "/v1/tokens/other", "admin", "").problem(404, "token_not_found")
-	f.call("PUT", "/v1/tokens/known", "admin", "{}").has("Allow", "GET, HEAD, DELETE").problem(405, "method_not_allowed")
+	f.Call("DELETE", "/v1/tokens/other", "admin", "").Problem(404, "token_not_found")
+	f.Call("PUT", "/v1/tokens/known", "admin", "{}").Has("Allow", "GET, HEAD, DELETE").Problem(405, "method_not_allowed")
 }
 
 func TestCreateUser(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.call("POST", "/v1/users", "admin", `{"username":"alex","role":"operator","password":"`+good+`","full_name":"Alex","email":"e","phone":"p",
+	f.Call("POST", "/v1/users", "admin", `{"username":"alex","role":"operator","password":"`+good+`","full_name":"Alex","email":"e","phone":"p",
 		"title":"t","links":["https://x.test"],"notes":"n","identities":[{"protocol":"oidc","issuer":"i","subject":"s"}]}`).
-		is(201, accountJSON).has("Location", "/v1/users/known").has("ETag", `"3"`)
+		Is(201, accountJSON).Has("Location", "/v1/users/known").Has("ETag", `"3"`)
 	f.wasAsked(identity.NewAccount{
 		Username: "alex", Role: identity.Operator, Password: good, Identities: []identity.Link{{Protocol: identity.OIDC, Issuer: "i", Subject: "s"}},
 		Profile: identity.Profile{FullName: "Alex", Email: "e", Phone: "p", Title: "t", Links: []string{"https://x.test"}, Notes: "n"},
 	})
-	f.call("POST", "/v1/users", "admin", `{"username":"alex","role":"viewer"}`).is(201, accountJSON)
+	f.Call("POST", "/v1/users", "admin", `{"username":"alex","role":"viewer"}`).Is(201, accountJSON)
 	if d := cmp.Diff([]any{identity.NewAccount{Username: "alex", Role: identity.Viewer}}, f.stand.last(), cmpopts.EquateEmpty()); d != "" {
 		t.Error(d)
 	}
@@ -83,43 +83,43 @@ func TestCreateUser(t *testing.T) {
 		`{"username":"a","role":"viewer","id":"x"}`:                                                      "id",
 		`{"username":"a","role":"viewer","Email":"x"}`:                                                   "Email",
 	} {
-		if got := f.call("POST", "/v1/users", "admin", body).problem(400, "invalid"); !slices.Equal(got, []string{where}) {
+		if got := f.Call("POST", "/v1/users", "admin", body).Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
 			t.Errorf("%.80s: %v", body, got)
 		}
 	}
-	f.call("POST", "/v1/users", "admin", `{"username":"a","role":"viewer","full_name":"`+long[:len(long)-2]+`"}`).is(201, accountJSON)
+	f.Call("POST", "/v1/users", "admin", `{"username":"a","role":"viewer","full_name":"`+long[:len(long)-2]+`"}`).Is(201, accountJSON)
 	f.stand.answer(identity.NameTaken.New("the name is taken"))
-	f.call("POST", "/v1/users", "admin", `{"username":"alex","role":"viewer"}`).problem(409, "name_taken")
+	f.Call("POST", "/v1/users", "admin", `{"username":"alex","role":"viewer"}`).Problem(409, "name_taken")
 }
 
 func TestUsers(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.call("GET", "/v1/users/known", "admin", "").is(200, accountJSON).has("ETag", `"3"`)
-	f.call("GET", "/v1/users/other", "admin", "").problem(404, "user_not_found")
-	f.call("GET", "/v1/users?limit=3", "admin", "").is(200, `{"users":[`+accountJSON+`],"count":1,"total":7,"limit":3}`)
+	f.Call("GET", "/v1/users/known", "admin", "").Is(200, accountJSON).Has("ETag", `"3"`)
+	f.Call("GET", "/v1/users/other", "admin", "").Problem(404, "user_not_found")
+	f.Call("GET", "/v1/users?limit=3", "admin", "").Is(200, `{"users":[`+accountJSON+`],"count":1,"total":7,"limit":3}`)
 	f.wasAsked(page.Window{Limit: 3})
-	f.call("GET", "/v1/users?limit=three", "admin", "").problem(400, "invalid")
-	f.call("GET", "/v1/users?role=admin", "admin", "").problem(400, "invalid")
+	f.Call("GET", "/v1/users?limit=three", "admin", "").Problem(400, "invalid")
+	f.Call("GET", "/v1/users?role=admin", "admin", "").Problem(400, "invalid")
 
-	f.call("PUT", "/v1/users/known", "admin", `{"full_name":"Alex"}`).is(200, accountJSON).has("ETag", `"3"`).has("Location", "")
+	f.Call("PUT", "/v1/users/known", "admin", `{"full_name":"Alex"}`).Is(200, accountJSON).Has("ETag", `"3"`).Has("Location", "")
 	f.wasAsked("known", int64(0), identity.AccountChange{Profile: identity.Profile{FullName: "Alex"}})
 	name, role, password, none := "b", identity.Admin, identity.Password(good), []identity.Link{}
-	f.call("PUT", "/v1/users/known", "admin", `{"username":"b","role":"admin","password":"`+good+`","identities":[]}`, "If-Match", `"3"`).is(200, accountJSON)
+	f.Call("PUT", "/v1/users/known", "admin", `{"username":"b","role":"admin","password":"`+good+`","identities":[]}`, "If-Match", `"3"`).Is(200, accountJSON)
 	f.wasAsked("known", int64(3), identity.AccountChange{Username: &name, Role: &role, Password: &password, Identities: &none})
-	f.call("PUT", "/v1/users/known", "admin", `{"username":null,"role":null,"password":null,"identities":null,"email":null,"links":null}`).is(200, accountJSON)
+	f.Call("PUT", "/v1/users/known", "admin", `{"username":null,"role":null,"password":null,"identities":null,"email":null,"links":null}`).Is(200, accountJSON)
 	f.wasAsked("known", int64(0), identity.AccountChange{})
 	for body, where := range map[string]string{
 		`{"role":"root"}`: "role", `{"password":"short"}`: "password", `{"has_password":true}`: "has_password",
 	} {
-		if got := f.call("PUT", "/v1/users/known", "admin", body).problem(400, "invalid"); !slices.Equal(got, []string{where}) {
+		if got := f.Call("PUT", "/v1/users/known", "admin", body).Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
 			t.Errorf("%s: %v", body, got)
 		}
 	}
-	f.call("PUT", "/v1/users/known", "admin", "").problem(400, "invalid")
+	f.Call("PUT", "/v1/users/known", "admin", "").Problem(400, "invalid")
 	f.stand.answer(identity.LastAdmin.New("the last admin stays one"))
-	f.call("PUT", "/v1/users/known", "admin", `{"role":"viewer"}`).problem(409, "last_admin")
-	f.call("DELETE", "/v1/users/known", "admin", "").problem(409, "last_admin")
+	f.Call("PUT", "/v1/users/known", "admin", `{"role":"viewer"}`).Problem(409, "last_admin")
+	f.Call("DELETE", "/v1/users/known", "admin", "").Problem(409, "last_admin")
 }
 
 func TestPreconditions(t *testing.T) {
@@ -128,13 +128,13 @@ func TestPreconditions(t *testing.T) {
 	for _, path := range []string{"/v1/teams/", "/v1/orgs/"} {
 		kind := strings.TrimSuffix(strings.TrimPrefix(path, "/v1/"), "s/")
 		for _, header := range []string{`"1"`, "*"} {
-			f.call("DELETE", path+"known/members/"+userID, "admin", "", "If-Match", header).is(204, "")
+			f.Call("DELETE", path+"known/members/"+userID, "admin", "", "If-Match", header).Is(204, "")
 			f.wasAsked("known", userID, "removed")
 		}
 		for _, header := range []string{`"2"`, `W/"1"`, "1", `"1", "9"`} {
-			f.call("DELETE", path+"known/members/"+userID, "admin", "", "If-Match", header).problem(412, "precondition_failed")
+			f.Call("DELETE", path+"known/members/"+userID, "admin", "", "If-Match", header).Problem(412, "precondition_failed")
 			f.wasAsked("known")
-			f.call("DELETE", path+"other/members/"+userID, "admin", "", "If-Match", header).problem(404, kind+"_not_found")
+			f.Call("DELETE", path+"other/members/"+userID, "admin", "", "If-Match", header).Problem(404, kind+"_not_found")
 		}
 	}
 	for _, c := range []struct {
@@ -150,16 +150,16 @@ func TestPreconditions(t *testing.T) {
 			method, done = "PUT", 200
 		}
 		for _, header := range []string{c.fits, "*"} {
-			if a := f.call(method, c.path+"known", "admin", c.body, "If-Match", header); a.status != done {
-				t.Errorf("%s %s with %s: %d %s", method, c.path, header, a.status, a.body)
+			if a := f.Call(method, c.path+"known", "admin", c.body, "If-Match", header); a.Status != done {
+				t.Errorf("%s %s with %s: %d %s", method, c.path, header, a.Status, a.Body)
 			}
 		}
 		for _, header := range []string{`"2"`, "W/" + c.fits, strings.Trim(c.fits, `"`), c.fits + `, "9"`, `"abc"`} {
-			f.call(method, c.path+"known", "admin", c.body, "If-Match", header).problem(412, "precondition_failed")
-			f.call(method, c.path+"other", "admin", c.body, "If-Match", header).problem(404, c.missing)
+			f.Call(method, c.path+"known", "admin", c.body, "If-Match", header).Problem(412, "precondition_failed")
+			f.Call(method, c.path+"other", "admin", c.body, "If-Match", header).Problem(404, c.missing)
 		}
 		// Where nothing fits, nothing was deleted.
-		f.call(method, c.path+"known", "admin", c.body, "If-Match", `"2"`)
+		f.Call(method, c.path+"known", "admin", c.body, "If-Match", `"2"`)
 		if c.path != "/v1/users/" && slices.Contains(f.stand.last(), any("deleted")) {
 			t.Errorf("%s: deleted against the precondition", c.path)
 		}
@@ -171,78 +171,78 @@ func TestGroups(t *testing.T) {
 	f := setup(t)
 	for _, path := range []string{"/v1/teams", "/v1/orgs"} {
 		kind := strings.TrimSuffix(strings.TrimPrefix(path, "/v1/"), "s")
-		f.call("POST", path, "admin", `{"name":"web"}`).is(201, groupJSON).has("Location", path+"/known").has("ETag", `"1"`)
+		f.Call("POST", path, "admin", `{"name":"web"}`).Is(201, groupJSON).Has("Location", path+"/known").Has("ETag", `"1"`)
 		f.wasAsked("web")
 		for _, body := range []string{`{}`, `{"name":""}`, `{"name":"` + strings.Repeat("ä", 201) + `"}`} {
-			f.call("POST", path, "admin", body).problem(400, "invalid")
+			f.Call("POST", path, "admin", body).Problem(400, "invalid")
 		}
-		f.call("POST", path, "admin", `{"name":"web","id":"x"}`).problem(400, "invalid")
-		f.call("GET", path+"/known", "viewer", "").is(200, groupJSON).has("ETag", `"1"`)
-		f.call("GET", path+"/other", "viewer", "").problem(404, kind+"_not_found")
-		f.call("DELETE", path+"/known", "admin", "").is(204, "")
+		f.Call("POST", path, "admin", `{"name":"web","id":"x"}`).Problem(400, "invalid")
+		f.Call("GET", path+"/known", "viewer", "").Is(200, groupJSON).Has("ETag", `"1"`)
+		f.Call("GET", path+"/other", "viewer", "").Problem(404, kind+"_not_found")
+		f.Call("DELETE", path+"/known", "admin", "").Is(204, "")
 		f.wasAsked("known", "deleted")
-		f.call("DELETE", path+"/known/members/"+userID, "admin", "").is(204, "")
+		f.Call("DELETE", path+"/known/members/"+userID, "admin", "").Is(204, "")
 		f.wasAsked("known", userID, "removed")
-		f.call("DELETE", path+"/other/members/"+userID, "admin", "").problem(404, kind+"_not_found")
-		f.call("GET", path+"/other/members", "viewer", "").problem(404, kind+"_not_found")
-		f.call("PATCH", path+"/known", "admin", "{}").problem(405, "method_not_allowed")
-		f.call("GET", path+"/known/members/"+userID, "admin", "").has("Allow", "DELETE").problem(405, "method_not_allowed")
-		f.call("GET", path+"/known/nothing", "admin", "").problem(404, "not_found")
+		f.Call("DELETE", path+"/other/members/"+userID, "admin", "").Problem(404, kind+"_not_found")
+		f.Call("GET", path+"/other/members", "viewer", "").Problem(404, kind+"_not_found")
+		f.Call("PATCH", path+"/known", "admin", "{}").Problem(405, "method_not_allowed")
+		f.Call("GET", path+"/known/members/"+userID, "admin", "").Has("Allow", "DELETE").Problem(405, "method_not_allowed")
+		f.Call("GET", path+"/known/nothing", "admin", "").Problem(404, "not_found")
 	}
-	f.call("GET", "/v1/teams?limit=2&offset=1", "viewer", "").is(200, `{"teams":[`+groupJSON+`],"count":1,"total":7,"limit":2}`)
+	f.Call("GET", "/v1/teams?limit=2&offset=1", "viewer", "").Is(200, `{"teams":[`+groupJSON+`],"count":1,"total":7,"limit":2}`)
 	f.wasAsked(page.Window{Offset: 1, Limit: 2})
-	f.call("GET", "/v1/orgs", "viewer", "").is(200, `{"orgs":[],"count":0,"total":0,"limit":1000}`)
+	f.Call("GET", "/v1/orgs", "viewer", "").Is(200, `{"orgs":[],"count":0,"total":0,"limit":1000}`)
 
 	member := `{"user_id":"` + userID + `","username":"alex","added_at":"2026-01-05T08:30:00.123456Z"`
-	f.call("POST", "/v1/teams/known/members", "admin", `{"user_id":"`+userID+`"}`).is(201, member+`}`).
-		has("Location", "/v1/teams/known/members").has("ETag", `"1"`)
+	f.Call("POST", "/v1/teams/known/members", "admin", `{"user_id":"`+userID+`"}`).Is(201, member+`}`).
+		Has("Location", "/v1/teams/known/members").Has("ETag", `"1"`)
 	f.wasAsked("known", userID)
-	f.call("POST", "/v1/teams/known/members", "admin", `{"user_id":"`+userID+`","role":"admin"}`).problem(400, "invalid")
-	f.call("GET", "/v1/teams/known/members", "admin", "").is(200, `{"members":[`+member+`}],"count":1,"total":7,"limit":1000}`)
-	f.call("GET", "/v1/teams/known/members?limit=1", "viewer", "").is(200, `{"members":[`+member+`}],"count":1,"total":7,"limit":1}`)
+	f.Call("POST", "/v1/teams/known/members", "admin", `{"user_id":"`+userID+`","role":"admin"}`).Problem(400, "invalid")
+	f.Call("GET", "/v1/teams/known/members", "admin", "").Is(200, `{"members":[`+member+`}],"count":1,"total":7,"limit":1000}`)
+	f.Call("GET", "/v1/teams/known/members?limit=1", "viewer", "").Is(200, `{"members":[`+member+`}],"count":1,"total":7,"limit":1}`)
 	f.wasAsked("known", page.Window{Limit: 1})
-	f.call("POST", "/v1/orgs/known/members", "admin", `{"user_id":"`+userID+`","role":"admin"}`).is(201, member+`,"role":"admin"}`).
-		has("Location", "/v1/orgs/known/members").has("ETag", `"1"`)
+	f.Call("POST", "/v1/orgs/known/members", "admin", `{"user_id":"`+userID+`","role":"admin"}`).Is(201, member+`,"role":"admin"}`).
+		Has("Location", "/v1/orgs/known/members").Has("ETag", `"1"`)
 	f.wasAsked("known", userID, identity.OrgAdmin)
-	f.call("POST", "/v1/orgs/known/members", "admin", `{"user_id":"`+userID+`"}`).problem(400, "invalid")
-	f.call("POST", "/v1/orgs/known/members", "admin", `{"user_id":"`+userID+`","role":"owner"}`).problem(400, "invalid")
-	f.call("GET", "/v1/orgs/known/members", "viewer", "").is(200, `{"members":[`+member+`,"role":"member"}],"count":1,"total":7,"limit":1000}`)
+	f.Call("POST", "/v1/orgs/known/members", "admin", `{"user_id":"`+userID+`"}`).Problem(400, "invalid")
+	f.Call("POST", "/v1/orgs/known/members", "admin", `{"user_id":"`+userID+`","role":"owner"}`).Problem(400, "invalid")
+	f.Call("GET", "/v1/orgs/known/members", "viewer", "").Is(200, `{"members":[`+member+`,"role":"member"}],"count":1,"total":7,"limit":1000}`)
 
 	f.stand.answer(identity.OrgInUse.New("objects belong to it").With("objects", 2))
-	if a := f.call("DELETE", "/v1/orgs/known", "admin", ""); !strings.Contains(a.body, `"objects":2`) {
-		t.Errorf("%d %s", a.status, a.body)
+	if a := f.Call("DELETE", "/v1/orgs/known", "admin", ""); !strings.Contains(a.Body, `"objects":2`) {
+		t.Errorf("%d %s", a.Status, a.Body)
 	}
 	f.stand.answer(identity.NotAllowed.New("members are for members"))
-	f.call("GET", "/v1/teams/known/members", "viewer", "").problem(403, "forbidden")
+	f.Call("GET", "/v1/teams/known/members", "viewer", "").Problem(403, "forbidden")
 }
 
 func TestGrants(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	body := `{"subject":"user:u","object":"queue:web","level":"use"}`
-	f.call("POST", "/v1/grants", "admin", body).is(201, `{`+grantInner+`,"warnings":[]}`).has("Location", "/v1/grants/known").has("ETag", `"1"`)
+	f.Call("POST", "/v1/grants", "admin", body).Is(201, `{`+grantInner+`,"warnings":[]}`).Has("Location", "/v1/grants/known").Has("ETag", `"1"`)
 	f.wasAsked("user:u", "queue:web", access.Use)
 	f.stand.first = true
-	a := f.call("POST", "/v1/grants", "admin", body)
-	if a.status != 201 || !strings.Contains(a.body, `"warnings":[{"code":"object_restricted","message":"the object `) {
-		t.Errorf("%d %s", a.status, a.body)
+	a := f.Call("POST", "/v1/grants", "admin", body)
+	if a.Status != 201 || !strings.Contains(a.Body, `"warnings":[{"code":"object_restricted","message":"the object `) {
+		t.Errorf("%d %s", a.Status, a.Body)
 	}
 	for body, where := range map[string]string{
 		`{"object":"o","level":"use"}`: "subject", `{"subject":"s","level":"use"}`: "object", `{"subject":"s","object":"o"}`: "level",
 		`{"subject":"s","object":"o","level":"own"}`: "level", `{"subject":"s","object":"o","level":""}`: "level",
 	} {
-		if got := f.call("POST", "/v1/grants", "admin", body).problem(400, "invalid"); !slices.Equal(got, []string{where}) {
+		if got := f.Call("POST", "/v1/grants", "admin", body).Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
 			t.Errorf("%s: %v", body, got)
 		}
 	}
-	f.call("GET", "/v1/grants?subject=team:t&object=prj_1&limit=9", "admin", "").is(200, `{"grants":[{`+grantInner+`}],"count":1,"total":7,"limit":9}`)
+	f.Call("GET", "/v1/grants?subject=team:t&object=prj_1&limit=9", "admin", "").Is(200, `{"grants":[{`+grantInner+`}],"count":1,"total":7,"limit":9}`)
 	f.wasAsked(identity.GrantFilter{Subject: "team:t", Object: "prj_1"}, page.Window{Limit: 9})
-	f.call("GET", "/v1/grants?level=use", "admin", "").problem(400, "invalid")
-	f.call("GET", "/v1/grants/known", "admin", "").is(200, `{`+grantInner+`}`).has("ETag", `"1"`)
-	f.call("GET", "/v1/grants/other", "admin", "").problem(404, "grant_not_found")
-	f.call("DELETE", "/v1/grants/known", "admin", "").is(204, "")
+	f.Call("GET", "/v1/grants?level=use", "admin", "").Problem(400, "invalid")
+	f.Call("GET", "/v1/grants/known", "admin", "").Is(200, `{`+grantInner+`}`).Has("ETag", `"1"`)
+	f.Call("GET", "/v1/grants/other", "admin", "").Problem(404, "grant_not_found")
+	f.Call("DELETE", "/v1/grants/known", "admin", "").Is(204, "")
 	f.wasAsked("known", "deleted")
-	f.call("PUT", "/v1/grants/known", "admin", body).problem(405, "method_not_allowed")
+	f.Call("PUT", "/v1/grants/known", "admin", body).Problem(405, "method_not_allowed")
 	f.stand.answer(identity.GrantExists.New("the grant exists"))
-	f.call("POST", "/v1/grants", "admin", body).problem(409, "grant_exists")
+	f.Call("POST", "/v1/grants", "admin", body).Problem(409, "grant_exists")
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/adapters/httpapi/httpapitest"
 	identityapi "github.com/writ-automation/writ/adapters/httpapi/identity"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
@@ -21,50 +22,50 @@ const (
 )
 
 // acs posts the provider's form as a browser comes from there.
-func (f *fixture) acs(body string, header ...string) answer {
+func (f *fixture) acs(body string, header ...string) httpapitest.Answer {
 	f.t.Helper()
 	header = append([]string{
 		"Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "cross-site", "Origin", "https://id.test", "Accept", asBrowser,
 	}, header...)
-	return f.call("POST", "/auth/saml/acs", "", body, header...)
+	return f.Call("POST", "/auth/saml/acs", "", body, header...)
 }
 
-func cookies(a answer) string { return strings.Join(a.header.Values("Set-Cookie"), "\n") }
+func cookies(a httpapitest.Answer) string { return strings.Join(a.Header.Values("Set-Cookie"), "\n") }
 
 func TestBeginSignIn(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	for _, query := range []string{"", "?next=https://evil.test&RelayState=//evil.test&redirect_uri=x"} {
-		a := f.call("GET", "/auth/oidc/login"+query, "", "", "Referer", "https://evil.test").has("Location", "https://id.test/authorize?state=s")
-		if a.status != 302 || cookies(a) != "writ_signin=b1nding; Path=/; Max-Age=600; HttpOnly; SameSite=Lax" {
-			t.Errorf("%d %v", a.status, a.header)
+		a := f.Call("GET", "/auth/oidc/login"+query, "", "", "Referer", "https://evil.test").Has("Location", "https://id.test/authorize?state=s")
+		if a.Status != 302 || cookies(a) != "writ_signin=b1nding; Path=/; Max-Age=600; HttpOnly; SameSite=Lax" {
+			t.Errorf("%d %v", a.Status, a.Header)
 		}
-		a = f.call("GET", "/auth/saml/login"+query, "", "").has("Location", "https://id.test/authorize?state=s")
-		if a.status != 302 || cookies(a) != "" {
-			t.Errorf("%d %v", a.status, a.header)
+		a = f.Call("GET", "/auth/saml/login"+query, "", "").Has("Location", "https://id.test/authorize?state=s")
+		if a.Status != 302 || cookies(a) != "" {
+			t.Errorf("%d %v", a.Status, a.Header)
 		}
 	}
 	before := f.stand.actor
 	f.stand.asked = []any{"nobody"}
-	f.call("HEAD", "/auth/oidc/login", "", "").has("Allow", "GET")
-	if a := f.call("HEAD", callback, "", ""); a.status != 405 || f.stand.last()[0] != "nobody" || before.IP == "" {
-		t.Errorf("a probe of a link uses it up: %d", a.status)
+	f.Call("HEAD", "/auth/oidc/login", "", "").Has("Allow", "GET")
+	if a := f.Call("HEAD", callback, "", ""); a.Status != 405 || f.stand.last()[0] != "nobody" || before.IP == "" {
+		t.Errorf("a probe of a link uses it up: %d", a.Status)
 	}
 	f.stand.answer(fault.Wrap(fault.Unavailable, errors.New("HIDDEN dial"), "the identity provider does not answer"))
-	a := f.call("GET", "/auth/oidc/login", "", "", "Accept", asBrowser).has("Content-Type", "text/html; charset=utf-8").has("Retry-After", "1")
-	if a.status != 503 || !strings.Contains(a.body, "does not answer") || strings.Contains(a.body, "HIDDEN") || a.header.Get("Location") != "" {
-		t.Errorf("%d %s", a.status, a.body)
+	a := f.Call("GET", "/auth/oidc/login", "", "", "Accept", asBrowser).Has("Content-Type", "text/html; charset=utf-8").Has("Retry-After", "1")
+	if a.Status != 503 || !strings.Contains(a.Body, "does not answer") || strings.Contains(a.Body, "HIDDEN") || a.Header.Get("Location") != "" {
+		t.Errorf("%d %s", a.Status, a.Body)
 	}
-	f.call("GET", "/auth/saml/login", "", "").problem(503, "unavailable")
+	f.Call("GET", "/auth/saml/login", "", "").Problem(503, "unavailable")
 
 	secure := setup(t, func(c *httpapi.Config, _ *identityapi.Params) { c.PublicURL = "https://writ.test" })
-	if a := secure.call("GET", "/auth/oidc/login", "", "", "X-Forwarded-Host", "evil.test"); a.header.Get("Location") != "https://id.test/authorize?state=s" || cookies(a) != "__Host-writ_signin=b1nding; Path=/; Max-Age=600; HttpOnly; Secure; SameSite=Lax" {
-		t.Errorf("%v", a.header)
+	if a := secure.Call("GET", "/auth/oidc/login", "", "", "X-Forwarded-Host", "evil.test"); a.Header.Get("Location") != "https://id.test/authorize?state=s" || cookies(a) != "__Host-writ_signin=b1nding; Path=/; Max-Age=600; HttpOnly; Secure; SameSite=Lax" {
+		t.Errorf("%v", a.Header)
 	}
 	// The form that another site makes the browser post brings nothing but a cookie for all sites along.
-	a = secure.call("GET", "/auth/saml/login", "", "").has("Location", "https://id.test/authorize?state=s")
-	if a.status != 302 || cookies(a) != "__Host-writ_saml=b1nding; Path=/; Max-Age=600; HttpOnly; Secure; SameSite=None" {
-		t.Errorf("%d %v", a.status, a.header)
+	a = secure.Call("GET", "/auth/saml/login", "", "").Has("Location", "https://id.test/authorize?state=s")
+	if a.Status != 302 || cookies(a) != "__Host-writ_saml=b1nding; Path=/; Max-Age=600; HttpOnly; Secure; SameSite=None" {
+		t.Errorf("%d %v", a.Status, a.Header)
 	}
 }
 
@@ -75,12 +76,12 @@ func TestBeginnings(t *testing.T) {
 	counted := &beginnings{}
 	f := setup(t, func(_ *httpapi.Config, p *identityapi.Params) { p.Providers.Beginnings = counted })
 	for n, path := range []string{"/auth/oidc/login", "/auth/saml/login"} {
-		if a := f.call("GET", path, "", ""); a.status != 302 || len(counted.ips) != n+1 || counted.ips[n] != "127.0.0.1" {
-			t.Errorf("%s: %d, counted %q", path, a.status, counted.ips)
+		if a := f.Call("GET", path, "", ""); a.Status != 302 || len(counted.ips) != n+1 || counted.ips[n] != "127.0.0.1" {
+			t.Errorf("%s: %d, counted %q", path, a.Status, counted.ips)
 		}
 	}
-	f.call("GET", "/auth/saml/login", "", "", "Host", "writ.test").problem(403, "insecure_connection")
-	f.call("GET", callback, "", "")
+	f.Call("GET", "/auth/saml/login", "", "", "Host", "writ.test").Problem(403, "insecure_connection")
+	f.Call("GET", callback, "", "")
 	f.acs("code=good")
 	if len(counted.ips) != 2 {
 		t.Errorf("what begins nothing is counted: %q", counted.ips)
@@ -90,10 +91,10 @@ func TestBeginnings(t *testing.T) {
 	tooMany.RetryAfter = 42 * time.Second
 	counted.err = tooMany
 	for _, path := range []string{"/auth/oidc/login", "/auth/saml/login"} {
-		a := f.call("GET", path, "", "").has("Retry-After", "42").has("Location", "").has("Set-Cookie", "")
-		a.problem(429, "too_many_attempts")
-		if a := f.call("GET", path, "", "", "Accept", asBrowser).has("Retry-After", "42"); a.status != 429 || !strings.Contains(a.body, "too many sign-ins") {
-			t.Errorf("%s: %d %s", path, a.status, a.body)
+		a := f.Call("GET", path, "", "").Has("Retry-After", "42").Has("Location", "").Has("Set-Cookie", "")
+		a.Problem(429, "too_many_attempts")
+		if a := f.Call("GET", path, "", "", "Accept", asBrowser).Has("Retry-After", "42"); a.Status != 429 || !strings.Contains(a.Body, "too many sign-ins") {
+			t.Errorf("%s: %d %s", path, a.Status, a.Body)
 		}
 	}
 	f.wasAsked("nobody")
@@ -104,45 +105,45 @@ func TestCompleteSignIn(t *testing.T) {
 	f := setup(t)
 	bound := "writ_signin=b1nding; " + cookie + "=planted"
 	// A browser: the planted session is replaced, the binding is used up, and nothing of the request says where to go.
-	a := f.call("GET", callback+"&next=https://evil.test", "", "", "Cookie", bound, "Accept", asBrowser, "Referer", "https://evil.test")
-	if a.has("Location", "/ui/"); a.status != 303 || cookies(a) != spent+"\n"+given || a.body != "" {
-		t.Errorf("%d %v %s", a.status, a.header, a.body)
+	a := f.Call("GET", callback+"&next=https://evil.test", "", "", "Cookie", bound, "Accept", asBrowser, "Referer", "https://evil.test")
+	if a.Has("Location", "/ui/"); a.Status != 303 || cookies(a) != spent+"\n"+given || a.Body != "" {
+		t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
 	}
 	f.wasAsked(url.Values{"code": {"good"}, "state": {"s"}, "next": {"https://evil.test"}}, "b1nding", false)
 	if f.fed.via != "oidc" {
 		t.Errorf("admitted %q", f.fed.via)
 	}
 	// A program: its token and no cookie.
-	a = f.call("GET", callback, "", "", "Cookie", bound, "Accept", "application/json").is(200, sessionJSON)
-	if cookies(a) != spent+"\n"+dropped || a.header.Get("Location") != "" {
-		t.Errorf("%v", a.header)
+	a = f.Call("GET", callback, "", "", "Cookie", bound, "Accept", "application/json").Is(200, sessionJSON)
+	if cookies(a) != spent+"\n"+dropped || a.Header.Get("Location") != "" {
+		t.Errorf("%v", a.Header)
 	}
 	for accept, status := range map[string]int{
 		"application/json, text/plain, */*": 200, "text/html, Application/JSON;q=0.5": 200, "*/*": 303, "": 303, "application/json;q=0, */*": 303,
 	} {
-		if a := f.call("GET", callback, "", "", "Cookie", bound, "Accept", accept); a.status != status {
-			t.Errorf("%s: %d", accept, a.status)
+		if a := f.Call("GET", callback, "", "", "Cookie", bound, "Accept", accept); a.Status != status {
+			t.Errorf("%s: %d", accept, a.Status)
 		}
 	}
 	// A provider's form comes from its origin, without cookies.
-	a = f.acs("code=good&RelayState=https%3A%2F%2Fevil.test").has("Location", "/ui/")
-	if a.status != 303 || cookies(a) != given || f.fed.via != "saml" {
-		t.Errorf("%d %v", a.status, a.header)
+	a = f.acs("code=good&RelayState=https%3A%2F%2Fevil.test").Has("Location", "/ui/")
+	if a.Status != 303 || cookies(a) != given || f.fed.via != "saml" {
+		t.Errorf("%d %v", a.Status, a.Header)
 	}
-	f.call("POST", "/auth/saml/acs?code=good", "", "a=b", "Content-Type", "application/x-www-form-urlencoded").problem(401, "bad_sign_in")
+	f.Call("POST", "/auth/saml/acs?code=good", "", "a=b", "Content-Type", "application/x-www-form-urlencoded").Problem(401, "bad_sign_in")
 	f.wasAsked(url.Values{"a": {"b"}}, "", true)
-	f.acs("code=good", "Accept", "application/json").is(200, sessionJSON)
-	f.acs("code=good", "Cookie", cookie+"=planted").has("Set-Cookie", given)
-	f.acs("").problem(400, "invalid")
-	f.acs("code=good", "Content-Type", "application/json").problem(415, "unsupported_media_type")
-	f.call("GET", "/auth/saml/acs", "", "").has("Allow", "POST").problem(405, "method_not_allowed")
+	f.acs("code=good", "Accept", "application/json").Is(200, sessionJSON)
+	f.acs("code=good", "Cookie", cookie+"=planted").Has("Set-Cookie", given)
+	f.acs("").Problem(400, "invalid")
+	f.acs("code=good", "Content-Type", "application/json").Problem(415, "unsupported_media_type")
+	f.Call("GET", "/auth/saml/acs", "", "").Has("Allow", "POST").Problem(405, "method_not_allowed")
 
 	secure := setup(t, func(c *httpapi.Config, _ *identityapi.Params) { c.PublicURL = "https://writ.test" })
-	a = secure.call("GET", callback, "", "", "Cookie", "__Host-writ_signin=b1nding", "Accept", asBrowser, "X-Forwarded-Host", "evil.test").has("Location", "/ui/")
-	if want := "__Host-" + strings.Replace(given, "HttpOnly;", "HttpOnly; Secure;", 1); a.header.Values("Set-Cookie")[1] != want {
-		t.Errorf("%v", a.header)
+	a = secure.Call("GET", callback, "", "", "Cookie", "__Host-writ_signin=b1nding", "Accept", asBrowser, "X-Forwarded-Host", "evil.test").Has("Location", "/ui/")
+	if want := "__Host-" + strings.Replace(given, "HttpOnly;", "HttpOnly; Secure;", 1); a.Header.Values("Set-Cookie")[1] != want {
+		t.Errorf("%v", a.Header)
 	}
-	secure.call("GET", callback, "", "", "Cookie", "writ_signin=b1nding").problem(401, "bad_sign_in")
+	secure.Call("GET", callback, "", "", "Cookie", "writ_signin=b1nding").Problem(401, "bad_sign_in")
 }
 
 // TestSAMLBinding completes over TLS in the browser that began and in others.
@@ -152,14 +153,14 @@ func TestSAMLBinding(t *testing.T) {
 	const name = "__Host-writ_saml"
 	taken := name + "=; Path=/; Max-Age=0; HttpOnly; Secure; SameSite=None"
 	session := "__Host-" + strings.Replace(given, "HttpOnly;", "HttpOnly; Secure;", 1)
-	a := f.acs("code=good", "Cookie", name+"=b1nding").has("Location", "/ui/")
-	if a.status != 303 || cookies(a) != taken+"\n"+session || f.fed.via != identity.SAML {
-		t.Errorf("%d %v", a.status, a.header)
+	a := f.acs("code=good", "Cookie", name+"=b1nding").Has("Location", "/ui/")
+	if a.Status != 303 || cookies(a) != taken+"\n"+session || f.fed.via != identity.SAML {
+		t.Errorf("%d %v", a.Status, a.Header)
 	}
 	f.wasAsked(url.Values{"code": {"good"}}, "b1nding", false)
-	a = f.acs("code=good", "Cookie", name+"=b1nding", "Accept", "application/json").is(200, sessionJSON)
+	a = f.acs("code=good", "Cookie", name+"=b1nding", "Accept", "application/json").Is(200, sessionJSON)
 	if cookies(a) != taken {
-		t.Errorf("%v", a.header)
+		t.Errorf("%v", a.Header)
 	}
 	f.fed.via = ""
 	for what, sent := range map[string]string{
@@ -171,8 +172,8 @@ func TestSAMLBinding(t *testing.T) {
 	} {
 		for _, accept := range []string{asBrowser, "application/json"} {
 			a := f.acs("code=good", "Cookie", sent, "Accept", accept)
-			if a.status != 401 || strings.Contains(cookies(a), cookie) || f.fed.via != "" || strings.Contains(a.body, secret) {
-				t.Errorf("%s: %d %v %s", what, a.status, a.header, a.body)
+			if a.Status != 401 || strings.Contains(cookies(a), cookie) || f.fed.via != "" || strings.Contains(a.Body, secret) {
+				t.Errorf("%s: %d %v %s", what, a.Status, a.Header, a.Body)
 			}
 			if got := f.stand.last(); got[1] == "b1nding" || got[2] != false {
 				t.Errorf("%s: asked %v", what, got)
@@ -180,18 +181,18 @@ func TestSAMLBinding(t *testing.T) {
 		}
 	}
 	// The session cookie is no binding, and the binding no session.
-	f.call("GET", "/v1/auth/me", "", "", "Cookie", name+"=viewer").problem(401, "bad_token")
+	f.Call("GET", "/v1/auth/me", "", "", "Cookie", name+"=viewer").Problem(401, "bad_token")
 	// Over TLS the cookie of the other protocol is left alone.
 	if a := f.acs("code=good", "Cookie", name+"=b1nding; __Host-writ_signin=other"); cookies(a) != taken+"\n"+session {
-		t.Errorf("%v", a.header)
+		t.Errorf("%v", a.Header)
 	}
 	// Where it is allowed in clear the cookie cannot be set, and is not looked at.
 	g := setup(t, func(c *httpapi.Config, _ *identityapi.Params) { c.InsecureCookies = true })
-	if a := g.call("GET", "/auth/saml/login", "", "", "Host", "writ.test"); a.status != 302 || cookies(a) != "" {
-		t.Errorf("%d %v", a.status, a.header)
+	if a := g.Call("GET", "/auth/saml/login", "", "", "Host", "writ.test"); a.Status != 302 || cookies(a) != "" {
+		t.Errorf("%d %v", a.Status, a.Header)
 	}
-	if a := g.acs("code=good", "Host", "writ.test", "Cookie", "writ_saml=x"); a.status != 303 || cookies(a) != given {
-		t.Errorf("%d %v", a.status, a.header)
+	if a := g.acs("code=good", "Host", "writ.test", "Cookie", "writ_saml=x"); a.Status != 303 || cookies(a) != given {
+		t.Errorf("%d %v", a.Status, a.Header)
 	}
 	g.wasAsked(url.Values{"code": {"good"}}, "", true)
 }
@@ -211,37 +212,37 @@ func TestFailedSignIn(t *testing.T) {
 		if len(c) > 1 {
 			header = append(header, "Cookie", c[1])
 		}
-		a := f.call("GET", c[0], "", "", header...).has("Content-Type", "text/html; charset=utf-8").has("Location", "")
-		if a.status != 401 || !strings.Contains(a.body, "Sign-in failed") || !strings.Contains(a.body, "<code>"+a.header.Get("X-Request-Id")+"</code>") ||
-			strings.Contains(a.body, "CAUSE") || strings.Contains(a.body, "<script") || strings.Contains(a.body, "style") || strings.Contains(cookies(a), cookie) {
-			t.Errorf("%s: %d %v %s", what, a.status, a.header, a.body)
+		a := f.Call("GET", c[0], "", "", header...).Has("Content-Type", "text/html; charset=utf-8").Has("Location", "")
+		if a.Status != 401 || !strings.Contains(a.Body, "Sign-in failed") || !strings.Contains(a.Body, "<code>"+a.Header.Get("X-Request-Id")+"</code>") ||
+			strings.Contains(a.Body, "CAUSE") || strings.Contains(a.Body, "<script") || strings.Contains(a.Body, "style") || strings.Contains(cookies(a), cookie) {
+			t.Errorf("%s: %d %v %s", what, a.Status, a.Header, a.Body)
 		}
-		f.call("GET", c[0], "", "", append(header, "Accept", "application/json")...).problem(401, "bad_sign_in")
-		f.call("GET", c[0], "", "", append(header, "Accept", "*/*")...).problem(401, "bad_sign_in")
+		f.Call("GET", c[0], "", "", append(header, "Accept", "application/json")...).Problem(401, "bad_sign_in")
+		f.Call("GET", c[0], "", "", append(header, "Accept", "*/*")...).Problem(401, "bad_sign_in")
 	}
-	log := f.log.String()
+	log := f.Log.String()
 	if strings.Count(log, `"cause":"CAUSE of the provider"`) < 12 || !strings.Contains(log, `"cause":"a parameter is given twice"`) ||
 		!strings.Contains(log, `"reason":"bad_sign_in"`) || strings.Contains(log, "code=") || strings.Contains(log, "b1nding") {
 		t.Errorf("log: %s", log)
 	}
 	for _, body := range []string{"code=good&code=good", "code=%ff", "code=%00", "code=%zz", "a;b"} {
-		f.acs(body, "Accept", "application/json").problem(401, "bad_sign_in")
+		f.acs(body, "Accept", "application/json").Problem(401, "bad_sign_in")
 	}
 	// A request id from outside is text on the page, too.
-	a := f.call("GET", callback, "", "", "Accept", asBrowser, "X-Request-Id", "<script>1</script>")
-	if strings.Contains(a.body, "<script") || !strings.Contains(a.body, "&lt;script&gt;") {
-		t.Errorf("%s", a.body)
+	a := f.Call("GET", callback, "", "", "Accept", asBrowser, "X-Request-Id", "<script>1</script>")
+	if strings.Contains(a.Body, "<script") || !strings.Contains(a.Body, "&lt;script&gt;") {
+		t.Errorf("%s", a.Body)
 	}
 	f.fed.err = identity.NoRole.New("no group of yours gives a role here")
-	a = f.call("GET", callback, "", "", "Accept", asBrowser, "Cookie", "writ_signin=b1nding")
-	if a.status != 403 || !strings.Contains(a.body, "no group of yours gives a role here") || cookies(a) != spent {
-		t.Errorf("%d %v %s", a.status, a.header, a.body)
+	a = f.Call("GET", callback, "", "", "Accept", asBrowser, "Cookie", "writ_signin=b1nding")
+	if a.Status != 403 || !strings.Contains(a.Body, "no group of yours gives a role here") || cookies(a) != spent {
+		t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
 	}
 	f.fed.err = identity.NameTaken.New("another account has the name")
-	f.acs("code=good", "Accept", "application/json").problem(409, "name_taken")
+	f.acs("code=good", "Accept", "application/json").Problem(409, "name_taken")
 	f.fed.err = errors.New("HIDDEN sql")
-	if a := f.acs("code=good"); a.status != 500 || strings.Contains(a.body, "HIDDEN") || !strings.Contains(f.log.String(), "HIDDEN sql") {
-		t.Errorf("%d %s", a.status, a.body)
+	if a := f.acs("code=good"); a.Status != 500 || strings.Contains(a.Body, "HIDDEN") || !strings.Contains(f.Log.String(), "HIDDEN sql") {
+		t.Errorf("%d %s", a.Status, a.Body)
 	}
 }
 
@@ -250,21 +251,21 @@ func TestSignInOverPlainHTTP(t *testing.T) {
 	f := setup(t)
 	for _, path := range []string{"/auth/oidc/login", "/auth/saml/login", callback} {
 		for _, proto := range []string{"http", "https"} {
-			f.call("GET", path, "", "", "Host", "writ.test", "X-Forwarded-Proto", proto).problem(403, "insecure_connection")
+			f.Call("GET", path, "", "", "Host", "writ.test", "X-Forwarded-Proto", proto).Problem(403, "insecure_connection")
 		}
 	}
 	if f.stand.last() != nil {
 		t.Error("the provider was asked all the same")
 	}
 	// Where no cookie may be, no sign-in began that could be completed.
-	f.acs("code=good", "Host", "writ.test", "Accept", "application/json").problem(401, "bad_sign_in")
+	f.acs("code=good", "Host", "writ.test", "Accept", "application/json").Problem(401, "bad_sign_in")
 	f.wasAsked(url.Values{"code": {"good"}}, "", false)
 	g := setup(t, func(c *httpapi.Config, _ *identityapi.Params) { c.InsecureCookies = true })
-	if a := g.acs("code=good", "Host", "writ.test"); a.status != 303 || cookies(a) != given {
-		t.Errorf("%d %v", a.status, a.header)
+	if a := g.acs("code=good", "Host", "writ.test"); a.Status != 303 || cookies(a) != given {
+		t.Errorf("%d %v", a.Status, a.Header)
 	}
-	g.call("GET", "/v1/auth/me", "", "", "Host", "writ.test", "Cookie", cookie+"=viewer").has("Content-Type", "application/json")
-	f.call("GET", "/v1/auth/me", "", "", "Host", "writ.test", "Cookie", cookie+"=viewer").problem(401, "bad_token")
+	g.Call("GET", "/v1/auth/me", "", "", "Host", "writ.test", "Cookie", cookie+"=viewer").Has("Content-Type", "application/json")
+	f.Call("GET", "/v1/auth/me", "", "", "Host", "writ.test", "Cookie", cookie+"=viewer").Problem(401, "bad_token")
 }
 
 func TestDisabledProviders(t *testing.T) {
@@ -276,15 +277,15 @@ func TestDisabledProviders(t *testing.T) {
 	} {
 		f := setup(t, func(_ *httpapi.Config, p *identityapi.Params) { change(p) })
 		for _, path := range []string{"/auth/oidc/login", callback, "/auth/saml/login", "/auth/saml/metadata"} {
-			f.call("GET", path, "", "").problem(404, "sign_in_disabled")
-			if a := f.call("GET", path, "", "", "Accept", asBrowser); a.status != 404 || !strings.Contains(a.body, "Sign-in failed") {
-				t.Errorf("%s, %s: %d %s", what, path, a.status, a.body)
+			f.Call("GET", path, "", "").Problem(404, "sign_in_disabled")
+			if a := f.Call("GET", path, "", "", "Accept", asBrowser); a.Status != 404 || !strings.Contains(a.Body, "Sign-in failed") {
+				t.Errorf("%s, %s: %d %s", what, path, a.Status, a.Body)
 			}
 		}
-		f.acs("code=good", "Accept", "application/json").problem(404, "sign_in_disabled")
+		f.acs("code=good", "Accept", "application/json").Problem(404, "sign_in_disabled")
 	}
 	f := setup(t)
-	if a := f.call("GET", "/auth/saml/metadata", "", "").has("Content-Type", "application/samlmetadata+xml"); a.status != 200 || a.body != "<EntityDescriptor/>" {
-		t.Errorf("%d %s", a.status, a.body)
+	if a := f.Call("GET", "/auth/saml/metadata", "", "").Has("Content-Type", "application/samlmetadata+xml"); a.Status != 200 || a.Body != "<EntityDescriptor/>" {
+		t.Errorf("%d %s", a.Status, a.Body)
 	}
 }

@@ -1,7 +1,6 @@
 package scheduling_test
 
 import (
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +12,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/adapters/httpapi/httpapitest"
 	schedulingapi "github.com/writ-automation/writ/adapters/httpapi/scheduling"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
@@ -22,37 +22,12 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-func operations(f *fixture) []*huma.Operation {
-	var out []*huma.Operation
-	f.router.Operations(func(op *huma.Operation) { out = append(out, op) })
-	return out
-}
-
 func pathOf(op *huma.Operation) string {
 	path := strings.NewReplacer("{id}", "known", "{token}", "known").Replace(op.Path)
 	if op.OperationID == "preview-schedule" {
 		path += "?cron=@daily"
 	}
 	return path
-}
-
-// exampleOf is the body that the document shows.
-func exampleOf(t *testing.T, op *huma.Operation) string {
-	t.Helper()
-	if op.RequestBody == nil {
-		return ""
-	}
-	for _, m := range op.RequestBody.Content {
-		if text, ok := m.Example.(string); ok {
-			return text
-		}
-		b, err := json.Marshal(m.Example)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b)
-	}
-	return ""
 }
 
 // table is who may call what, the least role or empty for everybody, and what the trail calls it.
@@ -76,7 +51,7 @@ func TestEveryRouteByRole(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	seen := 0
-	for _, op := range operations(f) {
+	for _, op := range f.Operations() {
 		row, listed := table()[op.OperationID]
 		if !listed {
 			t.Errorf("%s is in no row of the table", op.OperationID)
@@ -85,19 +60,19 @@ func TestEveryRouteByRole(t *testing.T) {
 		if got, _ := op.Extensions["x-audit"].(string); got != string(row.action) || op.Extensions["x-mutates"] != (row.action != "") {
 			t.Errorf("%s: %q, mutates %v", op.OperationID, got, op.Extensions["x-mutates"])
 		}
-		body := exampleOf(t, op)
+		body := httpapitest.Example(t, op)
 		if row.role == "" {
-			if a := f.call(op.Method, pathOf(op), "", body); a.status >= 300 {
-				t.Errorf("%s: %d %s", op.OperationID, a.status, a.body)
+			if a := f.Call(op.Method, pathOf(op), "", body); a.Status >= 300 {
+				t.Errorf("%s: %d %s", op.OperationID, a.Status, a.Body)
 			}
 			continue
 		}
-		f.call(op.Method, pathOf(op), "nobody", body).problem(401, "bad_token")
+		f.Call(op.Method, pathOf(op), "nobody", body).Problem(401, "bad_token")
 		for _, as := range []identity.Role{identity.Viewer, identity.Operator, identity.Admin} {
 			if as.Rank() < row.role.Rank() {
-				f.call(op.Method, pathOf(op), string(as), `{"nope":1}`).problem(403, "forbidden")
-			} else if a := f.call(op.Method, pathOf(op), string(as), body); a.status >= 300 {
-				t.Errorf("%s as %s: %d %s", op.OperationID, as, a.status, a.body)
+				f.Call(op.Method, pathOf(op), string(as), `{"nope":1}`).Problem(403, "forbidden")
+			} else if a := f.Call(op.Method, pathOf(op), string(as), body); a.Status >= 300 {
+				t.Errorf("%s as %s: %d %s", op.OperationID, as, a.Status, a.Body)
 			}
 		}
 	}
@@ -110,21 +85,21 @@ func TestEveryRouteByRole(t *testing.T) {
 func TestRefusalsAreRecorded(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	for _, op := range operations(f) {
+	for _, op := range f.Operations() {
 		row := table()[op.OperationID]
 		if row.role == "" {
 			continue
 		}
-		before := len(f.chain.all())
-		f.call(op.Method, pathOf(op), "", `{}`).problem(401, "bad_token")
-		f.call(op.Method, pathOf(op), "viewer", `{"nope":1}`)
+		before := len(f.Recorder.Entries())
+		f.Call(op.Method, pathOf(op), "", `{}`).Problem(401, "bad_token")
+		f.Call(op.Method, pathOf(op), "viewer", `{"nope":1}`)
 		want := []audit.Entry{}
 		if row.action != "" {
 			want = append(want, audit.Entry{
 				Action: row.action, Outcome: audit.Denied, Detail: map[string]any{"reason": "forbidden", "operation": op.OperationID},
 			})
 		}
-		if d := cmp.Diff(want, f.chain.all()[before:]); d != "" {
+		if d := cmp.Diff(want, f.Recorder.Entries()[before:]); d != "" {
 			t.Errorf("%s: %s", op.OperationID, d)
 		}
 	}
@@ -133,9 +108,9 @@ func TestRefusalsAreRecorded(t *testing.T) {
 func TestEveryAnswerIsGuarded(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(c *httpapi.Config) { c.PublicURL = "https://writ.test" })
-	for _, op := range operations(f) {
+	for _, op := range f.Operations() {
 		for _, token := range []string{"", "admin"} {
-			h := f.call(op.Method, pathOf(op), token, exampleOf(t, op)).header
+			h := f.Call(op.Method, pathOf(op), token, httpapitest.Example(t, op)).Header
 			if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("X-Request-Id") == "" ||
 				!strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'") || h.Get("Strict-Transport-Security") == "" ||
 				h.Get("Cache-Control") != "no-store" || h.Get("X-Frame-Options") != "DENY" {
@@ -148,12 +123,12 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 func TestReadOnlyInstall(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(c *httpapi.Config) { c.ReadOnly = true })
-	for _, op := range operations(f) {
+	for _, op := range f.Operations() {
 		if table()[op.OperationID].action == "" {
-			f.call(op.Method, pathOf(op), "viewer", "")
+			f.Call(op.Method, pathOf(op), "viewer", "")
 			continue
 		}
-		f.call(op.Method, pathOf(op), "admin", exampleOf(t, op)).problem(403, "read_only")
+		f.Call(op.Method, pathOf(op), "admin", httpapitest.Example(t, op)).Problem(403, "read_only")
 	}
 }
 
@@ -165,10 +140,10 @@ func TestFailures(t *testing.T) {
 		"unavailable": fault.Wrap(fault.Unavailable, http.ErrServerClosed, "try again"), "not_found": scheduling.ScheduleNotFound.New("gone"),
 	} {
 		f.stand.answer(err)
-		for _, op := range operations(f) {
-			a := f.call(op.Method, pathOf(op), "admin", exampleOf(t, op))
-			if want := map[string]int{"internal": 500, "unavailable": 503, "not_found": 404}[reason]; a.status != want {
-				t.Errorf("%s: %d, want %d: %s", op.OperationID, a.status, want, a.body)
+		for _, op := range f.Operations() {
+			a := f.Call(op.Method, pathOf(op), "admin", httpapitest.Example(t, op))
+			if want := map[string]int{"internal": 500, "unavailable": 503, "not_found": 404}[reason]; a.Status != want {
+				t.Errorf("%s: %d, want %d: %s", op.OperationID, a.Status, want, a.Body)
 			}
 		}
 	}
@@ -178,7 +153,7 @@ func TestFailures(t *testing.T) {
 func TestParametersAreDescribed(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	for _, op := range operations(f) {
+	for _, op := range f.Operations() {
 		for _, name := range []string{"id", "token"} {
 			has := false
 			for _, p := range op.Parameters {
@@ -203,8 +178,10 @@ func TestModuleWires(t *testing.T) {
 		fx.NopLogger, httpapi.Module, schedulingapi.Module,
 		fx.Supply(httpapi.Config{Version: "1"}, slog.New(slog.DiscardHandler)),
 		fx.Provide(
-			func() (identity.Authenticator, identity.Authorizer, ids.Generator) { return guard{}, guard{}, oneID{} },
-			func() (tx.Unit, audit.Recorder) { return unit{}, &chain{} },
+			func() (identity.Authenticator, identity.Authorizer, ids.Generator) {
+				return httpapitest.Guard{}, httpapitest.Guard{}, httpapitest.IDs{}
+			},
+			func() (tx.Unit, audit.Recorder) { return httpapitest.Unit{}, &httpapitest.Recorder{} },
 			func() (scheduling.Schedules, scheduling.Planner, scheduling.Triggers, scheduling.Hooks) {
 				return p.Schedules, p.Planner, p.Triggers, p.Hooks
 			},

@@ -36,19 +36,19 @@ func TestNoSecretIsEchoed(t *testing.T) {
 	for _, r := range requests {
 		method, path, _ := strings.Cut(r, " ")
 		for _, body := range bodies {
-			a := f.call(method, path, "admin", body)
-			if a.status == 400 {
+			a := f.Call(method, path, "admin", body)
+			if a.Status == 400 {
 				refused++
 			}
-			if strings.Contains(a.body, canary) {
-				t.Errorf("%s %.100s: %s", r, body, a.body)
+			if strings.Contains(a.Body, canary) {
+				t.Errorf("%s %.100s: %s", r, body, a.Body)
 			}
 		}
 	}
 	if refused < len(requests)*len(bodies)*9/10 {
 		t.Errorf("only %d of %d were refused", refused, len(requests)*len(bodies))
 	}
-	if strings.Contains(f.log.String(), canary) {
+	if strings.Contains(f.Log.String(), canary) {
 		t.Error("a secret is in the log")
 	}
 }
@@ -70,13 +70,13 @@ func TestNoSecretInFailures(t *testing.T) {
 			"POST /hooks/" + canary + "?b=" + canary: canary,
 		} {
 			method, path, _ := strings.Cut(request, " ")
-			a := f.call(method, path, "admin", body, "X-Gitlab-Token", canary, "X-Hub-Signature-256", canary)
-			if a.status < 400 || strings.Contains(a.body, canary) {
-				t.Errorf("%s: %d %s", request, a.status, a.body)
+			a := f.Call(method, path, "admin", body, "X-Gitlab-Token", canary, "X-Hub-Signature-256", canary)
+			if a.Status < 400 || strings.Contains(a.Body, canary) {
+				t.Errorf("%s: %d %s", request, a.Status, a.Body)
 			}
 		}
 	}
-	if strings.Contains(f.log.String(), canary) || !strings.Contains(f.log.String(), "the database is gone") {
-		t.Errorf("log: %s", f.log.String())
+	if strings.Contains(f.Log.String(), canary) || !strings.Contains(f.Log.String(), "the database is gone") {
+		t.Errorf("log: %s", f.Log.String())
 	}
 }

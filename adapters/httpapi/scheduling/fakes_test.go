@@ -3,16 +3,13 @@ package scheduling_test
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/fault"
-	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
@@ -209,36 +206,6 @@ func (f *fixture) kept() scheduling.Schedule {
 		f.t.Fatalf("asked %v", f.stand.asked)
 	}
 	return s
-}
-
-// guard authenticates tokens named like roles and decides by the global rules of the matrix.
-type guard struct{}
-
-func (g guard) Authenticate(ctx context.Context, token string) (identity.Principal, error) {
-	if r := identity.Role(token); !r.Valid() {
-		return identity.Principal{}, identity.BadToken.New("the token is missing, unknown, expired or revoked")
-	}
-	return g.Account(ctx, "usr_"+token, "")
-}
-
-func (guard) Account(_ context.Context, id, _ string) (identity.Principal, error) {
-	name := id[len("usr_"):]
-	return identity.Principal{User: identity.User{ID: id, Username: name, Role: identity.Role(name)}, TokenID: "tok_" + name}, nil
-}
-
-func (guard) Authorize(_ context.Context, p identity.Principal, n identity.Need) error {
-	fits := func(r identity.Rule) bool {
-		return r.Via == identity.ViaRole && p.User.Role.Rank() >= r.Role.Rank() &&
-			(r.Kind == n.Kind || r.Kind == identity.Any) && (r.Act == n.Act || r.Act == identity.Any)
-	}
-	if !slices.ContainsFunc(identity.Matrix(), fits) {
-		return identity.NotAllowed.New("this takes another role")
-	}
-	return nil
-}
-
-func (guard) Scope(context.Context, identity.Principal) (access.Scope, error) {
-	return access.Everything(), nil
 }
 
 // stored is a submission with everything that a reading hides.

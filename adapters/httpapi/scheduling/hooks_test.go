@@ -47,16 +47,16 @@ func TestHookAnswers(t *testing.T) {
 		f.stand.answered = c.delivered
 		// Nobody is signed in, and what came before is answered as it was then: both tell the same.
 		for range 2 {
-			f.call("POST", hookPath, "", `{}`, "X-GitHub-Delivery", "d1").is(c.status, c.body).has("Cache-Control", "no-store").
-				has("Content-Type", "application/json").has("X-Content-Type-Options", "nosniff")
+			f.Call("POST", hookPath, "", `{}`, "X-GitHub-Delivery", "d1").Is(c.status, c.body).Has("Cache-Control", "no-store").
+				Has("Content-Type", "application/json").Has("X-Content-Type-Options", "nosniff")
 		}
 	}
 	f.stand.answered = scheduling.Delivered{}
-	a := f.call("POST", hookPath, "", `{}`)
-	if a.problem(503, "unavailable"); a.header.Get("Retry-After") == "" {
+	a := f.Call("POST", hookPath, "", `{}`)
+	if a.Problem(503, "unavailable"); a.Header.Get("Retry-After") == "" {
 		t.Error("nobody knows when to try again")
 	}
-	f.call("POST", "/hooks/an0therTokenan0therToken", "", `{}`).problem(404, "trigger_not_found")
+	f.Call("POST", "/hooks/an0therTokenan0therToken", "", `{}`).Problem(404, "trigger_not_found")
 	for reason, c := range map[string]struct {
 		err    error
 		status int
@@ -68,12 +68,12 @@ func TestHookAnswers(t *testing.T) {
 		"internal":          {errors.New("the database is gone"), 500},
 	} {
 		f.stand.answer(c.err)
-		f.call("POST", hookPath, "", `{}`).problem(c.status, reason)
+		f.Call("POST", hookPath, "", `{}`).Problem(c.status, reason)
 	}
-	f.call("GET", hookPath, "", "").has("Allow", "POST").problem(405, "method_not_allowed")
-	f.call("POST", hookPath+"/more", "", `{}`).problem(404, "not_found")
-	f.call("POST", "/hooks/", "", `{}`).problem(404, "not_found")
-	f.call("POST", "/v1"+hookPath, "", `{}`).problem(404, "not_found")
+	f.Call("GET", hookPath, "", "").Has("Allow", "POST").Problem(405, "method_not_allowed")
+	f.Call("POST", hookPath+"/more", "", `{}`).Problem(404, "not_found")
+	f.Call("POST", "/hooks/", "", `{}`).Problem(404, "not_found")
+	f.Call("POST", "/v1"+hookPath, "", `{}`).Problem(404, "not_found")
 }
 
 // TestHookBytes: what a forge signs is what the module gets, whatever it holds.
@@ -84,11 +84,11 @@ func TestHookBytes(t *testing.T) {
 		"{\"a\": 1.0,\n \"a\":2}\n", "{\"a\":\"\\u0000\\ud800\"}", "\xff\xfe\x00", "not JSON", strings.Repeat("[", 1000), "payload=%zz&payload=\x00", " ",
 	} {
 		for _, media := range []string{"application/json", form, "application/json; charset=utf-8", "Application/JSON"} {
-			a := f.call("POST", hookPath+"?token=x", "", body, "Content-Type", media, "X-Hub-Signature-256", "sha256=00", "X-Gitlab-Token", signing,
+			a := f.Call("POST", hookPath+"?token=x", "", body, "Content-Type", media, "X-Hub-Signature-256", "sha256=00", "X-Gitlab-Token", signing,
 				"Authorization", "Bearer admin", "Cookie", "writ_session=admin")
 			d := f.delivered()
-			if a.status != 202 || d.Token != hookToken || string(d.Body) != body {
-				t.Errorf("%s: %d %q", media, a.status, d.Body)
+			if a.Status != 202 || d.Token != hookToken || string(d.Body) != body {
+				t.Errorf("%s: %d %q", media, a.Status, d.Body)
 			}
 			if d.Header.Get("X-Hub-Signature-256") != "sha256=00" || d.Header.Get("X-Gitlab-Token") != signing || d.Header.Get("Content-Type") != media ||
 				d.Header.Get("Authorization")+d.Header.Get("Cookie") != "" {
@@ -97,16 +97,16 @@ func TestHookBytes(t *testing.T) {
 		}
 	}
 	// A token is no more than text.
-	f.call("POST", "/hooks/"+url.PathEscape("../a b/ä?"), "", `{}`).problem(404, "trigger_not_found")
+	f.Call("POST", "/hooks/"+url.PathEscape("../a b/ä?"), "", `{}`).Problem(404, "trigger_not_found")
 	if got := f.delivered().Token; got != "../a b/ä?" {
 		t.Errorf("%q", got)
 	}
 	f.stand.asked = nil
 	for _, media := range []string{"", "text/plain", "multipart/form-data; boundary=x", "application/json; charset=latin1", "application/json, " + form} {
-		f.call("POST", hookPath, "", `{}`, "Content-Type", media).problem(415, "unsupported_media_type")
+		f.Call("POST", hookPath, "", `{}`, "Content-Type", media).Problem(415, "unsupported_media_type")
 	}
-	f.call("POST", hookPath, "", `{}`, "Content-Encoding", "gzip").problem(415, "unsupported_media_type")
-	f.call("POST", hookPath, "", "", "Content-Type", "application/json").problem(400, "invalid")
+	f.Call("POST", hookPath, "", `{}`, "Content-Encoding", "gzip").Problem(415, "unsupported_media_type")
+	f.Call("POST", hookPath, "", "", "Content-Type", "application/json").Problem(400, "invalid")
 	f.wasAsked()
 }
 
@@ -114,14 +114,14 @@ func TestHookSize(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	body := strings.Repeat("x", scheduling.MaxHook)
-	f.call("POST", hookPath, "", body).is(202, `{"run_id":"run_1"}`)
+	f.Call("POST", hookPath, "", body).Is(202, `{"run_id":"run_1"}`)
 	if len(f.delivered().Body) != scheduling.MaxHook {
 		t.Error("the body was cut")
 	}
 	f.stand.asked = nil
-	a := f.call("POST", hookPath, "", body+"x")
-	if a.problem(413, "too_large"); !strings.Contains(a.body, `"limit":5242880`) {
-		t.Error(a.body)
+	a := f.Call("POST", hookPath, "", body+"x")
+	if a.Problem(413, "too_large"); !strings.Contains(a.Body, `"limit":5242880`) {
+		t.Error(a.Body)
 	}
 	f.wasAsked()
 	// A body that does not say its length is cut off as well.
@@ -130,7 +130,7 @@ func TestHookSize(t *testing.T) {
 		_, err := io.WriteString(w, body+"x")
 		_ = w.CloseWithError(err)
 	}()
-	req, err := http.NewRequestWithContext(t.Context(), "POST", f.url+hookPath, r)
+	req, err := http.NewRequestWithContext(t.Context(), "POST", f.URL+hookPath, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,23 +157,23 @@ func TestHookTokenIsSecret(t *testing.T) {
 		nil, scheduling.BadSignature.New("the signature does not fit"), errors.New("the database is gone"), scheduling.NotAllowed.New("no"),
 	} {
 		f.stand.answer(err)
-		a := f.call("POST", hookPath, "", `{}`, "User-Agent", agent, "X-Request-Id", "r1", "X-Gitlab-Token", signing)
+		a := f.Call("POST", hookPath, "", `{}`, "User-Agent", agent, "X-Request-Id", "r1", "X-Gitlab-Token", signing)
 		want := actor.Request{ID: "r1", Method: "POST", Path: "/hooks/{token}", Agent: agent}
 		if f.stand.request != want || f.stand.actor.Type != actor.Anonymous || f.stand.actor.IP != "127.0.0.1" {
 			t.Errorf("%+v by %+v", f.stand.request, f.stand.actor)
 		}
-		if strings.Contains(a.body, hookToken) || strings.Contains(a.body, signing) {
-			t.Errorf("%s", a.body)
+		if strings.Contains(a.Body, hookToken) || strings.Contains(a.Body, signing) {
+			t.Errorf("%s", a.Body)
 		}
 	}
-	f.call("GET", hookPath, "", "")
-	f.call("POST", hookPath+"/more", "", `{}`)
-	f.call("POST", hookPath, "", "x", "Content-Type", "text/plain")
-	f.call("POST", hookPath, "", strings.Repeat("x", scheduling.MaxHook+1))
-	if log := f.log.String(); strings.Contains(log, hookToken) || strings.Contains(log, signing) || !strings.Contains(log, `"route":"/hooks/{token}"`) {
+	f.Call("GET", hookPath, "", "")
+	f.Call("POST", hookPath+"/more", "", `{}`)
+	f.Call("POST", hookPath, "", "x", "Content-Type", "text/plain")
+	f.Call("POST", hookPath, "", strings.Repeat("x", scheduling.MaxHook+1))
+	if log := f.Log.String(); strings.Contains(log, hookToken) || strings.Contains(log, signing) || !strings.Contains(log, `"route":"/hooks/{token}"`) {
 		t.Errorf("log: %s", log)
 	}
-	if got := f.chain.all(); len(got) > 0 {
+	if got := f.Recorder.Entries(); len(got) > 0 {
 		t.Errorf("what nobody is known by left %v", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/writ-automation/writ/adapters/httpapi/httpapitest"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
@@ -30,11 +31,11 @@ const (
 func TestCreateSchedule(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	a := f.call("POST", "/v1/schedules", "operator", `{"name":"nightly","cron":"30 2 * * *","timezone":"Europe/Berlin","template_id":"tpl_1",
+	a := f.Call("POST", "/v1/schedules", "operator", `{"name":"nightly","cron":"30 2 * * *","timezone":"Europe/Berlin","template_id":"tpl_1",
 		"answers":{"n":9007199254740993,"f":1.50,"on":true,"list":[1e3]},"org_id":"org_1"}`)
-	a.is(201, scheduleJSON).has("Location", "/v1/schedules/known").has("ETag", `"3"`)
-	if !strings.Contains(a.body, "9007199254740993") {
-		t.Errorf("a number lost digits: %s", a.body)
+	a.Is(201, scheduleJSON).Has("Location", "/v1/schedules/known").Has("ETag", `"3"`)
+	if !strings.Contains(a.Body, "9007199254740993") {
+		t.Errorf("a number lost digits: %s", a.Body)
 	}
 	f.wasAsked(scheduling.Schedule{
 		Record: scheduling.Record{Name: "nightly", Org: "org_1"}, Cron: "30 2 * * *", Timezone: "Europe/Berlin", Enabled: true,
@@ -42,7 +43,7 @@ func TestCreateSchedule(t *testing.T) {
 			"n": json.Number("9007199254740993"), "f": json.Number("1.50"), "on": true, "list": []any{json.Number("1e3")},
 		}},
 	})
-	f.call("POST", "/v1/schedules", "operator", `{"name":"a","cron":"@daily","enabled":false,"run":`+runJSON+`}`)
+	f.Call("POST", "/v1/schedules", "operator", `{"name":"a","cron":"@daily","enabled":false,"run":`+runJSON+`}`)
 	got := f.kept()
 	want := stored()
 	want.ExtraVars["api_token"], want.ExtraVars["deep"] = json.RawMessage(`"[redacted]"`), json.RawMessage(`{"list":[{"password":"[redacted]","x":1}]}`)
@@ -50,7 +51,7 @@ func TestCreateSchedule(t *testing.T) {
 	if d := cmp.Diff(want, got.Target.Run); d != "" || got.Enabled || got.Target.TemplateID != "" || got.Target.Pipeline != nil {
 		t.Errorf("%v: %s", got, d)
 	}
-	f.call("POST", "/v1/schedules", "operator", `{"name":"a","cron":"@daily","pipeline":{"name":"p","steps":[{"name":"s","command":"x"}]}}`)
+	f.Call("POST", "/v1/schedules", "operator", `{"name":"a","cron":"@daily","pipeline":{"name":"p","steps":[{"name":"s","command":"x"}]}}`)
 	if p := f.kept().Target.Pipeline; p == nil || p.Name != "p" || !cmp.Equal(p.Steps, []runs.StepSpec{{Name: "s", Command: "x"}}) {
 		t.Errorf("%v", p)
 	}
@@ -79,55 +80,55 @@ func TestBadSchedules(t *testing.T) {
 	} {
 		for _, r := range []string{"POST /v1/schedules", "PUT /v1/schedules/known", "PUT /v1/schedules/other"} {
 			method, path, _ := strings.Cut(r, " ")
-			if got := f.call(method, path, "operator", body).problem(400, "invalid"); !slices.Equal(got, []string{where}) {
+			if got := f.Call(method, path, "operator", body).Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
 				t.Errorf("%s %s: %v", r, body, got)
 			}
 		}
 	}
 	f.wasAsked()
 	f.stand.answer(scheduling.NameTaken.New("the name is taken"))
-	f.call("POST", "/v1/schedules", "operator", `{"name":"a","cron":"@daily","template_id":"t"}`).problem(409, "name_taken")
+	f.Call("POST", "/v1/schedules", "operator", `{"name":"a","cron":"@daily","template_id":"t"}`).Problem(409, "name_taken")
 }
 
 func TestReadSchedules(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.call("GET", "/v1/schedules/known", "viewer", "").is(200, scheduleJSON).has("ETag", `"3"`)
-	f.call("GET", "/v1/schedules/other", "viewer", "").problem(404, "schedule_not_found")
-	f.call("GET", "/v1/schedules?limit=2&offset=1&name=nightly&org_id=org_1&template_id=tpl_1", "viewer", "").
-		is(200, `{"schedules":[`+scheduleJSON+`],"count":1,"total":7,"limit":2}`)
+	f.Call("GET", "/v1/schedules/known", "viewer", "").Is(200, scheduleJSON).Has("ETag", `"3"`)
+	f.Call("GET", "/v1/schedules/other", "viewer", "").Problem(404, "schedule_not_found")
+	f.Call("GET", "/v1/schedules?limit=2&offset=1&name=nightly&org_id=org_1&template_id=tpl_1", "viewer", "").
+		Is(200, `{"schedules":[`+scheduleJSON+`],"count":1,"total":7,"limit":2}`)
 	f.wasAsked(scheduling.Filter{Name: "nightly", Org: "org_1", TemplateID: "tpl_1"}, page.Window{Offset: 1, Limit: 2})
-	f.call("GET", "/v1/schedules?limit=5000", "viewer", "").is(200, `{"schedules":[`+scheduleJSON+`],"count":1,"total":7,"limit":1000}`)
+	f.Call("GET", "/v1/schedules?limit=5000", "viewer", "").Is(200, `{"schedules":[`+scheduleJSON+`],"count":1,"total":7,"limit":1000}`)
 	for _, query := range []string{"?limit=x", "?enabled=true", "?name=a&name=b"} {
-		f.call("GET", "/v1/schedules"+query, "viewer", "").problem(400, "invalid")
+		f.Call("GET", "/v1/schedules"+query, "viewer", "").Problem(400, "invalid")
 	}
 	f.stand.target = scheduling.Target{Run: stored()}
-	a := f.call("GET", "/v1/schedules/known", "viewer", "").is(200, scheduleHead+`"run":`+runJSON+`,`+scheduleTail)
-	b := f.call("GET", "/v1/schedules", "viewer", "").
-		is(200, `{"schedules":[`+scheduleHead+`"run":`+runJSON+`,`+scheduleTail+`],"count":1,"total":7,"limit":1000}`)
+	a := f.Call("GET", "/v1/schedules/known", "viewer", "").Is(200, scheduleHead+`"run":`+runJSON+`,`+scheduleTail)
+	b := f.Call("GET", "/v1/schedules", "viewer", "").
+		Is(200, `{"schedules":[`+scheduleHead+`"run":`+runJSON+`,`+scheduleTail+`],"count":1,"total":7,"limit":1000}`)
 	s := stored()
 	f.stand.target = scheduling.Target{Pipeline: &runs.PipelineSubmission{
 		Name: "p", Inventory: "hosts", Steps: []runs.StepSpec{{Name: "s", Tool: "bash", Command: "x", Retries: 1, ExtraVars: s.ExtraVars, TimeoutSeconds: 4}},
 		ExtraVars: s.ExtraVars, Notifications: s.Notifications, TimeoutSeconds: 5,
 	}}
 	vars := `"extra_vars":{"big":9007199254740993,"api_token":"[redacted]","deep":{"list":[{"password":"[redacted]","x":1}]}}`
-	c := f.call("GET", "/v1/schedules/known", "viewer", "").is(200, scheduleHead+`"pipeline":{"name":"p","inventory":"hosts",
+	c := f.Call("GET", "/v1/schedules/known", "viewer", "").Is(200, scheduleHead+`"pipeline":{"name":"p","inventory":"hosts",
 		"steps":[{"name":"s","tool":"bash","command":"x","retries":1,`+vars+`,"timeout":4}],`+vars+`,"timeout":5,
 		"notifications":[{"kind":"slack","url":"https://hooks.test/***"},{"kind":"pagerduty","key":"***","on_failure":true}]},`+scheduleTail)
-	if strings.Contains(a.body+b.body+c.body, "S3CRET") {
+	if strings.Contains(a.Body+b.Body+c.Body, "S3CRET") {
 		t.Error("a secret is shown")
 	}
 	f.stand.answer(scheduling.NotAllowed.New("this is for others"))
-	f.call("GET", "/v1/schedules/known", "viewer", "").problem(403, "forbidden")
+	f.Call("GET", "/v1/schedules/known", "viewer", "").Problem(403, "forbidden")
 }
 
 // TestAnEchoKeepsSecrets sends a schedule back as it was read, with one other member: what it never showed stays.
 func TestAnEchoKeepsSecrets(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	writable := func(a answer) string {
+	writable := func(a httpapitest.Answer) string {
 		var m map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(a.body), &m); err != nil {
+		if err := json.Unmarshal([]byte(a.Body), &m); err != nil {
 			t.Fatal(err)
 		}
 		for name := range m {
@@ -151,27 +152,27 @@ func TestAnEchoKeepsSecrets(t *testing.T) {
 		}},
 	} {
 		f.stand.target = target
-		body := writable(f.call("GET", "/v1/schedules/known", "operator", ""))
-		f.call("PUT", "/v1/schedules/known", "operator", body).is(200, f.call("GET", "/v1/schedules/known", "operator", "").body)
-		f.call("PUT", "/v1/schedules/known", "operator", body)
+		body := writable(f.Call("GET", "/v1/schedules/known", "operator", ""))
+		f.Call("PUT", "/v1/schedules/known", "operator", body).Is(200, f.Call("GET", "/v1/schedules/known", "operator", "").Body)
+		f.Call("PUT", "/v1/schedules/known", "operator", body)
 		if got := f.kept(); got.Enabled || cmp.Diff(target, got.Target) != "" {
 			t.Errorf("%s", cmp.Diff(target, got.Target))
 		}
 	}
 	// What is new, stands elsewhere or belongs to another target is taken as it is.
 	f.stand.target = scheduling.Target{TemplateID: "tpl_1", Answers: map[string]any{"db_password": "hunter22"}}
-	f.call("PUT", "/v1/schedules/known", "operator", `{"name":"a","cron":"@daily","template_id":"tpl_2","answers":{"db_password":"[redacted]"}}`)
+	f.Call("PUT", "/v1/schedules/known", "operator", `{"name":"a","cron":"@daily","template_id":"tpl_2","answers":{"db_password":"[redacted]"}}`)
 	if got := f.kept().Target.Answers["db_password"]; got != "[redacted]" {
 		t.Errorf("another template got the answer %v", got)
 	}
-	f.call("PUT", "/v1/schedules/known", "operator", `{"name":"a","cron":"@daily","template_id":"tpl_1","answers":{"db_password":"new","plain":"[redacted]"}}`)
+	f.Call("PUT", "/v1/schedules/known", "operator", `{"name":"a","cron":"@daily","template_id":"tpl_1","answers":{"db_password":"new","plain":"[redacted]"}}`)
 	if got := f.kept().Target.Answers; !cmp.Equal(got, map[string]any{"db_password": "new", "plain": "[redacted]"}) {
 		t.Errorf("%v", got)
 	}
 	f.stand.target = scheduling.Target{Run: &runs.Submission{Spec: runs.Spec{Notifications: []runs.Notification{
 		{Kind: "slack", URL: "https://hooks.test/1"}, {Kind: "slack", URL: "https://hooks.test/2"}, {Kind: "slack", URL: "https://else.test/3"},
 	}}}}
-	f.call("PUT", "/v1/schedules/known", "operator", `{"name":"a","cron":"@daily","run":{"notifications":[
+	f.Call("PUT", "/v1/schedules/known", "operator", `{"name":"a","cron":"@daily","run":{"notifications":[
 		{"kind":"slack","url":"https://else.test/***"},{"kind":"slack","url":"https://hooks.test/***","on_failure":true},
 		{"kind":"slack","url":"https://hooks.test/***"},{"kind":"discord","url":"https://hooks.test/***"},{"kind":"slack","url":"https://new.test/4"}]}}`)
 	want := []runs.Notification{
@@ -192,15 +193,15 @@ func TestRevisions(t *testing.T) {
 		for method, body := range map[string]string{"PUT": c[0], "DELETE": ""} {
 			done := map[string]int{"PUT": http.StatusOK, "DELETE": http.StatusNoContent}[method]
 			for _, header := range []string{`"3"`, "*"} {
-				if a := f.call(method, path+"known", "operator", body, "If-Match", header); a.status != done {
-					t.Errorf("%s %s with %s: %d %s", method, path, header, a.status, a.body)
+				if a := f.Call(method, path+"known", "operator", body, "If-Match", header); a.Status != done {
+					t.Errorf("%s %s with %s: %d %s", method, path, header, a.Status, a.Body)
 				}
 			}
 			for _, header := range []string{`"2"`, `W/"3"`, "3", `"3", "9"`, `"abc"`} {
-				f.call(method, path+"known", "operator", body, "If-Match", header).problem(412, "precondition_failed")
-				f.call(method, path+"other", "operator", body, "If-Match", header).problem(404, c[1])
+				f.Call(method, path+"known", "operator", body, "If-Match", header).Problem(412, "precondition_failed")
+				f.Call(method, path+"other", "operator", body, "If-Match", header).Problem(404, c[1])
 			}
-			f.call(method, path+"other", "operator", body).problem(404, c[1])
+			f.Call(method, path+"other", "operator", body).Problem(404, c[1])
 		}
 	}
 }
@@ -213,11 +214,11 @@ func TestAmendedAnew(t *testing.T) {
 		for moved, want := range map[int]int{1: 200, 2: 200, 3: 412} {
 			f := setup(t)
 			f.stand.moved = moved
-			if a := f.call("PUT", path, "operator", body); a.status != want {
-				t.Errorf("%s after %d changes: %d %s", path, moved, a.status, a.body)
+			if a := f.Call("PUT", path, "operator", body); a.Status != want {
+				t.Errorf("%s after %d changes: %d %s", path, moved, a.Status, a.Body)
 			}
 			f.stand.moved, f.stand.revision = 1, 3
-			f.call("PUT", path, "operator", body, "If-Match", `"3"`).problem(412, "precondition_failed")
+			f.Call("PUT", path, "operator", body, "If-Match", `"3"`).Problem(412, "precondition_failed")
 		}
 	}
 }
@@ -226,18 +227,18 @@ func TestPreview(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	f.stand.plan = scheduling.Preview{Cron: "30 2 * * *", Timezone: "Europe/Berlin", Next: []time.Time{next, next.AddDate(0, 0, 1)}, Notes: []string{"note"}}
-	f.call("GET", "/v1/schedules/preview?cron=30+2+*+*+*&timezone=Europe/Berlin&count=2", "viewer", "").
-		is(200, `{"cron":"30 2 * * *","timezone":"Europe/Berlin","next":["2026-01-06T02:30:00Z","2026-01-07T02:30:00Z"],"notes":["note"]}`)
+	f.Call("GET", "/v1/schedules/preview?cron=30+2+*+*+*&timezone=Europe/Berlin&count=2", "viewer", "").
+		Is(200, `{"cron":"30 2 * * *","timezone":"Europe/Berlin","next":["2026-01-06T02:30:00Z","2026-01-07T02:30:00Z"],"notes":["note"]}`)
 	f.wasAsked("30 2 * * *", "Europe/Berlin", 2)
 	f.stand.plan = scheduling.Preview{Cron: "0 0 31 2 *"}
-	f.call("GET", "/v1/schedules/preview?cron=0+0+31+2+*", "viewer", "").is(200, `{"cron":"0 0 31 2 *","timezone":"","next":[],"notes":[]}`)
+	f.Call("GET", "/v1/schedules/preview?cron=0+0+31+2+*", "viewer", "").Is(200, `{"cron":"0 0 31 2 *","timezone":"","next":[],"notes":[]}`)
 	f.wasAsked("0 0 31 2 *", "", 5)
 	for query, count := range map[string]int{"count=0": 5, "count=50": 50, "count=51": 50, "count=99999999999999999999": 50} {
-		f.call("GET", "/v1/schedules/preview?cron=@daily&"+query, "viewer", "")
+		f.Call("GET", "/v1/schedules/preview?cron=@daily&"+query, "viewer", "")
 		f.wasAsked("@daily", "", count)
 	}
 	for query, where := range map[string]string{"": "cron", "?cron=": "cron", "?cron=bad": "cron", "?cron=@daily&count=-1": "count", "?cron=@daily&tz=UTC": "tz"} {
-		if got := f.call("GET", "/v1/schedules/preview"+query, "viewer", "").problem(400, "invalid"); !slices.Equal(got, []string{where}) {
+		if got := f.Call("GET", "/v1/schedules/preview"+query, "viewer", "").Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
 			t.Errorf("%s: %v", query, got)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/writ-automation/writ/adapters/sqlstore/pack"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -22,7 +23,7 @@ func inventories() kind[catalog.Inventory] {
 
 // InsertInventory implements catalog.InventoryStore. Without content it is empty.
 func (s *Store) InsertInventory(ctx context.Context, i catalog.Inventory) error {
-	credentials, err := document(i.CredentialIDs)
+	credentials, err := pack.Document(i.CredentialIDs)
 	if err != nil {
 		return err
 	}
@@ -42,7 +43,7 @@ func (s *Store) fill(ctx context.Context, q bun.IDB, id string, content []byte) 
 	if packed == nil {
 		packed = []byte{}
 	}
-	_, err := exec(ctx, q, "INSERT INTO inventory_contents (inventory_id, codec, content) VALUES (?, ?, ?) "+
+	_, err := db.Exec(ctx, q, "INSERT INTO inventory_contents (inventory_id, codec, content) VALUES (?, ?, ?) "+
 		"ON CONFLICT (inventory_id) DO UPDATE SET codec = excluded.codec, content = excluded.content", id, codec, packed)
 	if err != nil {
 		return fmt.Errorf("store the content of an inventory: %w", err)
@@ -85,7 +86,7 @@ func (s *Store) UpdateInventory(ctx context.Context, i catalog.Inventory, revisi
 	if err != nil {
 		return catalog.Inventory{}, err
 	}
-	credentials, err := document(i.CredentialIDs)
+	credentials, err := pack.Document(i.CredentialIDs)
 	if err != nil {
 		return catalog.Inventory{}, err
 	}
@@ -118,7 +119,7 @@ func (s *Store) FillInventory(ctx context.Context, i catalog.Inventory) error {
 	if err != nil {
 		return err
 	}
-	n, err := exec(ctx, q, "UPDATE inventories SET "+contentSet+" WHERE id = ?", append(contentArgs(i), i.ID)...)
+	n, err := db.Exec(ctx, q, "UPDATE inventories SET "+contentSet+" WHERE id = ?", append(contentArgs(i), i.ID)...)
 	switch {
 	case err != nil:
 		return fmt.Errorf("fill an inventory: %w", err)
@@ -136,5 +137,5 @@ func scanInventory(r db.Row) (i catalog.Inventory, err error) {
 		return i, err
 	}
 	at.set(&i.Record)
-	return i, read(credentials, &i.CredentialIDs)
+	return i, pack.Read(credentials, &i.CredentialIDs)
 }

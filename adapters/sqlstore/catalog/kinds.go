@@ -66,9 +66,9 @@ func (k kind[T]) insert(ctx context.Context, s *Store, r catalog.Record, values 
 		return err
 	}
 	args := append([]any{
-		r.ID, r.Name, optional(r.Org), r.CreatedBy, db.At(r.CreatedAt), db.At(r.UpdatedAt), max(r.Revision, 1),
+		r.ID, r.Name, db.OrNull(r.Org), r.CreatedBy, db.At(r.CreatedAt), db.At(r.UpdatedAt), max(r.Revision, 1),
 	}, values...)
-	n, err := exec(ctx, q, "INSERT INTO "+k.table+" ("+recordColumns+", "+strings.Join(k.columns, ", ")+") VALUES ("+marks(len(args))+") "+
+	n, err := db.Exec(ctx, q, "INSERT INTO "+k.table+" ("+recordColumns+", "+strings.Join(k.columns, ", ")+") VALUES ("+marks(len(args))+") "+
 		"ON CONFLICT DO NOTHING", args...)
 	switch {
 	case db.IsForeignKey(err):
@@ -114,7 +114,7 @@ func (k kind[T]) list(ctx context.Context, q bun.IDB, shown condition, f catalog
 	if rest := len(found); w.Offset == 0 && rest < w.Rows() {
 		return found, rest, nil
 	}
-	n, err := count(ctx, q, "SELECT count(*) FROM "+k.table+" AS o WHERE "+where.text, where.args...)
+	n, err := db.Count(ctx, q, "SELECT count(*) FROM "+k.table+" AS o WHERE "+where.text, where.args...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("count %s: %w", k.table, err)
 	}
@@ -159,15 +159,15 @@ func (k kind[T]) held(ctx context.Context, s *Store, id string, revision int64) 
 // update stores what a caller may set of a record, and columns, in a row that is held, and counts its revision up.
 func (k kind[T]) update(ctx context.Context, q bun.IDB, r catalog.Record, set string, values ...any) (T, error) {
 	var none T
-	taken, err := count(ctx, q, "SELECT count(*) FROM "+k.table+" WHERE name = ? AND COALESCE(org_id, '') = ? AND id <> ?", r.Name, r.Org, r.ID)
+	taken, err := db.Count(ctx, q, "SELECT count(*) FROM "+k.table+" WHERE name = ? AND COALESCE(org_id, '') = ? AND id <> ?", r.Name, r.Org, r.ID)
 	switch {
 	case err != nil:
 		return none, fmt.Errorf("look for a name in %s: %w", k.table, err)
 	case taken > 0:
 		return none, k.taken(r.Name)
 	}
-	args := slices.Concat([]any{r.Name, optional(r.Org), db.At(r.UpdatedAt)}, values, []any{r.ID})
-	_, err = exec(ctx, q, "UPDATE "+k.table+" SET revision = revision + 1, name = ?, org_id = ?, updated_at = ?, "+set+" WHERE id = ?", args...)
+	args := slices.Concat([]any{r.Name, db.OrNull(r.Org), db.At(r.UpdatedAt)}, values, []any{r.ID})
+	_, err = db.Exec(ctx, q, "UPDATE "+k.table+" SET revision = revision + 1, name = ?, org_id = ?, updated_at = ?, "+set+" WHERE id = ?", args...)
 	switch {
 	case db.IsUnique(err): // another unit took the name since it was looked for
 		return none, k.taken(r.Name)
@@ -185,10 +185,10 @@ func (k kind[T]) remove(ctx context.Context, s *Store, id string, revision int64
 	if err != nil {
 		return err
 	}
-	if _, err := exec(ctx, q, "DELETE FROM object_refs WHERE owner = ?", id); err != nil {
+	if _, err := db.Exec(ctx, q, "DELETE FROM object_refs WHERE owner = ?", id); err != nil {
 		return fmt.Errorf("forget what an object names: %w", err)
 	}
-	if _, err := exec(ctx, q, "DELETE FROM "+k.table+" WHERE id = ?", id); err != nil {
+	if _, err := db.Exec(ctx, q, "DELETE FROM "+k.table+" WHERE id = ?", id); err != nil {
 		return fmt.Errorf("delete a row of %s: %w", k.table, err)
 	}
 	return nil

@@ -63,7 +63,7 @@ func (s *Store) NoteSync(ctx context.Context, id, commit, failure string, at tim
 	if commit != "" {
 		set, args = set+", commit_id = ?, synced_at = ?", append(args, commit, db.At(at))
 	}
-	if _, err := exec(ctx, q, "UPDATE projects SET "+set+" WHERE id = ?", append(args, id)...); err != nil {
+	if _, err := db.Exec(ctx, q, "UPDATE projects SET "+set+" WHERE id = ?", append(args, id)...); err != nil {
 		return fmt.Errorf("note how a synchronisation ended: %w", err)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/writ-automation/writ/adapters/sqlstore/pack"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -23,7 +24,7 @@ func sources() kind[catalog.InventorySource] {
 
 // InsertSource implements catalog.SourceStore. A source with an interval is due at once.
 func (s *Store) InsertSource(ctx context.Context, i catalog.InventorySource) error {
-	config, err := document(i.Config)
+	config, err := pack.Document(i.Config)
 	if err != nil {
 		return err
 	}
@@ -41,7 +42,7 @@ func (s *Store) book(ctx context.Context, id string, after time.Duration) error 
 	if err != nil {
 		return err
 	}
-	if _, err := exec(ctx, q, "UPDATE inventory_sources SET next_sync_at = ? WHERE id = ?", s.say.LeaseNow().Add(after), id); err != nil {
+	if _, err := db.Exec(ctx, q, "UPDATE inventory_sources SET next_sync_at = ? WHERE id = ?", s.say.LeaseNow().Add(after), id); err != nil {
 		return fmt.Errorf("book the next refresh: %w", err)
 	}
 	return nil
@@ -71,11 +72,11 @@ func (s *Store) UpdateSource(ctx context.Context, i catalog.InventorySource, rev
 	if err != nil {
 		return catalog.InventorySource{}, err
 	}
-	config, err := document(i.Config)
+	config, err := pack.Document(i.Config)
 	if err != nil {
 		return catalog.InventorySource{}, err
 	}
-	was, err := count(ctx, q, "SELECT sync_interval FROM inventory_sources WHERE id = ?", i.ID)
+	was, err := db.Count(ctx, q, "SELECT sync_interval FROM inventory_sources WHERE id = ?", i.ID)
 	if err != nil {
 		return catalog.InventorySource{}, fmt.Errorf("read an interval: %w", err)
 	}
@@ -153,7 +154,7 @@ func (s *Store) NoteRefresh(ctx context.Context, id, failure string, at time.Tim
 	if failure == "" {
 		set, args = set+", synced_at = ?", append(args, db.At(at))
 	}
-	if _, err := exec(ctx, q, "UPDATE inventory_sources SET "+set+" WHERE id = ?", append(args, id)...); err != nil {
+	if _, err := db.Exec(ctx, q, "UPDATE inventory_sources SET "+set+" WHERE id = ?", append(args, id)...); err != nil {
 		return fmt.Errorf("note how a refresh ended: %w", err)
 	}
 	return nil
@@ -170,5 +171,5 @@ func scanSource(r db.Row) (i catalog.InventorySource, err error) {
 	}
 	at.set(&i.Record)
 	i.SyncedAt = synced.Time
-	return i, read(config, &i.Config)
+	return i, pack.Read(config, &i.Config)
 }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 
+	"github.com/writ-automation/writ/adapters/sqlstore/pack"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -18,7 +19,7 @@ func templates() kind[catalog.Template] {
 
 // InsertTemplate implements catalog.TemplateStore.
 func (s *Store) InsertTemplate(ctx context.Context, t catalog.Template) error {
-	spec, err := document(t.TemplateSpec)
+	spec, err := pack.Document(t.TemplateSpec)
 	if err != nil {
 		return err
 	}
@@ -41,7 +42,7 @@ func (s *Store) UpdateTemplate(ctx context.Context, t catalog.Template, revision
 	if err != nil {
 		return catalog.Template{}, err
 	}
-	spec, err := document(t.TemplateSpec)
+	spec, err := pack.Document(t.TemplateSpec)
 	if err != nil {
 		return catalog.Template{}, err
 	}
@@ -60,5 +61,5 @@ func scanTemplate(r db.Row) (t catalog.Template, err error) {
 		return t, err
 	}
 	at.set(&t.Record)
-	return t, read(spec, &t.TemplateSpec)
+	return t, pack.Read(spec, &t.TemplateSpec)
 }

@@ -33,7 +33,7 @@ func (s *Store) Name(ctx context.Context, owner string, targets []string) error 
 			return catalog.ObjectNotFound.New("no object %q", t).With("id", t)
 		}
 	}
-	if _, err := exec(ctx, q, "DELETE FROM object_refs WHERE owner = ?", owner); err != nil {
+	if _, err := db.Exec(ctx, q, "DELETE FROM object_refs WHERE owner = ?", owner); err != nil {
 		return fmt.Errorf("forget what an object names: %w", err)
 	}
 	for part := range slices.Chunk(once, together) {
@@ -41,7 +41,7 @@ func (s *Store) Name(ctx context.Context, owner string, targets []string) error 
 		for _, t := range part {
 			args = append(args, owner, t)
 		}
-		_, err := exec(ctx, q, "INSERT INTO object_refs (owner, target) VALUES "+tuples(len(part))+" ON CONFLICT DO NOTHING", args...)
+		_, err := db.Exec(ctx, q, "INSERT INTO object_refs (owner, target) VALUES "+tuples(len(part))+" ON CONFLICT DO NOTHING", args...)
 		if err != nil {
 			return fmt.Errorf("note what an object names: %w", err)
 		}
@@ -89,7 +89,7 @@ func (s *Store) UsedBy(ctx context.Context, id string, limit int) ([]catalog.Use
 	if err != nil {
 		return nil, 0, fmt.Errorf("read what names an object: %w", err)
 	}
-	n, err := count(ctx, q, "SELECT count(*) FROM object_refs WHERE target = ?", id)
+	n, err := db.Count(ctx, q, "SELECT count(*) FROM object_refs WHERE target = ?", id)
 	if err != nil {
 		return nil, 0, fmt.Errorf("count what names an object: %w", err)
 	}

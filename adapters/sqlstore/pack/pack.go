@@ -1,4 +1,3 @@
-// Package pack compresses what the store keeps in bulk: logs, events and facts.
 package pack
 
 import (

@@ -16,7 +16,7 @@ func (s *Store) Remember(ctx context.Context, triggerID, delivery string, hold t
 	err = s.together(ctx, func(ctx context.Context, q bun.IDB) error {
 		was, fresh = scheduling.Delivered{}, false
 		now := s.say.LeaseNow()
-		n, err := exec(ctx, q, "INSERT INTO hook_deliveries (trigger_id, delivery_id, seen_at, held_until, run_id, ignored, done) "+
+		n, err := db.Exec(ctx, q, "INSERT INTO hook_deliveries (trigger_id, delivery_id, seen_at, held_until, run_id, ignored, done) "+
 			"VALUES (?, ?, ?, ?, '', '', FALSE) ON CONFLICT (trigger_id, delivery_id) DO UPDATE SET seen_at = excluded.seen_at, "+
 			"held_until = excluded.held_until, run_id = '', ignored = '', done = FALSE "+
 			"WHERE hook_deliveries.seen_at <= ? OR (NOT hook_deliveries.done AND hook_deliveries.held_until <= ?)",
@@ -43,17 +43,17 @@ func (s *Store) Remember(ctx context.Context, triggerID, delivery string, hold t
 func (s *Store) SettleDelivery(ctx context.Context, triggerID, delivery string, d scheduling.Delivered, failure string) error {
 	err := s.together(ctx, func(ctx context.Context, q bun.IDB) error {
 		if d.Ignored == "" || failure != "" {
-			_, err := exec(ctx, q, "UPDATE triggers SET last_fired_at = ?, last_run_id = ?, last_error = ? WHERE id = ?",
+			_, err := db.Exec(ctx, q, "UPDATE triggers SET last_fired_at = ?, last_run_id = ?, last_error = ? WHERE id = ?",
 				s.say.WallNow(), d.RunID, failure, triggerID)
 			if err != nil {
 				return err
 			}
 		}
 		if failure != "" {
-			_, err := exec(ctx, q, "DELETE FROM hook_deliveries WHERE trigger_id = ? AND delivery_id = ? AND NOT done", triggerID, delivery)
+			_, err := db.Exec(ctx, q, "DELETE FROM hook_deliveries WHERE trigger_id = ? AND delivery_id = ? AND NOT done", triggerID, delivery)
 			return err
 		}
-		_, err := exec(ctx, q, "UPDATE hook_deliveries SET run_id = ?, ignored = ?, done = TRUE WHERE trigger_id = ? AND delivery_id = ?",
+		_, err := db.Exec(ctx, q, "UPDATE hook_deliveries SET run_id = ?, ignored = ?, done = TRUE WHERE trigger_id = ? AND delivery_id = ?",
 			d.RunID, d.Ignored, triggerID, delivery)
 		return err
 	})
@@ -66,7 +66,7 @@ func (s *Store) SettleDelivery(ctx context.Context, triggerID, delivery string, 
 // ForgetDeliveries implements scheduling.DeliveryStore.
 func (s *Store) ForgetDeliveries(ctx context.Context) error {
 	err := s.together(ctx, func(ctx context.Context, q bun.IDB) error {
-		_, err := exec(ctx, q, "DELETE FROM hook_deliveries WHERE seen_at <= ?", s.say.LeaseNow().Add(-scheduling.DeliveryMemory))
+		_, err := db.Exec(ctx, q, "DELETE FROM hook_deliveries WHERE seen_at <= ?", s.say.LeaseNow().Add(-scheduling.DeliveryMemory))
 		return err
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/writ-automation/writ/adapters/sqlstore/pack"
 	"github.com/writ-automation/writ/adapters/sqlstore/visible"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
@@ -32,7 +33,7 @@ func scanSchedule(r db.Row) (s scheduling.Schedule, err error) {
 		return s, err
 	}
 	s.CreatedAt, s.UpdatedAt, s.NextRunAt, s.LastRunAt = created.Time, updated.Time, next.Time, last.Time
-	return s, read(target, &s.Target)
+	return s, pack.Read(target, &s.Target)
 }
 
 // objectsOf returns what decides who may read a schedule with the target: all that it names, with the queue of a run or a pipeline
@@ -67,7 +68,7 @@ func putObjects(ctx context.Context, q bun.IDB, s *scheduling.Schedule) error {
 		for _, o := range part {
 			args = append(args, s.ID, o)
 		}
-		_, err := exec(ctx, q, "INSERT INTO schedule_objects (schedule_id, object) VALUES "+strings.Repeat("(?, ?), ", len(part)-1)+"(?, ?)", args...)
+		_, err := db.Exec(ctx, q, "INSERT INTO schedule_objects (schedule_id, object) VALUES "+strings.Repeat("(?, ?), ", len(part)-1)+"(?, ?)", args...)
 		if err != nil {
 			return fmt.Errorf("store what a schedule names: %w", err)
 		}
@@ -82,12 +83,12 @@ func (s *Store) InsertSchedule(ctx context.Context, r scheduling.Schedule) error
 	if err != nil {
 		return err
 	}
-	target, err := document(r.Target)
+	target, err := pack.Document(r.Target)
 	if err != nil {
 		return err
 	}
-	n, err := exec(ctx, q, "INSERT INTO schedules ("+scheduleColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-		r.ID, r.Name, orNull(r.Org), r.CreatedBy, r.Owner, db.At(r.CreatedAt), db.At(r.UpdatedAt), r.Revision, r.Cron, r.Timezone, r.Enabled,
+	n, err := db.Exec(ctx, q, "INSERT INTO schedules ("+scheduleColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		r.ID, r.Name, db.OrNull(r.Org), r.CreatedBy, r.Owner, db.At(r.CreatedAt), db.At(r.UpdatedAt), r.Revision, r.Cron, r.Timezone, r.Enabled,
 		r.Target.TemplateID, target, db.At(r.NextRunAt), db.At(r.LastRunAt), r.LastRunID, r.LastError)
 	switch {
 	case err != nil:
@@ -123,7 +124,7 @@ func (s *Store) ListSchedules(ctx context.Context, scope access.Scope, f schedul
 		only.add("NOT EXISTS (SELECT 1 FROM schedule_objects AS so WHERE so.schedule_id = r.id AND NOT "+readable+")", args...)
 	}
 	q := s.d.Read(ctx)
-	n, err := count(ctx, q, "SELECT count(*) FROM schedules AS r"+only.String(), only.args...)
+	n, err := db.Count(ctx, q, "SELECT count(*) FROM schedules AS r"+only.String(), only.args...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("count schedules: %w", err)
 	}
@@ -141,14 +142,14 @@ func (s *Store) UpdateSchedule(ctx context.Context, r scheduling.Schedule, revis
 	if err != nil {
 		return r, err
 	}
-	target, err := document(r.Target)
+	target, err := pack.Document(r.Target)
 	if err != nil {
 		return r, err
 	}
 	same, args := at(revision)
-	n, err := exec(ctx, q, "UPDATE schedules SET name = ?, org_id = ?, owner = ?, updated_at = ?, revision = revision + 1, cron = ?, timezone = ?, "+
+	n, err := db.Exec(ctx, q, "UPDATE schedules SET name = ?, org_id = ?, owner = ?, updated_at = ?, revision = revision + 1, cron = ?, timezone = ?, "+
 		"enabled = ?, template_id = ?, target = ?, next_run_at = ? WHERE id = ?"+same,
-		append([]any{r.Name, orNull(r.Org), r.Owner, db.At(r.UpdatedAt), r.Cron, r.Timezone, r.Enabled, r.Target.TemplateID, target,
+		append([]any{r.Name, db.OrNull(r.Org), r.Owner, db.At(r.UpdatedAt), r.Cron, r.Timezone, r.Enabled, r.Target.TemplateID, target,
 			db.At(r.NextRunAt), r.ID}, args...)...)
 	switch {
 	case err != nil:
@@ -156,7 +157,7 @@ func (s *Store) UpdateSchedule(ctx context.Context, r scheduling.Schedule, revis
 	case n == 0:
 		return r, ofSchedules.unchanged(ctx, q, r.ID)
 	}
-	if _, err := exec(ctx, q, "DELETE FROM schedule_objects WHERE schedule_id = ?", r.ID); err != nil {
+	if _, err := db.Exec(ctx, q, "DELETE FROM schedule_objects WHERE schedule_id = ?", r.ID); err != nil {
 		return r, fmt.Errorf("forget what a schedule named: %w", err)
 	}
 	if err := putObjects(ctx, q, &r); err != nil {

@@ -44,7 +44,7 @@ const stillNext = " WHERE id = ? AND enabled AND next_run_at = ?"
 func (s *Store) Advance(ctx context.Context, id string, was, next, slot time.Time, hold time.Duration) (ok bool, err error) {
 	err = s.together(ctx, func(ctx context.Context, q bun.IDB) error {
 		ok = false
-		n, err := exec(ctx, q, "UPDATE schedules SET next_run_at = ?"+stillNext, db.At(next), id, db.At(was))
+		n, err := db.Exec(ctx, q, "UPDATE schedules SET next_run_at = ?"+stillNext, db.At(next), id, db.At(was))
 		if err != nil || n == 0 {
 			return err
 		}
@@ -52,7 +52,7 @@ func (s *Store) Advance(ctx context.Context, id string, was, next, slot time.Tim
 			ok = true
 			return nil
 		}
-		n, err = exec(ctx, q, "INSERT INTO schedule_slots (schedule_id, slot, held_until, run_id, reason, settled_at) "+
+		n, err = db.Exec(ctx, q, "INSERT INTO schedule_slots (schedule_id, slot, held_until, run_id, reason, settled_at) "+
 			"VALUES (?, ?, ?, '', '', NULL) ON CONFLICT DO NOTHING", id, db.At(slot), s.say.LeaseNow().Add(hold))
 		ok = n > 0
 		return err
@@ -66,7 +66,7 @@ func (s *Store) Advance(ctx context.Context, id string, was, next, slot time.Tim
 // Skip implements scheduling.SlotStore.
 func (s *Store) Skip(ctx context.Context, id string, was, next time.Time, reason string) (ok bool, err error) {
 	err = s.together(ctx, func(ctx context.Context, q bun.IDB) error {
-		n, err := exec(ctx, q, "UPDATE schedules SET next_run_at = ?, last_error = ?"+stillNext, db.At(next), reason, id, db.At(was))
+		n, err := db.Exec(ctx, q, "UPDATE schedules SET next_run_at = ?, last_error = ?"+stillNext, db.At(next), reason, id, db.At(was))
 		ok = n > 0
 		return err
 	})
@@ -95,7 +95,7 @@ func (s *Store) Abandoned(ctx context.Context, hold time.Duration, limit int) (f
 			return err
 		}
 		for _, x := range slots {
-			_, err := exec(ctx, q, "UPDATE schedule_slots SET held_until = ? WHERE schedule_id = ? AND slot = ?",
+			_, err := db.Exec(ctx, q, "UPDATE schedule_slots SET held_until = ? WHERE schedule_id = ? AND slot = ?",
 				s.say.LeaseNow().Add(hold), x.id, db.At(x.at))
 			if err != nil {
 				return err
@@ -118,15 +118,15 @@ func (s *Store) Abandoned(ctx context.Context, hold time.Duration, limit int) (f
 // exist is passed over.
 func (s *Store) Settle(ctx context.Context, id string, slot time.Time, runID, reason string) error {
 	err := s.together(ctx, func(ctx context.Context, q bun.IDB) error {
-		if _, err := count(ctx, q, "SELECT revision FROM schedules WHERE id = ?"+s.say.ForUpdate(), id); err != nil {
+		if _, err := db.Count(ctx, q, "SELECT revision FROM schedules WHERE id = ?"+s.say.ForUpdate(), id); err != nil {
 			return err
 		}
-		n, err := exec(ctx, q, "UPDATE schedule_slots SET run_id = ?, reason = ?, settled_at = ? WHERE schedule_id = ? AND slot = ? AND run_id = ''",
+		n, err := db.Exec(ctx, q, "UPDATE schedule_slots SET run_id = ?, reason = ?, settled_at = ? WHERE schedule_id = ? AND slot = ? AND run_id = ''",
 			runID, reason, s.say.WallNow(), id, db.At(slot))
 		if err != nil || n == 0 {
 			return err
 		}
-		_, err = exec(ctx, q, "UPDATE schedules SET last_run_at = ?, last_run_id = ?, last_error = ? "+
+		_, err = db.Exec(ctx, q, "UPDATE schedules SET last_run_at = ?, last_run_id = ?, last_error = ? "+
 			"WHERE id = ? AND (last_run_at IS NULL OR last_run_at <= ?)", db.At(slot), runID, reason, id, db.At(slot))
 		return err
 	})
@@ -139,7 +139,7 @@ func (s *Store) Settle(ctx context.Context, id string, slot time.Time, runID, re
 // ForgetSlots implements scheduling.SlotStore.
 func (s *Store) ForgetSlots(ctx context.Context, age time.Duration) error {
 	err := s.together(ctx, func(ctx context.Context, q bun.IDB) error {
-		_, err := exec(ctx, q, "DELETE FROM schedule_slots WHERE settled_at IS NOT NULL AND settled_at < ?", s.say.WallNow().Add(-age))
+		_, err := db.Exec(ctx, q, "DELETE FROM schedule_slots WHERE settled_at IS NOT NULL AND settled_at < ?", s.say.WallNow().Add(-age))
 		return err
 	})
 	if err != nil {

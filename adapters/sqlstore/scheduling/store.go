@@ -1,9 +1,7 @@
 package scheduling
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -31,27 +29,10 @@ var (
 // New makes a Store on a migrated database.
 func New(d *db.DB) *Store { return &Store{d: d, say: d.Dialect()} }
 
-func number(r db.Row) (n int, err error) { return n, r.Scan(&n) }
-
 func instant(r db.Row) (time.Time, error) {
 	var at db.Time
 	err := r.Scan(&at)
 	return at.Time, err
-}
-
-func count(ctx context.Context, q bun.IDB, query string, args ...any) (int, error) {
-	n, _, err := db.One(ctx, q, number, query, args...)
-	return n, err
-}
-
-// exec returns how many rows a statement changed.
-func exec(ctx context.Context, q bun.IDB, query string, args ...any) (int64, error) {
-	res, err := q.ExecContext(ctx, query, args...)
-	if err != nil {
-		return 0, db.Translate(err)
-	}
-	n, err := res.RowsAffected()
-	return n, db.Translate(err)
 }
 
 // together runs fn in the unit of ctx, or in one of its own.
@@ -98,7 +79,7 @@ func (k kind) refused(verb string, err error) error {
 
 // unchanged says why a write for a revision found no record.
 func (k kind) unchanged(ctx context.Context, q bun.IDB, id string) error {
-	n, err := count(ctx, q, "SELECT count(*) FROM "+k.table+" WHERE id = ?", id)
+	n, err := db.Count(ctx, q, "SELECT count(*) FROM "+k.table+" WHERE id = ?", id)
 	switch {
 	case err != nil:
 		return fmt.Errorf("look for a %s: %w", k.noun, err)
@@ -123,7 +104,7 @@ func (k kind) remove(ctx context.Context, s *Store, id string, revision int64) e
 		return err
 	}
 	same, args := at(revision)
-	n, err := exec(ctx, q, "DELETE FROM "+k.table+" WHERE id = ?"+same, append([]any{id}, args...)...)
+	n, err := db.Exec(ctx, q, "DELETE FROM "+k.table+" WHERE id = ?"+same, append([]any{id}, args...)...)
 	switch {
 	case err != nil:
 		return fmt.Errorf("delete a %s: %w", k.noun, err)
@@ -161,33 +142,4 @@ func (w *where) String() string {
 		return ""
 	}
 	return " WHERE " + strings.Join(w.parts, " AND ")
-}
-
-// orNull is NULL for the empty string.
-func orNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
-// document makes the JSON that is stored for v, without touching the text of raw members.
-func document(v any) (string, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return "", fmt.Errorf("make a stored document: %w", err)
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
-}
-
-// read reads a stored document; numbers without a type stay as they were written.
-func read(text string, into any) error {
-	dec := json.NewDecoder(strings.NewReader(text))
-	dec.UseNumber()
-	if err := dec.Decode(into); err != nil {
-		return fmt.Errorf("read a stored document: %w", err)
-	}
-	return nil
 }

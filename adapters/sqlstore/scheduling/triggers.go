@@ -7,6 +7,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/writ-automation/writ/adapters/sqlstore/pack"
 	"github.com/writ-automation/writ/adapters/sqlstore/visible"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
@@ -34,7 +35,7 @@ func scanStored(r db.Row) (t scheduling.StoredTrigger, err error) {
 	if copy(t.TokenHash[:], hash) != len(t.TokenHash) {
 		return t, fmt.Errorf("the stored token of trigger %s is no hash", t.ID)
 	}
-	return t, read(events, &t.Events)
+	return t, pack.Read(events, &t.Events)
 }
 
 func scanTrigger(r db.Row) (scheduling.Trigger, error) {
@@ -49,12 +50,12 @@ func (s *Store) InsertTrigger(ctx context.Context, t scheduling.StoredTrigger) e
 	if err != nil {
 		return err
 	}
-	events, err := document(t.Events)
+	events, err := pack.Document(t.Events)
 	if err != nil {
 		return err
 	}
-	n, err := exec(ctx, q, "INSERT INTO triggers ("+triggerColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-		t.ID, t.Name, orNull(t.Org), t.CreatedBy, t.Owner, db.At(t.CreatedAt), db.At(t.UpdatedAt), t.Revision, t.TemplateID, t.RequireSignature,
+	n, err := db.Exec(ctx, q, "INSERT INTO triggers ("+triggerColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		t.ID, t.Name, db.OrNull(t.Org), t.CreatedBy, t.Owner, db.At(t.CreatedAt), db.At(t.UpdatedAt), t.Revision, t.TemplateID, t.RequireSignature,
 		t.Branch, events, t.TokenHash[:], t.Sealed, db.At(t.LastFiredAt), t.LastRunID, t.LastError)
 	switch {
 	case err != nil:
@@ -102,7 +103,7 @@ func (s *Store) ListTriggers(ctx context.Context, scope access.Scope, f scheduli
 		only.add(readable, args...)
 	}
 	q := s.d.Read(ctx)
-	n, err := count(ctx, q, "SELECT count(*) FROM triggers AS r"+only.String(), only.args...)
+	n, err := db.Count(ctx, q, "SELECT count(*) FROM triggers AS r"+only.String(), only.args...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("count triggers: %w", err)
 	}
@@ -116,13 +117,13 @@ func (s *Store) ListTriggers(ctx context.Context, scope access.Scope, f scheduli
 
 // UpdateTrigger implements scheduling.TriggerStore. An organization that does not exist is an Invalid fault that names org_id.
 func (s *Store) UpdateTrigger(ctx context.Context, t scheduling.Trigger, revision int64) (scheduling.Trigger, error) {
-	events, err := document(t.Events)
+	events, err := pack.Document(t.Events)
 	if err != nil {
 		return t, err
 	}
 	same, args := at(revision)
 	return s.change(ctx, t.ID, "name = ?, org_id = ?, owner = ?, updated_at = ?, template_id = ?, require_signature = ?, branch = ?, events = ?", same,
-		append([]any{t.Name, orNull(t.Org), t.Owner, db.At(t.UpdatedAt), t.TemplateID, t.RequireSignature, t.Branch, events, t.ID}, args...))
+		append([]any{t.Name, db.OrNull(t.Org), t.Owner, db.At(t.UpdatedAt), t.TemplateID, t.RequireSignature, t.Branch, events, t.ID}, args...))
 }
 
 // ReplaceSecret implements scheduling.TriggerStore.
@@ -135,7 +136,7 @@ func (s *Store) change(ctx context.Context, id, set, same string, args []any) (s
 	if err != nil {
 		return scheduling.Trigger{}, err
 	}
-	n, err := exec(ctx, q, "UPDATE triggers SET "+set+", revision = revision + 1 WHERE id = ?"+same, args...)
+	n, err := db.Exec(ctx, q, "UPDATE triggers SET "+set+", revision = revision + 1 WHERE id = ?"+same, args...)
 	switch {
 	case err != nil:
 		return scheduling.Trigger{}, ofTriggers.refused("change", err)

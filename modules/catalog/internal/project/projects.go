@@ -75,10 +75,7 @@ func (k *Projects) Create(ctx context.Context, p catalog.Project) (catalog.Proje
 		return catalog.Project{}, err
 	}
 	k.Made(ctx, ids.Project, &p.Record)
-	err = k.Unit.Do(ctx, func(ctx context.Context) error {
-		if err := k.Known(ctx, p.Record); err != nil {
-			return err
-		}
+	err = k.Save(ctx, "project created", p.Record, func(ctx context.Context) error {
 		if err := k.store.InsertProject(ctx, p); err != nil {
 			return err
 		}
@@ -88,7 +85,6 @@ func (k *Projects) Create(ctx context.Context, p catalog.Project) (catalog.Proje
 	if err != nil {
 		return catalog.Project{}, err
 	}
-	k.Log.InfoContext(ctx, "project created", "id", p.ID, "by", p.CreatedBy)
 	return p, nil
 }
 
@@ -137,10 +133,7 @@ func (k *Projects) Update(ctx context.Context, id string, revision int64, p cata
 	k.Changed(was.Record, &p.Record)
 	moved := p.RepoURL != was.RepoURL || p.Branch != was.Branch || p.CredentialID != was.CredentialID
 	var stored catalog.Project
-	err = k.Unit.Do(ctx, func(ctx context.Context) (err error) {
-		if err := k.Known(ctx, p.Record); err != nil {
-			return err
-		}
+	err = k.Save(ctx, "project changed", p.Record, func(ctx context.Context) (err error) {
 		if stored, err = k.store.UpdateProject(ctx, p, revision); err != nil {
 			return err
 		}
@@ -152,7 +145,6 @@ func (k *Projects) Update(ctx context.Context, id string, revision int64, p cata
 	if err != nil {
 		return catalog.Project{}, err
 	}
-	k.Log.InfoContext(ctx, "project changed", "id", id, "by", check.Author(ctx))
 	return stored, nil
 }
 

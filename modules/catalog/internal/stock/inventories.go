@@ -81,10 +81,7 @@ func (k *Inventories) Create(ctx context.Context, i catalog.Inventory) (catalog.
 		return catalog.Inventory{}, err
 	}
 	k.Made(ctx, ids.Inventory, &i.Record)
-	err = k.Unit.Do(ctx, func(ctx context.Context) error {
-		if err := k.Known(ctx, i.Record); err != nil {
-			return err
-		}
+	err = k.Save(ctx, "inventory created", i.Record, func(ctx context.Context) error {
 		if err := k.store.InsertInventory(ctx, i); err != nil {
 			return err
 		}
@@ -93,7 +90,6 @@ func (k *Inventories) Create(ctx context.Context, i catalog.Inventory) (catalog.
 	if err != nil {
 		return catalog.Inventory{}, err
 	}
-	k.Log.InfoContext(ctx, "inventory created", "id", i.ID, "by", i.CreatedBy)
 	return i, nil
 }
 
@@ -165,10 +161,7 @@ func (k *Inventories) Update(ctx context.Context, id string, revision int64, i c
 		return catalog.Inventory{}, err
 	}
 	var stored catalog.Inventory
-	err = k.Unit.Do(ctx, func(ctx context.Context) (err error) {
-		if err := k.Known(ctx, i.Record); err != nil {
-			return err
-		}
+	err = k.Save(ctx, "inventory changed", i.Record, func(ctx context.Context) (err error) {
 		if stored, err = k.replace(ctx, i, revision); err != nil {
 			return err
 		}
@@ -177,7 +170,6 @@ func (k *Inventories) Update(ctx context.Context, id string, revision int64, i c
 	if err != nil {
 		return catalog.Inventory{}, err
 	}
-	k.Log.InfoContext(ctx, "inventory changed", "id", id, "by", check.Author(ctx))
 	return stored, nil
 }
 

@@ -3,7 +3,6 @@ package template
 import (
 	"context"
 
-	"github.com/writ-automation/writ/modules/catalog/internal/check"
 	"github.com/writ-automation/writ/modules/catalog/internal/usage"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
@@ -67,10 +66,7 @@ func (k *Templates) Create(ctx context.Context, t catalog.Template) (catalog.Tem
 		return catalog.Template{}, err
 	}
 	k.Made(ctx, ids.Template, &t.Record)
-	err = k.Unit.Do(ctx, func(ctx context.Context) error {
-		if err := k.Known(ctx, t.Record); err != nil {
-			return err
-		}
+	err = k.Save(ctx, "template created", t.Record, func(ctx context.Context) error {
 		if err := k.store.InsertTemplate(ctx, t); err != nil {
 			return err
 		}
@@ -79,7 +75,6 @@ func (k *Templates) Create(ctx context.Context, t catalog.Template) (catalog.Tem
 	if err != nil {
 		return catalog.Template{}, err
 	}
-	k.Log.InfoContext(ctx, "template created", "id", t.ID, "by", t.CreatedBy)
 	return masked(t), nil
 }
 
@@ -152,10 +147,7 @@ func (k *Templates) Update(ctx context.Context, id string, revision int64, t cat
 	}
 	k.Changed(was.Record, &t.Record)
 	var stored catalog.Template
-	err = k.Unit.Do(ctx, func(ctx context.Context) error {
-		if err := k.Known(ctx, t.Record); err != nil {
-			return err
-		}
+	err = k.Save(ctx, "template changed", t.Record, func(ctx context.Context) error {
 		now, err := k.store.TemplateByID(ctx, id)
 		if err != nil {
 			return err
@@ -173,7 +165,6 @@ func (k *Templates) Update(ctx context.Context, id string, revision int64, t cat
 	if err != nil {
 		return catalog.Template{}, err
 	}
-	k.Log.InfoContext(ctx, "template changed", "id", id, "by", check.Author(ctx))
 	return masked(stored), nil
 }
 

@@ -93,10 +93,21 @@ func (k *Kernel) Changed(was catalog.Record, r *catalog.Record) {
 	r.UpdatedAt = k.Clock.Now()
 }
 
-// Known tells in the open unit who keeps rights that an object exists, or belongs to another organization. It comes before the object is
-// stored, as it does where one is deleted, so that a change and a deletion never wait for one another crosswise.
-func (k *Kernel) Known(ctx context.Context, r catalog.Record) error {
-	return k.Objects.Put(ctx, identity.Object{ID: r.ID, Org: r.Org})
+// Save stores an object that can carry grants, new or changed, in one unit, and says so in the log. Who keeps rights is told first that it
+// exists, or belongs to another organization, and then store is called: in the order in which Drop deletes one, so that a change and a
+// deletion never wait for one another crosswise.
+func (k *Kernel) Save(ctx context.Context, said string, r catalog.Record, store func(ctx context.Context) error) error {
+	err := k.Unit.Do(ctx, func(ctx context.Context) error {
+		if err := k.Objects.Put(ctx, identity.Object{ID: r.ID, Org: r.Org}); err != nil {
+			return err
+		}
+		return store(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	k.Log.InfoContext(ctx, said, "id", r.ID, "by", check.Author(ctx))
+	return nil
 }
 
 // Put stores in the open unit, behind an object, what it names and the entry of its change.

@@ -22,7 +22,7 @@ func (seconds) Slots(_ *scheduling.Schedule, now time.Time) (latest, next time.T
 }
 
 // TestServers lets four servers fire twenty schedules each second for a while. One of them is paused between booking a slot and making
-// its run, until another one has taken the slot over and made it.
+// its run, until another one has taken the slot over and made it. The clocks of the servers are hours apart and step; the database's decides.
 func TestServers(t *testing.T) {
 	t.Parallel()
 	const servers, schedules, rounds = 4, 20, 12
@@ -31,8 +31,10 @@ func TestServers(t *testing.T) {
 	// The hold is longer than a slow machine needs for a run, and shorter than the test.
 	set := Settings{Topic: schedule.Topic, Catchup: time.Minute, Hold: 3 * time.Second, Poll: 500 * time.Millisecond, Pool: 8}
 	var all []*bundle
-	for range servers {
-		all = append(all, setup(t, dbtest.Connect(t, db.Config{URL: url, UnitTimeout: time.Minute}), set, seconds{}, book))
+	for i := range servers {
+		b := setup(t, dbtest.Connect(t, db.Config{URL: url, UnitTimeout: time.Minute}), set, seconds{}, book)
+		b.clock = &stepping{by: time.Duration(i-2) * 7 * time.Hour}
+		all = append(all, b)
 	}
 	var paused atomic.Bool
 	taken := make(chan struct{})
@@ -85,6 +87,20 @@ func TestServers(t *testing.T) {
 		b.Stop()
 	}
 	check(t, all[0], book)
+}
+
+// stepping is a clock that goes wrong by some hours and steps by as much, forth and back, at every second look.
+type stepping struct {
+	by    time.Duration
+	looks atomic.Int64
+}
+
+// Now implements clock.Clock.
+func (c *stepping) Now() time.Time {
+	if c.looks.Add(1)%2 == 0 {
+		return time.Now().Add(-c.by)
+	}
+	return time.Now().Add(c.by)
 }
 
 // check holds what is stored against what was made: a run for every slot, and no run for anything else.

@@ -1,0 +1,31 @@
+package program
+
+// headBuffer keeps the beginning and refuses what is too much, which ends the program that writes it.
+type headBuffer struct {
+	kept []byte
+	over bool
+}
+
+// Write implements io.Writer.
+func (b *headBuffer) Write(p []byte) (int, error) {
+	if len(b.kept)+len(p) > MaxStdout {
+		b.over = true
+		return 0, ErrTooMuch
+	}
+	b.kept = append(b.kept, p...)
+	return len(p), nil
+}
+
+// tailBuffer keeps the end.
+type tailBuffer struct{ kept []byte }
+
+// Write implements io.Writer.
+func (b *tailBuffer) Write(p []byte) (int, error) {
+	b.kept = append(b.kept, p...)
+	if len(b.kept) > 2*MaxStderr {
+		b.kept = append(b.kept[:0], b.kept[len(b.kept)-MaxStderr:]...)
+	}
+	return len(p), nil
+}
+
+func (b *tailBuffer) bytes() []byte { return b.kept[max(0, len(b.kept)-MaxStderr):] }
