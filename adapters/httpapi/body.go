@@ -44,6 +44,12 @@ func (r *Router) gate(ctx huma.Context, next func(huma.Context)) {
 	}
 	req, w := humago.Unwrap(ctx)
 	limit, _ := ctx.Operation().Metadata[bodyKey].(int64)
+	leave, err := r.room.enter(ctx.Operation(), req, limit)
+	if err != nil {
+		r.refuse(ctx, err)
+		return
+	}
+	defer leave()
 	body, err := read(req, w, limit)
 	media, _ := ctx.Operation().Metadata[consumesKey].([]string)
 	switch {
@@ -66,6 +72,34 @@ func (r *Router) gate(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 }
 
+// largeBodies is how many bodies above DefaultBody are held at once, of callers who are known and of all others each: a body lies in memory
+// from its first byte to the end of its answer.
+const largeBodies = 24
+
+// room is what large bodies take a place in.
+type room struct{ public, known chan struct{} }
+
+func newRoom() *room {
+	return &room{public: make(chan struct{}, largeBodies), known: make(chan struct{}, largeBodies)}
+}
+
+// enter takes a place for a body that is large or does not say how large it is. Without a free one it is Unavailable, for a moment.
+func (m *room) enter(op *huma.Operation, req *http.Request, limit int64) (leave func(), err error) {
+	if limit <= DefaultBody || req.ContentLength >= 0 && req.ContentLength <= DefaultBody {
+		return func() {}, nil
+	}
+	places := m.known
+	if access, _ := op.Metadata[accessKey].(Access); access.public {
+		places = m.public
+	}
+	select {
+	case places <- struct{}{}:
+		return func() { <-places }, nil
+	default:
+		return nil, &fault.Error{Kind: fault.Unavailable, Message: "too many large requests at once; try again", RetryAfter: time.Second}
+	}
+}
+
 // read takes at most limit bytes.
 func read(req *http.Request, w http.ResponseWriter, limit int64) ([]byte, error) {
 	if enc := req.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
@@ -74,7 +108,10 @@ func read(req *http.Request, w http.ResponseWriter, limit int64) ([]byte, error)
 	ctl := http.NewResponseController(w)
 	// A connection without deadlines is one that tests made; the server's own timeouts hold beside this one.
 	_ = ctl.SetReadDeadline(clock.Deadline(bodyTime * time.Duration(1+limit>>20)))
-	body, err := io.ReadAll(io.LimitReader(req.Body, limit+1))
+	// Of a size that is told nothing is copied while the body grows.
+	buf := bytes.NewBuffer(make([]byte, 0, min(max(req.ContentLength, 0), limit)+bytes.MinRead))
+	_, err := buf.ReadFrom(io.LimitReader(req.Body, limit+1))
+	body := buf.Bytes()
 	if int64(len(body)) > limit {
 		// A client that is still sending when the connection closes never sees the answer.
 		_, _ = io.CopyN(io.Discard, req.Body, drain)

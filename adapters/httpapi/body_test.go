@@ -3,9 +3,12 @@ package httpapi_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 )
@@ -95,6 +98,68 @@ func TestBodySize(t *testing.T) {
 	}
 	if _ = resp.Body.Close(); resp.StatusCode != 413 {
 		t.Errorf("chunked: %d", resp.StatusCode)
+	}
+}
+
+// TestLargeBodiesHaveRoom holds large bodies back: beyond what there is room for one is refused, and a small one is not.
+func TestLargeBodiesHaveRoom(t *testing.T) {
+	t.Parallel()
+	const large, places = 2 << 20, 24
+	f := setup(t, func(p *httpapi.Params) {
+		p.Routes = append(p.Routes, httpapi.Routes{Name: "large", Register: func(r *httpapi.Router) {
+			r.Raw(httpapi.Route{
+				Method: "POST", Path: "/large", ID: "take-large", Tag: "t", Summary: "s", Access: httpapi.Public(), Status: 200, Example: "x", Harmless: true,
+				Consumes: "text/plain", MaxBody: large, Errors: []int{404},
+			}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200) }))
+		}})
+	})
+	send := func(body io.Reader, length int64) *http.Response {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", f.url+"/large", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.ContentLength = length
+		req.Header.Set("Content-Type", "text/plain")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Error(err)
+			return &http.Response{Header: http.Header{}}
+		}
+		_ = resp.Body.Close()
+		return resp
+	}
+	var work sync.WaitGroup
+	var held []*io.PipeWriter
+	for range places {
+		from, to := io.Pipe()
+		held = append(held, to)
+		work.Go(func() {
+			if got := send(from, -1); got.StatusCode != 200 {
+				t.Errorf("a body that was let in: %d", got.StatusCode)
+			}
+		})
+		if _, err := to.Write([]byte("x")); err != nil { // it is taken once somebody reads it
+			t.Fatal(err)
+		}
+	}
+	refused := func() bool {
+		got := send(strings.NewReader(strings.Repeat("x", large)), large)
+		return got.StatusCode == 503 && got.Header.Get("Retry-After") != ""
+	}
+	for deadline := time.Now().Add(20 * time.Second); !refused(); { // until the last one has its place
+		if time.Now().After(deadline) {
+			t.Fatal("it is never refused")
+		}
+	}
+	if got := send(strings.NewReader("small"), 5); got.StatusCode != 200 {
+		t.Errorf("a small one: %d", got.StatusCode)
+	}
+	for _, w := range held {
+		_ = w.Close()
+	}
+	work.Wait()
+	if got := send(strings.NewReader(strings.Repeat("x", large)), large); got.StatusCode != 200 {
+		t.Errorf("afterwards: %d", got.StatusCode)
 	}
 }
 

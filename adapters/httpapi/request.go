@@ -141,7 +141,10 @@ func (e *edge) finish(rec *recorder, r *http.Request, st *request, took time.Dur
 		attrs = append(attrs, slog.String("reason", st.reason))
 	}
 	level := slog.LevelInfo
-	if status >= http.StatusInternalServerError {
+	switch {
+	case status == http.StatusServiceUnavailable: // an answer like others, after which the client tries again
+		level = slog.LevelWarn
+	case status >= http.StatusInternalServerError:
 		level = slog.LevelError
 	}
 	if st.cause != nil {

@@ -135,18 +135,18 @@ func TestALaunchThatIsRefusedMakesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, harness.Options{})
 	tpl := w.id("/v1/templates", harness.Body{
-		"name": "t", "tool": "bash", "command": "true", "allow_overrides": []string{"labels"}, "survey": survey(),
+		"name": "t", "tool": "bash", "command": "true", "allow_overrides": []string{"labels", "extra_vars"}, "survey": survey(),
 	})
 	for at, body := range map[string]harness.Body{
-		"answers.version": {"answers": harness.Body{"version": "w1"}},
-		"answers.count":   {"answers": harness.Body{"count": 10}},
-		"answers.color":   {"answers": harness.Body{"color": "green"}},
-		"answers.unknown": {"answers": harness.Body{"unknown": 1}},
-		"limit":           {"limit": "web"},
-		"extra_vars":      {"extra_vars": harness.Body{"a": 1}},
-		"dry_run":         {"dry_run": true},
-		"timeout":         {"timeout": 9},
-		"labels":          {"labels": harness.Body{"BAD KEY": "x"}},
+		"answers.version":  {"answers": harness.Body{"version": "w1"}},
+		"answers.count":    {"answers": harness.Body{"count": 10}},
+		"answers.color":    {"answers": harness.Body{"color": "green"}},
+		"answers.unknown":  {"answers": harness.Body{"unknown": 1}},
+		"limit":            {"limit": "web"},
+		"dry_run":          {"dry_run": true},
+		"timeout":          {"timeout": 9},
+		"extra_vars.count": {"extra_vars": harness.Body{"count": 99}},
+		"labels":           {"labels": harness.Body{"BAD KEY": "x"}},
 	} {
 		p := w.want(http.StatusBadRequest, http.MethodPost, "/v1/templates/"+tpl+"/launch", body)
 		errs, _ := p["errors"].([]any)
@@ -157,7 +157,16 @@ func TestALaunchThatIsRefusedMakesNothing(t *testing.T) {
 	if list := w.want(http.StatusOK, http.MethodGet, "/v1/runs", nil); list["total"] != 0.0 {
 		t.Errorf("runs were made: %v", list)
 	}
+	shut := w.id("/v1/templates", harness.Body{"name": "shut", "tool": "bash", "command": "true"})
+	w.want(http.StatusBadRequest, http.MethodPost, "/v1/templates/"+shut+"/launch", harness.Body{"extra_vars": harness.Body{"a": 1}})
+	p := w.project("p", w.repo("p", map[string]string{"a.yml": "[]"}))
+	for _, playbook := range []string{"../a.yml", "/etc/a.yml"} {
+		w.want(http.StatusBadRequest, http.MethodPost, "/v1/templates", harness.Body{"name": "out", "playbook": playbook, "project_id": p})
+	}
 	r := w.launch(tpl, harness.Body{"labels": harness.Body{"a": "b"}})
+	if kept := w.want(http.StatusOK, http.MethodGet, "/v1/runs/"+r.ID, nil); kept["template_id"] != tpl {
+		t.Errorf("the run's template is %v", kept["template_id"])
+	}
 	if got := w.succeeds(r.ID); got.Labels["a"] != "b" {
 		t.Errorf("%+v", got)
 	}

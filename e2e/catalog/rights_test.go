@@ -101,3 +101,32 @@ func TestOneWhoMayNotSeeIsNotTold(t *testing.T) {
 		t.Errorf("a renamed inventory is named no more: %v", got)
 	}
 }
+
+// TestWhoLaunchesSeesTheRun restricts the inventory of a template that everybody may use: who may not read it launches nothing, who may
+// does so without the right to use it. A run that waits holds what it names.
+func TestWhoLaunchesSeesTheRun(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		w := newWorld(t, harness.Options{DB: dbURL})
+		inv := w.inventory("restricted")
+		reader, reading := w.somebody("reader", "operator")
+		_, none := w.somebody("none", "operator")
+		w.id("/v1/grants", harness.Body{"subject": "user:" + reader, "object": inv, "level": "read"})
+		tpl := w.id("/v1/templates", harness.Body{"name": "t", "playbook": "x.yml", "inventory_id": inv, "queue": "parked"})
+		if a := w.As(none).Do(http.MethodPost, "/v1/templates/"+tpl+"/launch", harness.Body{}); a.Status != 403 || !strings.Contains(string(a.Body), "use_required") {
+			t.Errorf("who may not read: %d %s", a.Status, a.Body)
+		}
+		a := w.As(reading).Do(http.MethodPost, "/v1/templates/"+tpl+"/launch", harness.Body{})
+		var run harness.Run
+		if a.JSON(t, &run); a.Status != 201 || w.As(reading).Do(http.MethodGet, "/v1/runs/"+run.ID, nil).Status != 200 {
+			t.Fatalf("who may read: %d %s", a.Status, a.Body)
+		}
+		w.want(http.StatusNoContent, http.MethodDelete, "/v1/templates/"+tpl, nil)
+		held := w.want(http.StatusConflict, http.MethodDelete, "/v1/inventories/"+inv, nil)
+		if by, _ := held["used_by"].([]any); len(by) != 1 || by[0].(map[string]any)["id"] != run.ID {
+			t.Errorf("held by %v", held)
+		}
+		w.want(http.StatusOK, http.MethodPost, "/v1/runs/"+run.ID+"/cancel", nil)
+		w.want(http.StatusNoContent, http.MethodDelete, "/v1/inventories/"+inv, nil)
+	})
+}

@@ -96,6 +96,13 @@ func TestAScheduleSaysWhyItCannotFire(t *testing.T) {
 	if list := w.want(http.StatusOK, http.MethodGet, "/v1/runs", nil); list["total"] != 0.0 {
 		t.Errorf("it made runs: %v", list)
 	}
+	// What cannot fire any more can be switched off.
+	change := harness.Body{"name": "t", "tool": "bash", "command": "true", "survey": []harness.Body{{"var": "a", "type": "text", "required": true}}}
+	w.want(http.StatusOK, http.MethodPut, "/v1/templates/"+tpl, change)
+	body := harness.Body{"name": "s", "cron": "* * * * *", "template_id": tpl, "org_id": org}
+	w.want(http.StatusBadRequest, http.MethodPut, "/v1/schedules/"+sch.ID, body)
+	body["enabled"] = false
+	w.want(http.StatusOK, http.MethodPut, "/v1/schedules/"+sch.ID, body)
 }
 
 // found returns the problem that the doctor tells of an object.

@@ -98,7 +98,7 @@ func TestInventoryUpdate(t *testing.T) {
 		if err != nil || queue != "eu" || len(credentials) != 0 {
 			t.Error(queue, credentials, err)
 		}
-		text, f, err := b.Materials.Inventory(ctx, i.ID, true)
+		text, f, _, err := b.Materials.Inventory(ctx, i.ID, true)
 		if err != nil || f != catalog.JSON || string(text) != string(next.Content) {
 			t.Error(string(text), f, err)
 		}

@@ -69,10 +69,10 @@ func TestLaunch(t *testing.T) {
 			{"as it is", catalog.Launch{}, func(*runs.Submission) {}},
 			{"variables", catalog.Launch{
 				Given:     runs.Vars{"given": raw("1"), "count": raw("7"), "over": raw("1"), "push": raw("{}")},
-				ExtraVars: runs.Vars{"over": raw("2"), "release": raw(`"x"`)},
+				ExtraVars: runs.Vars{"over": raw("2"), "brought": raw(`"x"`)},
 			}, func(s *runs.Submission) {
 				s.Templated = []string{"own", "z"}
-				s.ExtraVars = s.ExtraVars.Merge(runs.Vars{"given": raw("1"), "over": raw("2"), "push": raw("{}"), "release": raw(`"x"`)})
+				s.ExtraVars = s.ExtraVars.Merge(runs.Vars{"given": raw("1"), "over": raw("2"), "push": raw("{}"), "brought": raw(`"x"`)})
 			}},
 			{"credentials", catalog.Launch{CredentialIDs: []string{creds[1], creds[0], creds[1]}}, func(s *runs.Submission) { s.CredentialIDs = creds[:2] }},
 			{"controls", catalog.Launch{

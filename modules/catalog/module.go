@@ -82,6 +82,7 @@ type ownParams struct {
 	Owners    access.Owners
 	Submitter runs.Submitter
 	Checker   runs.Checker
+	Runs      runs.ObjectStore
 }
 
 type results struct {
@@ -96,7 +97,7 @@ type results struct {
 
 func provide(o ownParams) (results, error) {
 	r, err := New(Params{
-		Materials: o.Materials, Objects: o.Objects, Guard: o.Guard, Owners: o.Owners, Submitter: o.Submitter, Checker: o.Checker,
+		Materials: o.Materials, Objects: o.Objects, Guard: o.Guard, Owners: o.Owners, Submitter: o.Submitter, Checker: o.Checker, Runs: o.Runs,
 	})
 	if err != nil {
 		return results{}, err

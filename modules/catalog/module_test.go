@@ -51,6 +51,7 @@ func TestModule(t *testing.T) {
 			},
 			func() (identity.Objects, access.Guard, access.Owners) { return own.Objects, own.Guard, own.Owners },
 			func(catalog.References) (runs.Submitter, runs.Checker) { return own.Submitter, own.Checker },
+			func() runs.ObjectStore { return own.Runs },
 		),
 		fx.Supply(p.Config), fx.Invoke(func(r roles) { got = r }))
 	if err := app.Start(t.Context()); err != nil {

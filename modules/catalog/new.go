@@ -122,6 +122,8 @@ type Params struct {
 	// Submitter and Checker take and judge the requests that templates make.
 	Submitter runs.Submitter
 	Checker   runs.Checker
+	// Runs tells which runs still need an object.
+	Runs runs.ObjectStore
 }
 
 // Result is what the context provides beside its materials.
@@ -135,11 +137,11 @@ type Result struct {
 
 // New makes the rest of the context. It returns an error where a dependency is missing.
 func New(p Params) (Result, error) {
-	if p.Materials == nil || p.Objects == nil || p.Guard == nil || p.Owners == nil || p.Submitter == nil || p.Checker == nil {
+	if p.Materials == nil || p.Objects == nil || p.Guard == nil || p.Owners == nil || p.Submitter == nil || p.Checker == nil || p.Runs == nil {
 		return Result{}, errors.New("catalog: a dependency is missing")
 	}
 	m, s := p.Materials, p.Materials.stores
-	desk := usage.NewDesk(p.Guard, p.Owners, s.Usage)
+	desk := usage.NewDesk(p.Guard, p.Owners, s.Usage, p.Runs)
 	kernel := usage.Kernel{
 		Unit: m.kernel.Unit, Clock: m.kernel.Clock, IDs: m.kernel.IDs, Log: m.kernel.Log, Recorder: m.recorder, Objects: p.Objects,
 	}

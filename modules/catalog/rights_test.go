@@ -301,3 +301,28 @@ func TestInUse(t *testing.T) {
 		}
 	})
 }
+
+// TestLiveRunsHoldWhatTheyName refuses to delete what a run that has not ended names, and lets it go when it has.
+func TestLiveRunsHoldWhatTheyName(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		ctx := t.Context()
+		p := b.inventory("needed")
+		b.runs.mu.Lock()
+		b.runs.live = map[string][]string{p.ID: {"run_1", "run_2"}}
+		b.runs.mu.Unlock()
+		var f *fault.Error
+		if err := b.Inventories.Delete(ctx, p.ID, 0); !catalog.InUse.Is(err) || !errors.As(err, &f) {
+			t.Fatal(err)
+		}
+		want := []map[string]any{{"kind": "run", "id": "run_1"}, {"kind": "run", "id": "run_2"}}
+		if d := cmp.Diff(want, f.Detail["used_by"]); d != "" {
+			t.Error(d)
+		}
+		b.runs.mu.Lock()
+		b.runs.live = nil
+		b.runs.mu.Unlock()
+		if err := b.Inventories.Delete(ctx, p.ID, 0); err != nil {
+			t.Error(err)
+		}
+	})
+}

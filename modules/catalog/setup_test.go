@@ -80,7 +80,7 @@ func setup(t testing.TB, d *db.DB) *bundle {
 		Kernel:    module.Kernel{Unit: d, Clock: b.clock, IDs: ids.New(b.clock), Log: slog.New(slog.DiscardHandler)},
 		Checkouts: b.checkouts, Collector: b.collector, Recorder: b.trail, Config: module.Config{TempDir: t.TempDir()},
 	}
-	b.params = module.Params{Objects: objects{b.rights, d}, Guard: b.guard, Owners: b.guard, Submitter: b.runs, Checker: b.runs}
+	b.params = module.Params{Objects: objects{b.rights, d}, Guard: b.guard, Owners: b.guard, Submitter: b.runs, Checker: b.runs, Runs: b.runs}
 	b.make()
 	return b
 }
@@ -121,6 +121,7 @@ func (o objects) Remove(ctx context.Context, id string) error {
 // requests judges and takes requests for runs as it is told, and keeps them.
 type requests struct {
 	mu        sync.Mutex
+	live      map[string][]string // runs that have not ended, by what they name
 	refuses   error
 	judged    int
 	single    []runs.Submission
@@ -160,6 +161,17 @@ func (r *requests) Check(_ context.Context, s runs.Submission) error {
 func (r *requests) CheckPipeline(_ context.Context, p runs.PipelineSubmission) error {
 	_, _, err := r.judge(nil, &p, false)
 	return err
+}
+
+// Objects implements runs.ObjectStore.
+func (*requests) Objects(context.Context, string) ([]string, error) { return nil, nil }
+
+// Unfinished implements runs.ObjectStore.
+func (r *requests) Unfinished(_ context.Context, object string, limit int) ([]string, int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := r.live[object]
+	return list[:min(limit, len(list))], len(list), nil
 }
 
 func must[T any](t testing.TB) func(T, error) T {

@@ -30,7 +30,7 @@ func TestSourceMembers(t *testing.T) {
 	}{
 		{"plugin", "", catalog.PluginSource, config{Plugin: plugin}, "", "", 60},
 		{"no plugin", "config.plugin", catalog.PluginSource, config{}, "", "", 0},
-		{"unnamed plugin", "config.plugin.plugin", catalog.PluginSource, config{Plugin: map[string]any{"plugin": 7}}, "", "", 0},
+		{"unnamed plugin", "config.plugin", catalog.PluginSource, config{Plugin: map[string]any{"plugin": 7}}, "", "", 0},
 		{"plugin with url", "config.url", catalog.PluginSource, config{Plugin: plugin, URL: "https://a"}, "", "", 0},
 		{"plugin with path", "path", catalog.PluginSource, config{Plugin: plugin}, "a", "", 0},
 		{"plugin with project", "project_id", catalog.PluginSource, config{Plugin: plugin}, "", prj, 0},
@@ -108,7 +108,7 @@ func TestRefresh(t *testing.T) {
 		b.collector.set("[x]\nh1\nh2\n", nil)
 		s = must[catalog.InventorySource](t)(b.Sources.Refresh(ctx, s.ID))
 		got := must[catalog.Inventory](t)(b.Inventories.Get(ctx, inv.ID))
-		if got.Hosts != 2 || got.Groups != 1 || string(got.Content) != "[x]\nh1\nh2\n" || got.Revision != inv.Revision || s.SyncedAt.IsZero() {
+		if got.Hosts != 2 || got.Groups != 1 || string(got.Content) != "[x]\nh1\nh2\n" || got.Revision != inv.Revision+1 || s.SyncedAt.IsZero() {
 			t.Errorf("%+v %+v", got, s)
 		}
 		must[catalog.InventorySource](t)(b.Sources.Refresh(ctx, s.ID)) // changes nothing, was asked for
@@ -220,25 +220,25 @@ func TestRefreshByItself(t *testing.T) {
 			return n
 		}
 		b.eventually("its entry", func() bool { return refreshes() == 1 })
-		text, _, err := b.Materials.Inventory(ctx, inv.ID, true)
+		text, _, _, err := b.Materials.Inventory(ctx, inv.ID, true)
 		if err != nil || string(text) != "h1\n" || refreshes() != 0 {
 			t.Error(string(text), err)
 		}
 		b.collector.set("h1\nh2\n", nil)
-		if text, _, err = b.Materials.Inventory(ctx, inv.ID, false); err != nil || string(text) != "h1\n" {
+		if text, _, _, err = b.Materials.Inventory(ctx, inv.ID, false); err != nil || string(text) != "h1\n" {
 			t.Error(string(text), err)
 		}
-		if text, _, err = b.Materials.Inventory(ctx, inv.ID, true); err != nil || string(text) != "h1\nh2\n" || refreshes() != 1 {
+		if text, _, _, err = b.Materials.Inventory(ctx, inv.ID, true); err != nil || string(text) != "h1\nh2\n" || refreshes() != 1 {
 			t.Error(string(text), err)
 		}
 		b.collector.set("", catalog.RefreshFailed.New("down"))
-		if text, _, err = b.Materials.Inventory(ctx, inv.ID, true); err != nil || string(text) != "h1\nh2\n" || refreshes() != 0 {
+		if text, _, _, err = b.Materials.Inventory(ctx, inv.ID, true); err != nil || string(text) != "h1\nh2\n" || refreshes() != 0 {
 			t.Error(string(text), err)
 		}
 		if now := must[catalog.InventorySource](t)(b.Sources.Get(ctx, s.ID)); now.LastError != "down" {
 			t.Errorf("%+v", now)
 		}
-		if _, _, err := b.Materials.Inventory(ctx, "inv_none", true); !fault.Is(err, fault.NotFound) {
+		if _, _, _, err := b.Materials.Inventory(ctx, "inv_none", true); !fault.Is(err, fault.NotFound) {
 			t.Error(err)
 		}
 	})

@@ -40,11 +40,13 @@ func (s *stock) answer(ctx context.Context, kind, id string) error {
 	return nil
 }
 
-func (s *stock) Inventory(ctx context.Context, id string, fresh bool) ([]byte, catalog.Format, error) {
+func (s *stock) Inventory(ctx context.Context, id string, fresh bool) ([]byte, catalog.Format, string, error) {
+	stale := ""
 	if fresh {
 		s.fresh.Add(1)
+		stale = "it is the last good one"
 	}
-	return []byte("[web]\nw1\n"), catalog.INI, s.answer(ctx, "inventory", id)
+	return []byte("[web]\nw1\n"), catalog.INI, stale, s.answer(ctx, "inventory", id)
 }
 
 func (s *stock) Tree(ctx context.Context, project, commit, dir string) (catalog.Deps, error) {
@@ -74,6 +76,9 @@ func TestAScriptRunsInItsCheckout(t *testing.T) {
 	got := b.run(&runs.Run{ID: "run_1", Commit: "c0ffee", Spec: runs.Spec{ProjectID: "prj_1", InventoryID: "inv_1"}})
 	if got.run.Status != runs.Succeeded || b.plane.count("release") != 1 || b.plane.count("begin") != 1 {
 		t.Fatalf("%+v", got.end)
+	}
+	if diff := cmp.Diff([]string{runs.WarnInventoryStale}, codes(got.end.Warnings)); diff != "" {
+		t.Error(diff)
 	}
 	if diff := cmp.Diff([3]string{"c0ffee", "[web]\nw1\n", ".ini"}, said); diff != "" {
 		t.Error(diff)

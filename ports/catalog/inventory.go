@@ -84,8 +84,8 @@ type InventoryStore interface {
 	UpdateInventory(ctx context.Context, i Inventory, revision int64) (Inventory, error)
 	// DeleteInventory removes it. RevisionChanged, InventoryNotFound.
 	DeleteInventory(ctx context.Context, id string, revision int64) error
-	// FillInventory replaces content, format, counts and digest and nothing else, as a source does; the revision stays.
-	// InventoryNotFound.
+	// FillInventory replaces content, format, counts and digest and nothing else, as a source does. Another content counts the
+	// revision up: who read the one before must not write it back unseen. InventoryNotFound.
 	FillInventory(ctx context.Context, i Inventory) error
 }
 

@@ -22,8 +22,8 @@ type References interface {
 // Materials gives executors what runs name. It asks for no rights: the run was let in.
 type Materials interface {
 	// Inventory returns an inventory as it is now. With fresh the sources that update on launch are asked first; one that fails
-	// leaves what was there. InventoryNotFound.
-	Inventory(ctx context.Context, id string, fresh bool) (content []byte, f Format, err error)
+	// leaves what was there, and stale says so in a sentence. InventoryNotFound.
+	Inventory(ctx context.Context, id string, fresh bool) (content []byte, f Format, stale string, err error)
 	// Tree makes dir, which must not exist, a work tree of the project at the commit. ProjectNotFound, CommitNotFound, SyncFailed.
 	Tree(ctx context.Context, projectID, commit, dir string) (Deps, error)
 }

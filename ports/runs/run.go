@@ -132,7 +132,7 @@ type Submission struct {
 	// Idempotency makes a repeated request answer with the first one's run. Nil switches it off.
 	Idempotency *Idempotency
 	// Vouched are objects, by id, that a template names, the template among them: who may use it needs no right of its own to use
-	// those, nor the queue. Only the application sets it; a run that is made of this one's is judged like any request.
+	// those, nor the queue, but to read them. Only the application sets it; a run that is made of this one's is judged like any request.
 	Vouched []string
 }
 
@@ -173,7 +173,8 @@ const (
 	WarnStepFailedContinued  = "step_failed_continued"
 	WarnRemoteMayContinue    = "remote_commands_may_continue"
 	WarnOutputsUnreadable    = "outputs_unreadable"
-	WarnProjectStale         = "project_not_synced" // the last good commit was taken
+	WarnProjectStale         = "project_not_synced"      // the last good commit was taken
+	WarnInventoryStale       = "inventory_not_refreshed" // the last good one was taken
 )
 
 // HeldBy names the policy that holds a run; a hold by require_approval has only a name.

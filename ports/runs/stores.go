@@ -77,6 +77,9 @@ type Count struct {
 type ObjectStore interface {
 	// Objects returns a run's objects, for less than its record. RunNotFound.
 	Objects(ctx context.Context, id string) ([]string, error)
+	// Unfinished returns runs that have not ended and name an object, the oldest first, at most limit of them, and how many there are.
+	// Of parents and their children it tells the parents.
+	Unfinished(ctx context.Context, object string, limit int) (list []string, total int, err error)
 }
 
 // Queue leases pending runs. Lease ages are judged by the store's own clock.

@@ -119,7 +119,8 @@ func (s *Store) FillInventory(ctx context.Context, i catalog.Inventory) error {
 	if err != nil {
 		return err
 	}
-	n, err := db.Exec(ctx, q, "UPDATE inventories SET "+contentSet+" WHERE id = ?", append(contentArgs(i), i.ID)...)
+	n, err := db.Exec(ctx, q, "UPDATE inventories SET revision = revision + CASE WHEN digest = ? THEN 0 ELSE 1 END, "+contentSet+" WHERE id = ?",
+		append(append([]any{i.Digest}, contentArgs(i)...), i.ID)...)
 	switch {
 	case err != nil:
 		return fmt.Errorf("fill an inventory: %w", err)

@@ -168,6 +168,22 @@ func (s *Store) Objects(ctx context.Context, id string) ([]string, error) {
 	return s.objectsOf(ctx, q, scope)
 }
 
+// Unfinished implements runs.ObjectStore.
+func (s *Store) Unfinished(ctx context.Context, object string, limit int) (list []string, total int, err error) {
+	const live = " FROM runs WHERE parent_id IS NULL AND status IN ('pending_approval', 'pending', 'running') AND " +
+		"scope_id IN (SELECT scope_id FROM run_scope_objects WHERE object = ?)"
+	q := s.d.Read(ctx)
+	if total, err = db.Count(ctx, q, "SELECT count(*)"+live, object); err != nil || total == 0 {
+		return nil, 0, err
+	}
+	list, err = db.All(ctx, q, func(r db.Row) (id string, err error) { return id, r.Scan(&id) },
+		"SELECT id"+live+" ORDER BY created_at, seq LIMIT ?", object, limit)
+	if err != nil {
+		return nil, 0, fmt.Errorf("look for runs that name an object: %w", err)
+	}
+	return list, total, nil
+}
+
 // objectsOf returns the objects of a scope, which the caller may keep.
 func (s *Store) objectsOf(ctx context.Context, q bun.IDB, scope number) ([]string, error) {
 	if !scope.valid {

@@ -121,7 +121,7 @@ func (s *Store) ListSchedules(ctx context.Context, scope access.Scope, f schedul
 	only.filter(f)
 	if !scope.All {
 		readable, args := visible.Where(scope, "so.object")
-		only.add("NOT EXISTS (SELECT 1 FROM schedule_objects AS so WHERE so.schedule_id = r.id AND NOT "+readable+")", args...)
+		only.shown(scope, "NOT EXISTS (SELECT 1 FROM schedule_objects AS so WHERE so.schedule_id = r.id AND NOT "+readable+")", args)
 	}
 	q := s.d.Read(ctx)
 	n, err := db.Count(ctx, q, "SELECT count(*) FROM schedules AS r"+only.String(), only.args...)

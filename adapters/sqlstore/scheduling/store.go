@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
@@ -123,6 +124,18 @@ type where struct {
 func (w *where) add(condition string, args ...any) {
 	w.parts = append(w.parts, condition)
 	w.args = append(w.args, args...)
+}
+
+// shown keeps what a condition lets through, and what belongs to an organization whose objects the scope reads whatever they name.
+func (w *where) shown(scope access.Scope, condition string, args []any) {
+	if len(scope.Orgs) > 0 {
+		condition = "(" + condition + " OR r.org_id IN (?" + strings.Repeat(", ?", len(scope.Orgs)-1) + "))"
+		args = append([]any(nil), args...)
+		for _, org := range scope.Orgs {
+			args = append(args, org)
+		}
+	}
+	w.add(condition, args...)
 }
 
 func (w *where) filter(f scheduling.Filter) {

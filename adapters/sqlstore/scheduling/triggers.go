@@ -100,7 +100,7 @@ func (s *Store) ListTriggers(ctx context.Context, scope access.Scope, f scheduli
 	only.filter(f)
 	if !scope.All {
 		readable, args := visible.Where(scope, "r.template_id")
-		only.add(readable, args...)
+		only.shown(scope, readable, args)
 	}
 	q := s.d.Read(ctx)
 	n, err := db.Count(ctx, q, "SELECT count(*) FROM triggers AS r"+only.String(), only.args...)

@@ -135,6 +135,8 @@ func fills(t *testing.T, e *env) {
 		}
 		e.must(t, func(ctx context.Context) error { return e.Inventories.FillInventory(ctx, i) })
 		want.Format, want.Hosts, want.Groups, want.Digest = i.Format, i.Hosts, i.Groups, i.Digest
+		want.Revision++
+		e.must(t, func(ctx context.Context) error { return e.Inventories.FillInventory(ctx, i) }) // the same again
 		same(t, "filled", s.bare(want), get(t, s, want.ID))
 		e.sameContent(t, "filled", want.ID, content, catalog.JSON)
 	}
@@ -150,7 +152,7 @@ func fills(t *testing.T, e *env) {
 		t.Fatal(err)
 	}
 	e.sameContent(t, "after a unit that was undone", other.ID, other.Content, other.Format)
-	e.must(t, func(ctx context.Context) error { return s.remove(ctx, want.ID, 3) })
+	e.must(t, func(ctx context.Context) error { return s.remove(ctx, want.ID, want.Revision) })
 	e.refused(t, catalog.InventoryNotFound, func(ctx context.Context) error {
 		return e.Inventories.FillInventory(ctx, catalog.Inventory{Record: want.Record, Content: []byte("x")})
 	})

@@ -22,6 +22,28 @@ func objectCases() map[string]func(*testing.T, *env) {
 		"the same ones at once":           objectsAtOnce,
 		"they stay when their runs go":    objectsOutliveRuns,
 		"a caller may keep what it reads": objectsAreCopies,
+		"who has not ended names them":    objectsUnfinished,
+	}
+}
+
+func objectsUnfinished(t *testing.T, e *env) {
+	var want []string
+	for i, status := range []runs.Status{runs.PendingApproval, runs.Succeeded, runs.Pending, runs.Failed, runs.Running, runs.Canceled, runs.Rejected, runs.Interrupted} {
+		r := e.add(t, naming("inv_1", "queue:default"), func(r *runs.Run) {
+			r.Status, r.CreatedAt = status, r.CreatedAt.Add(time.Duration(i)*time.Second)
+		})
+		if !status.Terminal() {
+			want = append(want, r.ID)
+		}
+	}
+	e.add(t, naming("inv_2", "queue:default"))
+	for object, all := range map[string][]string{"inv_1": want, "inv_3": nil} {
+		for _, limit := range []int{10, 2, 0} {
+			list, total, err := e.Objects.Unfinished(t.Context(), object, limit)
+			if d := diff(all[:min(limit, len(all))], list); err != nil || total != len(all) || len(list)+limit > 0 && len(all) > 0 && d != "" {
+				t.Errorf("%s, %d: %v, %d, %v", object, limit, list, total, err)
+			}
+		}
 	}
 }
 

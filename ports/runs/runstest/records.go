@@ -3,6 +3,7 @@ package runstest
 import (
 	"context"
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ func recordCases() map[string]func(*testing.T, *env) {
 		"a bare record survives":           bareRecord,
 		"an unknown run":                   unknownRun,
 		"a step or shard exists once":      childOnce,
+		"each setting by itself":           eachSetting,
 		"children in order":                childrenInOrder,
 		"lists leave documents out":        leanLists,
 		"a unit that fails leaves nothing": rolledBack,
@@ -24,6 +26,22 @@ func recordCases() map[string]func(*testing.T, *env) {
 		"an amendment under a lease":       amendmentUnderLease,
 		"counters follow":                  countersFollow,
 		"a lock returns the run":           lockReturns,
+	}
+}
+
+// eachSetting stores runs that set one member of the spec beside the tool and the queue: none of them lives on another one.
+func eachSetting(t *testing.T, e *env) {
+	var full runs.Run
+	fullRun(&full)
+	full.Spec.TemplateID, full.Spec.Templated = "tpl_1", []string{"a"}
+	from := reflect.ValueOf(full.Spec)
+	for i := range from.NumField() {
+		want := runs.Spec{Tool: "bash", Queue: runs.DefaultQueue}
+		reflect.ValueOf(&want).Elem().Field(i).Set(from.Field(i))
+		r := e.add(t, func(r *runs.Run) { r.Spec = want })
+		if d := diff(want, e.get(t, r.ID).Spec); d != "" {
+			t.Errorf("%s: %s", from.Type().Field(i).Name, d)
+		}
 	}
 }
 

@@ -25,6 +25,9 @@ func lay(t catalog.Template, l catalog.Launch) (*launch, error) {
 	if err := allowed(t.AllowOverrides, &l); err != nil {
 		return nil, err
 	}
+	if err := unasked(t.Survey, l.ExtraVars); err != nil {
+		return nil, err
+	}
 	for i, id := range l.CredentialIDs {
 		if !slices.Contains(t.SelectableCredentialIDs, id) {
 			return nil, fault.BadField(check.At("credential_ids", i), "is none of the credentials that the template lets a launch choose")
@@ -59,6 +62,20 @@ func answered(raw json.RawMessage, answers map[string]any) (runs.Vars, error) {
 		}
 	}
 	return out, nil
+}
+
+// unasked refuses variables for which the survey has a question: its bounds would mean nothing.
+func unasked(raw json.RawMessage, vars runs.Vars) error {
+	fields, err := survey.Decode(raw)
+	if err != nil {
+		return fmt.Errorf("read a stored survey: %w", &fault.Error{Kind: fault.Internal, Cause: err})
+	}
+	for i := range fields {
+		if _, laid := vars[fields[i].Var]; laid {
+			return fault.BadField("extra_vars."+fields[i].Var, "is a question of the survey; answer it in answers")
+		}
+	}
+	return nil
 }
 
 // allowed refuses the first override that a template does not allow.

@@ -33,20 +33,21 @@ func NewMaterials(
 }
 
 // Inventory implements catalog.Materials.
-func (m *Materials) Inventory(ctx context.Context, id string, fresh bool) ([]byte, catalog.Format, error) {
+func (m *Materials) Inventory(ctx context.Context, id string, fresh bool) (content []byte, f catalog.Format, stale string, err error) {
 	if fresh {
-		if err := m.refresh(ctx, id); err != nil {
-			return nil, "", err
+		if stale, err = m.refresh(ctx, id); err != nil {
+			return nil, "", "", err
 		}
 	}
-	return m.inventories.InventoryContent(ctx, id)
+	content, f, err = m.inventories.InventoryContent(ctx, id)
+	return content, f, stale, err
 }
 
 // refresh asks the sources that update on launch, one after the other. One that fails leaves what was there.
-func (m *Materials) refresh(ctx context.Context, inventoryID string) error {
+func (m *Materials) refresh(ctx context.Context, inventoryID string) (stale string, err error) {
 	list, err := m.sources.SourcesOf(ctx, inventoryID)
 	if err != nil {
-		return err
+		return "", err
 	}
 	bound, cancel := context.WithTimeout(ctx, freshTime)
 	defer cancel()
@@ -56,9 +57,10 @@ func (m *Materials) refresh(ctx context.Context, inventoryID string) error {
 		}
 		if err := m.refresher.Itself(bound, s.ID); err != nil {
 			m.log.WarnContext(ctx, "an inventory was not refreshed before a run", "inventory", inventoryID, "source", s.ID, "err", err)
+			stale = "the inventory is the last good one: its source " + s.ID + " could not be refreshed"
 		}
 	}
-	return ctx.Err()
+	return stale, ctx.Err()
 }
 
 // Tree implements catalog.Materials.

@@ -97,7 +97,7 @@ func members(s *catalog.InventorySource) error {
 func form(s *catalog.InventorySource) error {
 	if s.Config.Plugin != nil {
 		if name, ok := s.Config.Plugin["plugin"].(string); !ok || strings.TrimSpace(name) == "" {
-			return fault.BadField("config.plugin.plugin", "has to be the name of an inventory plugin")
+			return fault.BadField("config.plugin", "has to be the name of an inventory plugin")
 		}
 		if b, err := json.Marshal(s.Config.Plugin); err != nil || len(b) > maxPlugin {
 			return fault.BadField("config.plugin", "has to have at most %d bytes as JSON", maxPlugin)

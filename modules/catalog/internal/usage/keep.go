@@ -10,7 +10,9 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 // Target is an object that another one names, with the member that names it.
@@ -64,11 +66,12 @@ type Desk struct {
 	guard  access.Guard
 	owners access.Owners
 	usage  catalog.Usage
+	runs   runs.ObjectStore
 }
 
 // NewDesk returns a desk.
-func NewDesk(g access.Guard, o access.Owners, u catalog.Usage) *Desk {
-	return &Desk{guard: g, owners: o, usage: u}
+func NewDesk(g access.Guard, o access.Owners, u catalog.Usage, r runs.ObjectStore) *Desk {
+	return &Desk{guard: g, owners: o, usage: u, runs: r}
 }
 
 // May reports whether the caller may go as far as want with all of the objects.
@@ -172,8 +175,22 @@ func (h *held) Error() string { return "the " + check.Noun(h.id) + " is in use" 
 // Free refuses in the open unit, which has removed the object, to delete what something names. Told makes a fault of the refusal.
 func (d *Desk) Free(ctx context.Context, id string) error {
 	list, total, err := d.usage.UsedBy(ctx, id, catalog.MaxUses)
-	if err != nil || total == 0 {
+	if err != nil {
 		return err
+	}
+	// A run that has not ended still needs the inventory and the project that it names, and no template: that is frozen into it.
+	var live []string
+	more := 0
+	if ids.KindOf(id) != identity.KindTemplate {
+		if live, more, err = d.runs.Unfinished(ctx, id, catalog.MaxUses-len(list)); err != nil {
+			return err
+		}
+	}
+	for _, run := range live {
+		list = append(list, catalog.Use{Kind: "run", ID: run})
+	}
+	if total += more; total == 0 {
+		return nil
 	}
 	return &held{id, list, total}
 }

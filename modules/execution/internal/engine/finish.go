@@ -19,7 +19,7 @@ const (
 
 // ending judges what the tool's call gave back. The first cause from outside rules over it.
 func (w *work) ending(out outcome, cause error, limit time.Duration) runs.Ending {
-	end := runs.Ending{Warnings: w.mask(out.Warnings)}
+	end := runs.Ending{Warnings: append(w.mask(out.Warnings), w.material.warnings...)}
 	if out.err == nil {
 		end.ExitCode = &out.ExitCode
 	}

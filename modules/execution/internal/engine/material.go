@@ -14,6 +14,7 @@ type material struct {
 	tree      string // the checkout
 	deps      catalog.Deps
 	inventory string // its file
+	warnings  []runs.Warning
 }
 
 // gather fetches what the run names. A fault of kind Unavailable says that it may work later; any other one fails the run.
@@ -29,9 +30,12 @@ func (w *work) gather(ctx context.Context) error {
 	}
 	if s.InventoryID != "" {
 		// What belongs to another run works on what that one began with, as far as nobody changes it meanwhile.
-		content, format, err := w.e.Materials.Inventory(ctx, s.InventoryID, !w.run.Kind.Child())
+		content, format, stale, err := w.e.Materials.Inventory(ctx, s.InventoryID, !w.run.Kind.Child())
 		if err != nil {
 			return fmt.Errorf("get the inventory: %w", err)
+		}
+		if stale != "" {
+			w.material.warnings = warn(w.material.warnings, runs.WarnInventoryStale, "%s", stale)
 		}
 		if w.material.inventory, err = w.dir.WriteInventory(string(format), content); err != nil {
 			return err

@@ -102,7 +102,7 @@ func (w *work) divide() {
 	if err == nil && len(hosts) > 0 {
 		more, err = pt.Survey(ctx, w.play())
 	}
-	warnings = w.mask(append(warnings, more...))
+	warnings = append(w.mask(append(warnings, more...)), w.material.warnings...)
 	switch cause := w.cause(); {
 	case w.lost.Load():
 		w.abandonDir()

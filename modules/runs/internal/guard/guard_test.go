@@ -342,3 +342,6 @@ func TestWhatIsWrongWithARequestComesFirst(t *testing.T) {
 		t.Errorf("%d calls, %d lookups", b.calls, is.lookups)
 	}
 }
+
+// Unfinished implements runs.ObjectStore.
+func (*rules) Unfinished(context.Context, string, int) ([]string, int, error) { return nil, 0, nil }

@@ -122,6 +122,7 @@ func (s *Submitter) step(c checks, x *runs.StepSpec, spec *runs.Spec) {
 	}
 	c.tool(spec)
 	c.argument("playbook", x.Playbook, maxPath)
+	c.inside(spec)
 	c.text("command", x.Command, maxCommand)
 	c.controls(&spec.Controls)
 	c.ids(x.InventoryID, "", x.CredentialIDs)

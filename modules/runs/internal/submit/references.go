@@ -73,9 +73,41 @@ func (r reference) vouched(ids []string) bool {
 	return slices.Contains(ids, r.object()) || r.kind == "" && len(ids) > 0
 }
 
+// hidden is the fault of what a template names and the caller may not read: the run would be one that its own launcher cannot see.
+func (r reference) hidden() error {
+	said := fmt.Sprintf("this takes the right to read the %s that the template names", rights.Noun(r.object()))
+	f := runs.UseRequired.New("%s: %s", r.path, said)
+	f.Fields = []fault.Field{{Location: r.path, Message: said}}
+	return f
+}
+
+// seen refuses what is vouched for and may not be read.
+func (s *Submitter) seen(ctx context.Context, list []reference, vouched []string) error {
+	for _, r := range list {
+		if !r.vouched(vouched) {
+			continue
+		}
+		ok, err := s.gate.May(ctx, access.Read, r.object())
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return r.hidden()
+		}
+	}
+	return nil
+}
+
 // resolve refuses what does not exist or may not be read, and then what may not be used, with a fault that names its path. Of what is
-// vouched for it asks only whether it exists.
+// vouched for it asks only whether it exists and may be read.
 func (s *Submitter) resolve(ctx context.Context, list []reference, vouched []string) error {
+	if err := s.resolveNamed(ctx, list, vouched); err != nil {
+		return err
+	}
+	return s.seen(ctx, list, vouched)
+}
+
+func (s *Submitter) resolveNamed(ctx context.Context, list []reference, vouched []string) error {
 	var objects []string
 	for _, r := range list {
 		if !r.vouched(vouched) {

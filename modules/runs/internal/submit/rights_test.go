@@ -88,14 +88,16 @@ func TestWhatATemplateNamesIsVouchedFor(t *testing.T) {
 		change func(*runs.Submission)
 		says   string
 	}{
-		"all of it":      {func(s *runs.Submission) { s.Queue = "hidden" }, ""},
+		"all of it":      {func(s *runs.Submission) { s.Queue = "read" }, ""},
+		"a hidden queue": {func(s *runs.Submission) { s.Queue = "hidden" }, "queue: this takes the right to read"},
+		"what is hidden": {func(s *runs.Submission) { s.ProjectID = "prj_" + hidden; s.Vouched = append(s.Vouched, "prj_"+hidden) }, "project_id: this takes the right to read"},
 		"what is absent": {func(s *runs.Submission) { s.ProjectID = "prj_" + absent; s.Vouched = append(s.Vouched, "prj_"+absent) }, "project_id: no project"},
 		"its own":        {func(s *runs.Submission) { s.InventoryID = "inv_" + hidden }, "inventory_id: no inventory"},
 		"a credential":   {func(s *runs.Submission) { s.CredentialIDs = []string{"crd_" + read} }, "credential_ids[0]: this takes"},
 	} {
 		q := playbook(func(s *runs.Submission) {
-			s.InventoryID, s.ProjectID = "inv_"+read, "prj_"+hidden
-			s.Vouched = []string{"tpl_1", "inv_" + read, "prj_" + hidden}
+			s.InventoryID, s.ProjectID = "inv_"+read, "prj_"+read
+			s.Vouched = []string{"tpl_1", "inv_" + read, "prj_" + read}
 			c.change(s)
 		})
 		err := limited().judge(t.Context(), &q)

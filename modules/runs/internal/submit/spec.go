@@ -3,6 +3,7 @@ package submit
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -91,6 +92,7 @@ func (c checks) tool(x *runs.Spec) {
 
 func (c checks) paths(x *runs.Spec) {
 	c.argument("playbook", x.Playbook, maxPath)
+	c.inside(x)
 	c.argument("inventory", x.Inventory, maxPath)
 	c.text("command", x.Command, maxCommand)
 	if x.InventoryID != "" && x.Inventory != "" {
@@ -98,6 +100,13 @@ func (c checks) paths(x *runs.Spec) {
 	}
 	if !queue.MatchString(x.Queue) {
 		c.bad("queue", "is not the name of a queue")
+	}
+}
+
+// inside judges the playbook of a project by its name; where its links lead shows in the checkout.
+func (c checks) inside(x *runs.Spec) {
+	if x.ProjectID != "" && x.Playbook != "" && !filepath.IsLocal(x.Playbook) {
+		c.bad("playbook", "leads out of the project")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/actor"
@@ -43,6 +44,17 @@ func (d *Desk) May(ctx context.Context, want access.Level, objects ...string) (b
 		return false, fmt.Errorf("decide what may be done: %w", err)
 	}
 	return ok, nil
+}
+
+// Reads reports whether the caller may read a record of an organization that names objects: whoever may read all of those, and whoever
+// administers the organization.
+func (d *Desk) Reads(ctx context.Context, org string, objects ...string) (bool, error) {
+	ok, err := d.May(ctx, access.Read, objects...)
+	if err != nil || ok || org == "" {
+		return ok, err
+	}
+	s, err := d.Scope(ctx)
+	return slices.Contains(s.Orgs, org), err
 }
 
 // Scope returns what lists for the caller are narrowed to.

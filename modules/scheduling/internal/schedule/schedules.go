@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/writ-automation/writ/modules/scheduling/internal/desk"
-	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/events"
@@ -81,7 +80,7 @@ func (s *Schedules) settle(ctx context.Context, x *scheduling.Schedule) (err err
 		return err
 	}
 	x.Target = clean(x.Target)
-	return s.judge.target(ctx, &x.Target)
+	return s.judge.target(ctx, &x.Target, x.Enabled)
 }
 
 // plan sets the next slot by the time of the store, which decides what is due.
@@ -134,7 +133,7 @@ func (s *Schedules) Get(ctx context.Context, id string) (scheduling.Schedule, er
 	if err != nil {
 		return scheduling.Schedule{}, err
 	}
-	ok, err := s.desk.May(ctx, access.Read, objects(&x.Target)...)
+	ok, err := s.desk.Reads(ctx, x.Org, objects(&x.Target)...)
 	if err == nil && !ok {
 		err = missing(id)
 	}

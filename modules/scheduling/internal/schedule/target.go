@@ -34,8 +34,9 @@ func clean(t scheduling.Target) scheduling.Target {
 	return t
 }
 
-// target returns the fault that the caller's own submission of the target would be, nil where it would make a run.
-func (j Judge) target(ctx context.Context, t *scheduling.Target) error {
+// target returns the fault that the caller's own submission of the target would be, nil where it would make a run. Whether a template can
+// be launched now is nothing to a schedule that fires nothing: one that cannot fire any more can always be disabled.
+func (j Judge) target(ctx context.Context, t *scheduling.Target, enabled bool) error {
 	named := 0
 	for _, is := range []bool{t.TemplateID != "", t.Run != nil, t.Pipeline != nil} {
 		if is {
@@ -60,7 +61,11 @@ func (j Judge) target(ctx context.Context, t *scheduling.Target) error {
 	case !ids.Valid(ids.Template, t.TemplateID):
 		return desk.Ref{Path: "template_id", ID: t.TemplateID}.Missing()
 	}
-	return forTemplate(j.Launcher.Unattended(ctx, t.TemplateID, t.Answers), t.TemplateID)
+	err := forTemplate(j.Launcher.Unattended(ctx, t.TemplateID, t.Answers), t.TemplateID)
+	if !enabled && fault.Is(err, fault.Invalid) {
+		return nil
+	}
+	return err
 }
 
 // forTemplate names the template in what refuses it.

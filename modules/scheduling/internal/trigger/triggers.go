@@ -149,7 +149,7 @@ func (t *Triggers) Get(ctx context.Context, id string) (scheduling.Trigger, erro
 	if err != nil {
 		return scheduling.Trigger{}, err
 	}
-	ok, err := t.desk.May(ctx, access.Read, x.TemplateID)
+	ok, err := t.desk.Reads(ctx, x.Org, x.TemplateID)
 	if err == nil && !ok {
 		err = scheduling.TriggerNotFound.New("no trigger %q", id)
 	}
