@@ -105,6 +105,8 @@ func failure(ctx context.Context, err error) error {
 }
 
 var (
+	// private is where a source lies on this machine, which Ansible repeats and wraps at the hyphen. Nobody is told.
+	private    = regexp.MustCompile(`/\S*writ- ?source-[0-9]+/`)
 	userInfo   = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/@\s']*@`)
 	secretName = regexp.MustCompile(`(?i)pass|secret|token|key|credential|auth`)
 )
@@ -123,7 +125,7 @@ func clean(text string, secrets []string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "?"))
-	text = strings.Join(strings.Fields(text), " ")
+	text = private.ReplaceAllString(strings.Join(strings.Fields(text), " "), "")
 	if r := []rune(text); len(r) > maxSentence {
 		text = string(r[:maxSentence-1]) + "…"
 	}
