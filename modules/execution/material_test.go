@@ -2,6 +2,7 @@ package execution_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -35,7 +36,7 @@ func (s *stock) answer(ctx context.Context, kind, id string) error {
 		return fault.Wrap(fault.Unavailable, nil, "nobody answers")
 	}
 	if strings.HasSuffix(id, "gone") {
-		return fault.Missing(kind, id)
+		return fault.Missing(kind, id).Because(errors.New("a cause for the log"))
 	}
 	return nil
 }
@@ -108,6 +109,18 @@ func TestAPlayRunsInItsCheckout(t *testing.T) {
 	}
 }
 
+// TestStepsAskForFreshInventories: nobody executes a pipeline itself, so that each of its steps asks.
+func TestStepsAskForFreshInventories(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[runs.Kind]int32{runs.Single: 1, runs.Step: 1, runs.Shard: 0} {
+		b := setup(t, echo)
+		b.stock = &stock{}
+		if got := b.run(&runs.Run{ID: "run_1", Kind: kind, Spec: runs.Spec{InventoryID: "inv_1"}}); got.run.Status != runs.Succeeded || b.stock.fresh.Load() != want {
+			t.Errorf("a %s: %+v, %d refreshed", kind, got.end, b.stock.fresh.Load())
+		}
+	}
+}
+
 func TestWhatCannotBeProvided(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -125,7 +138,8 @@ func TestWhatCannotBeProvided(t *testing.T) {
 			b := setup(t, echo)
 			b.stock = c.stock
 			got := b.run(&runs.Run{ID: "run_1", Spec: c.spec})
-			if got.run.Status != runs.Failed || !strings.Contains(got.end.Error, c.says) || b.plane.count("begin") != 0 {
+			if got.run.Status != runs.Failed || !strings.Contains(got.end.Error, c.says) || b.plane.count("begin") != 0 ||
+				strings.Contains(got.end.Error, "cause") {
 				t.Errorf("%+v", got.end)
 			}
 		})

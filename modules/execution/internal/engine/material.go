@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/writ-automation/writ/ports/catalog"
@@ -29,8 +30,8 @@ func (w *work) gather(ctx context.Context) error {
 		w.spec.Dir = w.material.tree
 	}
 	if s.InventoryID != "" {
-		// What belongs to another run works on what that one began with, as far as nobody changes it meanwhile.
-		content, format, stale, err := w.e.Materials.Inventory(ctx, s.InventoryID, !w.run.Kind.Child())
+		// A shard works on what its split was divided by, as far as nobody changes it meanwhile.
+		content, format, stale, err := w.e.Materials.Inventory(ctx, s.InventoryID, w.run.Kind != runs.Shard)
 		if err != nil {
 			return fmt.Errorf("get the inventory: %w", err)
 		}
@@ -73,6 +74,7 @@ func (w *work) equip() (ok, ended bool) {
 		w.discard()
 		return false, false
 	default:
+		w.e.Log.Warn("get what a run names", "run", w.lease.RunID, "error", err)
 		w.settle(w.failed(sentence(err)))
 	}
 	return false, true
@@ -80,8 +82,10 @@ func (w *work) equip() (ok, ended bool) {
 
 // sentence is what of an error is told: the text of a fault, since its cause is for the log.
 func sentence(err error) string {
-	if fault.KindOf(err) == fault.Internal {
-		return "what the run names could not be provided: " + err.Error()
+	const begin = "what the run names could not be provided"
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Kind == fault.Internal || f.Message == "" {
+		return begin
 	}
-	return err.Error()
+	return begin + ": " + f.Message
 }
