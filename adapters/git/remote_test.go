@@ -22,6 +22,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/git"
 	"github.com/writ-automation/writ/platform/egress"
+	"github.com/writ-automation/writ/platform/egress/egresstest"
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
@@ -84,9 +85,9 @@ func overTLS(t *testing.T) (*world, *forge, *repo) {
 	f := newForge(t, root)
 	w := newWorld(t, func(c *git.Config) {
 		c.CAFile = f.ca
-		c.Resolver = names(t, map[string]string{
-			"example.com": "127.0.0.1", "metadata.example.com": "169.254.169.254", "inside.example.net": "127.0.0.1",
-		})
+		c.Resolver = egresstest.NewNames(t, map[string][]string{
+			"example.com": {"127.0.0.1"}, "metadata.example.com": {"169.254.169.254"}, "inside.example.net": {"127.0.0.1"},
+		}).Resolver()
 	})
 	return w, f, r
 }
@@ -221,7 +222,9 @@ func sshd(t *testing.T) (address netip.AddrPort, key string) {
 func TestFetchOverSSH(t *testing.T) {
 	t.Parallel()
 	address, key := sshd(t)
-	w := newWorld(t, func(c *git.Config) { c.Resolver = names(t, map[string]string{"forge.example.com": "127.0.0.1"}) })
+	w := newWorld(t, func(c *git.Config) {
+		c.Resolver = egresstest.NewNames(t, map[string][]string{"forge.example.com": {"127.0.0.1"}}).Resolver()
+	})
 	r := newRepo(t, filepath.Join(t.TempDir(), "with a 'quote'"))
 	r.write("site.yml", "x")
 	want := r.commit("first")
@@ -290,7 +293,9 @@ func TestFetchOverGit(t *testing.T) {
 		c, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), time.Second)
 		return err == nil && c.Close() == nil
 	})
-	w := newWorld(t, func(c *git.Config) { c.Resolver = names(t, map[string]string{"forge.example.com": "127.0.0.1"}) })
+	w := newWorld(t, func(c *git.Config) {
+		c.Resolver = egresstest.NewNames(t, map[string][]string{"forge.example.com": {"127.0.0.1"}}).Resolver()
+	})
 	if got := w.fetch(catalog.Repository{ProjectID: "p", URL: fmt.Sprintf("git://forge.example.com:%d/a", port)}); got != want {
 		t.Errorf("%s, not %s", got, want)
 	}

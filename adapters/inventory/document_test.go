@@ -21,6 +21,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/inventory"
 	"github.com/writ-automation/writ/platform/egress"
+	"github.com/writ-automation/writ/platform/egress/egresstest"
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
@@ -129,7 +130,9 @@ func TestHostileServers(t *testing.T) {
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	k := collector(t, func(c *inventory.Config) {
 		home(c)
-		c.Resolver = names(t, map[string]string{"inside.example.com": "127.0.0.2", "metadata.example.com": "169.254.169.254", "private.example.com": "10.0.0.1"})
+		c.Resolver = egresstest.NewNames(t, map[string][]string{
+			"inside.example.com": {"127.0.0.2"}, "metadata.example.com": {"169.254.169.254"}, "private.example.com": {"10.0.0.1"},
+		}).Resolver()
 	})
 	for _, to := range []string{
 		"http://169.254.169.254/latest/meta-data/", "http://127.0.0.2:" + port, "http://inside.example.com:" + port, "http://metadata.example.com/",

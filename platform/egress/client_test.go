@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/platform/egress"
+	"github.com/writ-automation/writ/platform/egress/egresstest"
 )
 
 // home is the policy of tests that have a server of their own: it and nothing else of the loopback network.
@@ -74,13 +74,13 @@ func TestClientRefusesAddresses(t *testing.T) {
 	guarded := newSink(t, "127.0.0.2:0")
 	any4 := newSink(t, "127.0.0.3:"+guarded.port())
 	port := ":" + guarded.port()
-	n := newNames(map[string][]netip.Addr{"inside.test.": {netip.MustParseAddr("127.0.0.2")}, "cloud.test.": {netip.MustParseAddr("169.254.169.254")}})
+	n := egresstest.NewNames(t, map[string][]string{"inside.test": {"127.0.0.2"}, "cloud.test": {"169.254.169.254"}})
 	var target atomic.Value
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", target.Load().(string))
 		w.WriteHeader(http.StatusFound)
 	})
-	c := newClient(t, home(), egress.Options{Resolver: n.resolver()})
+	c := newClient(t, home(), egress.Options{Resolver: n.Resolver()})
 	for _, address := range []string{
 		"http://127.0.0.2" + port, "http://[::ffff:127.0.0.2]" + port, "http://0x7f.2" + port, "http://2130706434" + port,
 		"http://0177.0.0.2" + port, "http://127.2" + port, "http://0x7f000002" + port, "http://017700000002" + port,
@@ -109,8 +109,8 @@ func TestClientUsesNoProxy(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
 		t.Setenv(name, "http://127.0.0.1:"+proxy.port())
 	}
-	n := newNames(map[string][]netip.Addr{"inside.test.": {netip.MustParseAddr("127.0.0.2")}})
-	c := newClient(t, home(), egress.Options{Resolver: n.resolver()})
+	n := egresstest.NewNames(t, map[string][]string{"inside.test": {"127.0.0.2"}})
+	c := newClient(t, home(), egress.Options{Resolver: n.Resolver()})
 	for _, address := range []string{"http://inside.test", "https://inside.test"} {
 		if _, err := get(t, c, address); !errors.Is(err, egress.ErrRefused) {
 			t.Errorf("%s: %v", address, err)

@@ -1,17 +1,15 @@
 package egress_test
 
 import (
-	"context"
-	"encoding/binary"
 	"errors"
 	"io"
 	"net"
-	"net/netip"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/writ-automation/writ/platform/egress"
+	"github.com/writ-automation/writ/platform/egress/egresstest"
 )
 
 // sink is a listener on a loopback address that counts who connects.
@@ -70,69 +68,6 @@ func (s *sink) port() string {
 	return port
 }
 
-// names is a DNS server in memory: each lookup of a name gets the next of its answers, the last one for ever.
-type names struct {
-	mu      sync.Mutex
-	answers map[string][]netip.Addr
-	asked   map[string]int
-}
-
-func (n *names) resolver() *net.Resolver {
-	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
-		here, there := net.Pipe()
-		go n.serve(there)
-		return here, nil
-	}}
-}
-
-// serve answers queries with the framing of DNS over TCP, which the resolver uses on what is no packet connection.
-func (n *names) serve(c net.Conn) {
-	defer func() { _ = c.Close() }()
-	for {
-		var size [2]byte
-		if _, err := io.ReadFull(c, size[:]); err != nil {
-			return
-		}
-		q := make([]byte, binary.BigEndian.Uint16(size[:]))
-		if _, err := io.ReadFull(c, q); err != nil {
-			return
-		}
-		a := n.answer(q)
-		if _, err := c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(a))), a...)); err != nil {
-			return
-		}
-	}
-}
-
-// answer builds the reply to a query of one question: A records where it asks for them, nothing otherwise.
-func (n *names) answer(q []byte) []byte {
-	end, host := 12, ""
-	for q[end] != 0 {
-		host += string(q[end+1:end+1+int(q[end])]) + "."
-		end += 1 + int(q[end])
-	}
-	kind := binary.BigEndian.Uint16(q[end+1:])
-	reply := append([]byte{q[0], q[1], 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}, q[12:end+5]...)
-	if kind != 1 {
-		return reply
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	all := n.answers[host]
-	if len(all) == 0 {
-		reply[3] |= 3 // no such name
-		return reply
-	}
-	a := all[min(n.asked[host], len(all)-1)].As4()
-	n.asked[host]++
-	reply[7] = 1
-	return append(append(reply, 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4), a[:]...)
-}
-
-func newNames(answers map[string][]netip.Addr) *names {
-	return &names{answers: answers, asked: map[string]int{}}
-}
-
 // TestDialRefusesBeforeAnyPacket dials a listener that must not be reached by each of its spellings.
 func TestDialRefusesBeforeAnyPacket(t *testing.T) {
 	t.Parallel()
@@ -175,18 +110,16 @@ func TestDialOfAChangingName(t *testing.T) {
 	t.Parallel()
 	bad := newSink(t, "127.0.0.1:0")
 	good := newSink(t, "127.0.0.2:"+bad.port())
-	n := newNames(map[string][]netip.Addr{"changing.test.": {netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.1")}})
-	d := egress.NewDialer(egress.Policy{Allow: prefixes("127.0.0.2/32")}, n.resolver())
+	n := egresstest.NewNames(t, map[string][]string{"changing.test": {"127.0.0.2", "127.0.0.1"}})
+	d := egress.NewDialer(egress.Policy{Allow: prefixes("127.0.0.2/32")}, n.Resolver())
 	c, err := d.DialContext(t.Context(), "tcp4", "changing.test:"+bad.port())
 	if err != nil {
 		t.Fatalf("the first dial: %v", err)
 	}
 	_ = c.Close()
-	n.mu.Lock()
-	if n.asked["changing.test."] != 1 {
-		t.Errorf("one dial asked %d times", n.asked["changing.test."])
+	if asked := n.Asked("changing.test"); asked != 1 {
+		t.Errorf("one dial asked %d times", asked)
 	}
-	n.mu.Unlock()
 	for range 3 {
 		if _, err := d.DialContext(t.Context(), "tcp4", "changing.test:"+bad.port()); !errors.Is(err, egress.ErrRefused) ||
 			!strings.Contains(err.Error(), "127.0.0.1 is loopback") {
