@@ -24,6 +24,7 @@ import (
 	"github.com/writ-automation/writ/platform/egress"
 	"github.com/writ-automation/writ/platform/egress/egresstest"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/secret"
 )
 
 const canary = "c4nary/p@ss:word"
@@ -236,7 +237,7 @@ func TestFetchOverSSH(t *testing.T) {
 	at := func(login string) string {
 		return fmt.Sprintf("ssh://%sforge.example.com:%d%s", login, address.Port(), (&url.URL{Path: r.dir}).EscapedPath())
 	}
-	login := catalog.Login{Key: catalog.Secret(strings.ReplaceAll(strings.TrimSpace(key), "\n", "\r\n"))}
+	login := catalog.Login{Key: secret.Text(strings.ReplaceAll(strings.TrimSpace(key), "\n", "\r\n"))}
 	if got := w.fetch(catalog.Repository{ProjectID: "p", URL: at(user + "@"), Login: login}); got != want {
 		t.Errorf("%s, not %s", got, want)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/writ-automation/writ/cmd/compose"
 	"github.com/writ-automation/writ/platform/config"
-	"github.com/writ-automation/writ/platform/logging"
+	"github.com/writ-automation/writ/ports/secret"
 )
 
 // encryptionKeyEnv may hold the text of encryption.key, for installs that keep secrets in the environment.
@@ -41,6 +41,6 @@ func (f *catalogFlags) apply(s *compose.Settings, w world) error {
 		}
 	}
 	s.Catalog = compose.Catalog{LocalProjects: f.localProjects, Catchup: f.catchup.Duration, AllowPrivate: private}
-	s.EncryptionKeyFile, s.EncryptionKey = f.encryptionKeyFile, logging.Secret(w.env(encryptionKeyEnv))
+	s.EncryptionKeyFile, s.EncryptionKey = f.encryptionKeyFile, secret.Text(w.env(encryptionKeyEnv))
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/platform/lifecycle"
 	"github.com/writ-automation/writ/platform/logging"
+	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/system"
 )
 
@@ -69,7 +70,7 @@ func (f *serveFlags) settings(w world) (compose.Settings, error) {
 		KillGrace: f.killGrace.Duration, DrainTimeout: f.drainTimeout.Duration, WorkDir: work, Name: f.name, Queues: f.queues,
 		Open: f.open, MetricsAuth: f.metricsAuth, Events: f.events, PublicURL: strings.TrimRight(f.publicURL, "/"),
 		TrustedProxies: proxies, Log: log, Announce: w.out,
-		SigningKeyFile: f.signingKeyFile, SigningKey: logging.Secret(w.env(signingKeyEnv)), AuditBeat: f.auditBeat.Duration,
+		SigningKeyFile: f.signingKeyFile, SigningKey: secret.Text(w.env(signingKeyEnv)), AuditBeat: f.auditBeat.Duration,
 		StrictGrants: f.strictGrants, ReadOnly: f.readOnly, InsecureCookies: f.insecureCookies, SessionTTL: f.sessionTTL.Duration,
 		Info: system.Info{Version: b.Version, Commit: b.Commit, Started: clock.New().Now()},
 	}

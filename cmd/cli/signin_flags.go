@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/writ-automation/writ/cmd/compose"
-	"github.com/writ-automation/writ/platform/logging"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/secret"
 )
 
 // oidcSecretEnv is where the client's secret comes from: never from a flag, which other users of the machine can see.
@@ -74,7 +74,7 @@ func (f *signInFlags) apply(s *compose.Settings, w world) error {
 		return errors.New("saml-default-role: is of no use without saml-idp-metadata-url")
 	}
 	s.OIDC = compose.OIDC{
-		Issuer: f.oidcIssuer, ClientID: f.oidcClientID, Secret: logging.Secret(w.env(oidcSecretEnv)),
+		Issuer: f.oidcIssuer, ClientID: f.oidcClientID, Secret: secret.Text(w.env(oidcSecretEnv)),
 		RedirectURL: f.oidcRedirectURL, GroupsClaim: f.oidcGroupsClaim, Roles: oidcRoles,
 	}
 	s.SAML = compose.SAML{

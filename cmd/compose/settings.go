@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/writ-automation/writ/platform/logging"
+	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/system"
 )
 
@@ -51,13 +51,13 @@ type Settings struct {
 	// SigningKeyFile and SigningKey give the keys that sign the audit trail, as a file or as its text; both empty: signing.key
 	// in the data directory, which a first start makes.
 	SigningKeyFile string
-	SigningKey     logging.Secret
+	SigningKey     secret.Text
 	AuditBeat      time.Duration
 
 	// EncryptionKeyFile and EncryptionKey give the keys that seal secrets, as a file or as its text; both empty: encryption.key in
 	// the data directory, which a first start makes.
 	EncryptionKeyFile string
-	EncryptionKey     logging.Secret
+	EncryptionKey     secret.Text
 	Catalog           Catalog
 
 	Info system.Info

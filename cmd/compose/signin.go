@@ -16,10 +16,10 @@ import (
 	"github.com/writ-automation/writ/adapters/sso/oidc"
 	"github.com/writ-automation/writ/adapters/sso/saml"
 	"github.com/writ-automation/writ/platform/egress"
-	"github.com/writ-automation/writ/platform/logging"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -33,8 +33,8 @@ type Roles struct {
 // OIDC is an OpenID provider to sign in with; without an issuer there is none.
 type OIDC struct {
 	Issuer, ClientID string
-	Secret           logging.Secret // empty for a public client
-	RedirectURL      string         // empty: below the public address
+	Secret           secret.Text // empty for a public client
+	RedirectURL      string      // empty: below the public address
 	GroupsClaim      string
 	Roles            Roles
 }

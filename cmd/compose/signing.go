@@ -9,7 +9,7 @@ import (
 	"syscall"
 
 	auditmodule "github.com/writ-automation/writ/modules/audit"
-	"github.com/writ-automation/writ/platform/logging"
+	"github.com/writ-automation/writ/ports/secret"
 )
 
 const (
@@ -25,7 +25,7 @@ func (s *Settings) signingKeys(root string) signingKeys {
 
 // signingKeys is where signing.key rests: in the environment, in a file that the operator names, or in the data directory.
 type signingKeys struct {
-	text        logging.Secret
+	text        secret.Text
 	given, file string
 }
 

@@ -25,7 +25,7 @@ type Rule struct {
 
 // Kernel lists the ports that every layer shares.
 func Kernel() []string {
-	return []string{"fault", "tx", "events", "page", "actor", "access", "clock", "ids"}
+	return []string{"fault", "tx", "events", "page", "actor", "access", "clock", "ids", "secret"}
 }
 
 // Contexts lists the bounded contexts. The list is closed: a new word needs a decision record.
@@ -40,7 +40,7 @@ func Contexts() []string {
 func Neighbours() map[string][]string {
 	return map[string][]string{
 		"execution": {"runs"}, "estate": {"runs"}, "policy": {"runs"}, "catalog": {"runs"}, "notify": {"runs"},
-		"ai": {"runs"}, "scheduling": {"catalog", "runs"}, "importer": {"catalog", "scheduling"},
+		"secrets": {"catalog"}, "ai": {"runs"}, "scheduling": {"catalog", "runs"}, "importer": {"catalog", "scheduling"},
 	}
 }
 
@@ -61,9 +61,11 @@ func Libraries() map[string][]string {
 			"github.com/crewjam/saml/**", "github.com/russellhaering/goxmldsig/**", "github.com/beevik/etree/**",
 			"github.com/mattermost/xml-roundtrip-validator",
 		},
-		"tools":       {"golang.org/x/sys/**", "gopkg.in/yaml.v3"},
-		"probes":      {"golang.org/x/sys/**"},
-		"secrets":     {"golang.org/x/crypto/**"},
+		"tools":  {"golang.org/x/sys/**", "gopkg.in/yaml.v3"},
+		"probes": {"golang.org/x/sys/**"},
+		"secrets": {
+			"golang.org/x/crypto/**", "golang.org/x/oauth2/**", "github.com/aws/aws-sdk-go-v2/**", "github.com/aws/smithy-go/**",
+		},
 		"notify":      {"github.com/wneessen/go-mail/**"},
 		"ai":          nil,
 		"git":         nil,

@@ -45,7 +45,7 @@ type materialParams struct {
 	Checkouts catalog.Checkouts
 	Collector catalog.Collector
 	Recorder  audit.Recorder
-	Logins    Logins `optional:"true"`
+	Logins    catalog.Logins `optional:"true"`
 	Config    Config
 }
 

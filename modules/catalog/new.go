@@ -25,9 +25,6 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Logins gives what the credentials of projects say.
-type Logins = mirror.Logins
-
 // Stores are where this context keeps what it owns.
 type Stores struct {
 	Projects    catalog.ProjectStore
@@ -55,7 +52,7 @@ type MaterialParams struct {
 	// Recorder records each change in its unit of work.
 	Recorder audit.Recorder
 	// Logins may be nil: then no project with a credential can be fetched.
-	Logins Logins
+	Logins catalog.Logins
 	Config Config
 }
 

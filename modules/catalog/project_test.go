@@ -296,6 +296,10 @@ func (l logins) Login(_ context.Context, id string) (catalog.Login, error) {
 	return catalog.Login{}, errors.New("no such credential")
 }
 
+func (logins) Access(context.Context, string, string) (catalog.Access, func(), error) {
+	return catalog.Access{}, func() {}, errors.New("no such credential")
+}
+
 // TestProjectDelete leaves nothing of the project behind, also of a fetch that was under way.
 func TestProjectDelete(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"regexp"
 	"strings"
+
+	"github.com/writ-automation/writ/ports/secret"
 )
 
 // Config says how to log. Level is debug, info, warn or error; Format is text or json; both may be empty for info and text.
@@ -56,15 +58,15 @@ var (
 // Scrub cuts bearer tokens, authorization headers, passwords in URLs and secret query members out of a text.
 func Scrub(s string) string {
 	if strings.Contains(s, "writ_") {
-		s = bearer.ReplaceAllString(s, "writ_"+Mask)
+		s = bearer.ReplaceAllString(s, "writ_"+secret.Mask)
 	}
 	if strings.Contains(s, "://") {
-		s = userinfo.ReplaceAllString(s, "$1:"+Mask+"@")
+		s = userinfo.ReplaceAllString(s, "$1:"+secret.Mask+"@")
 	}
 	if strings.ContainsAny(s, "=") {
-		s = query.ReplaceAllString(s, "${1}"+Mask)
+		s = query.ReplaceAllString(s, "${1}"+secret.Mask)
 	}
-	return header.ReplaceAllString(s, "$1 "+Mask)
+	return header.ReplaceAllString(s, "$1 "+secret.Mask)
 }
 
 // scrubAttr is called for every attribute that is no group, the message included.
@@ -72,7 +74,7 @@ func scrubAttr(_ []string, a slog.Attr) slog.Attr {
 	switch a.Value.Kind() {
 	case slog.KindString:
 		if secretName.MatchString(a.Key) && a.Value.String() != "" {
-			return slog.String(a.Key, Mask)
+			return slog.String(a.Key, secret.Mask)
 		}
 		return slog.String(a.Key, Scrub(a.Value.String()))
 	case slog.KindAny:
@@ -87,7 +89,7 @@ func scrubAny(a slog.Attr) slog.Attr {
 		return a
 	}
 	if secretName.MatchString(a.Key) {
-		return slog.String(a.Key, Mask)
+		return slog.String(a.Key, secret.Mask)
 	}
 	if err, ok := a.Value.Any().(error); ok {
 		return slog.String(a.Key, Scrub(err.Error()))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/writ-automation/writ/platform/logging"
+	"github.com/writ-automation/writ/ports/secret"
 )
 
 const token = "writ_0123456789abcdefABCDEF0123456789_00Az9z"
@@ -26,7 +27,7 @@ func TestNoSecretInTheLog(t *testing.T) {
 		log.Info("got "+token, "password", "hunter2", "worker_token", "hunter2", "url", "postgres://writ:hunter2@db/writ",
 			"error", fmt.Errorf("dial: %w", errors.New("postgres://writ:hunter2@db/writ refused")),
 			"header", "Bearer "+token, "path", "/v1/runs/run_1/stream?ticket=hunter2&after=3",
-			"secret_value", logging.Secret("hunter2"), "conf", holder{URL: "nats://a:hunter2@h"}, "Authorization", []string{"hunter2"},
+			"secret_value", secret.Text("hunter2"), "conf", holder{URL: "nats://a:hunter2@h"}, "Authorization", []string{"hunter2"},
 			slog.Group("group", "api_key", "hunter2", "plain", "stays"))
 		got := out.String()
 		for _, leak := range []string{"hunter2", "0123456789abcdef"} {
@@ -58,17 +59,17 @@ func TestIdsOfSecretsStay(t *testing.T) {
 
 func TestSecretPrintsAsterisks(t *testing.T) {
 	t.Parallel()
-	s := logging.Secret("hunter2")
+	s := secret.Text("hunter2")
 	for _, verb := range []string{"%s", "%v", "%+v", "%#v", "%q", "%x", "%d"} {
 		if got := fmt.Sprintf(verb, s); strings.Contains(got, "hunter") || strings.Contains(got, "68756e") {
 			t.Errorf("%s prints %s", verb, got)
 		}
 	}
-	b, err := json.Marshal(struct{ Key logging.Secret }{s})
+	b, err := json.Marshal(struct{ Key secret.Text }{s})
 	if err != nil || string(b) != `{"Key":"***"}` {
 		t.Errorf("%s %v", b, err)
 	}
-	if s.Reveal() != "hunter2" || logging.Secret("").String() != "" {
+	if s.Reveal() != "hunter2" || secret.Text("").String() != "" {
 		t.Error("reveal or the empty secret is wrong")
 	}
 }

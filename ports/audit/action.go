@@ -71,6 +71,17 @@ const (
 	TriggerRotate   Action = "trigger.rotate_secret"
 )
 
+// What happens to what is kept sealed.
+const (
+	CredentialCreate     Action = "credential.create"
+	CredentialUpdate     Action = "credential.update"
+	CredentialDelete     Action = "credential.delete"
+	CredentialTypeCreate Action = "credential_type.create"
+	CredentialTypeUpdate Action = "credential_type.update"
+	CredentialTypeDelete Action = "credential_type.delete"
+	SecretsRewrap        Action = "key.rewrap" // everything sealed is wrapped under another key
+)
+
 // Actions lists every action.
 func Actions() []Action {
 	return []Action{
@@ -82,5 +93,7 @@ func Actions() []Action {
 		ProjectCreate, ProjectUpdate, ProjectDelete, ProjectSync, InventoryCreate, InventoryUpdate, InventoryDelete,
 		SourceCreate, SourceUpdate, SourceDelete, SourceRefresh, TemplateCreate, TemplateUpdate, TemplateDelete,
 		ScheduleCreate, ScheduleUpdate, ScheduleDelete, TriggerCreate, TriggerUpdate, TriggerDelete, TriggerRotate,
+		CredentialCreate, CredentialUpdate, CredentialDelete, CredentialTypeCreate, CredentialTypeUpdate, CredentialTypeDelete,
+		SecretsRewrap,
 	}
 }

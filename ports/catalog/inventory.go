@@ -6,6 +6,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/secret"
 )
 
 // Format is how an inventory is written.
@@ -163,6 +164,16 @@ type Collection struct {
 	Config SourceConfig
 	// Tree is the checkout's root and Path a file below it; both empty where the source has no project.
 	Tree, Path string
+	// Access is what the source's credential gives.
+	Access Access
+}
+
+// Access is what a credential gives to what fetches an inventory.
+type Access struct {
+	Env     map[string]secret.Text // of programs
+	Headers map[string]secret.Text // of requests, unless the source sets them itself
+	// Files are private files of programs by name. In Env the texts of secret.FileMark(name) stand for their paths.
+	Files map[string]secret.Text
 }
 
 // Collector fetches what sources name: it runs programs and uses the network, within bounds of time and size. Its errors are

@@ -6,6 +6,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/secret"
 )
 
 // Project is a git repository that runs take their playbooks from.
@@ -95,21 +96,17 @@ type Repository struct {
 // Login is a name with a secret for https, or a private key for ssh. It prints as ***.
 type Login struct {
 	Username string
-	Password Secret
-	Key      Secret
+	Password secret.Text
+	Key      secret.Text
 }
 
-// Secret is a text that prints as ***.
-type Secret string
-
-// String hides the secret.
-func (Secret) String() string { return "***" }
-
-// GoString hides the secret.
-func (Secret) GoString() string { return "***" }
-
-// MarshalText hides the secret.
-func (Secret) MarshalText() ([]byte, error) { return []byte("***"), nil }
+// Logins gives what the credentials of projects and of inventory sources say. Its faults name the credential and hold no secret.
+type Logins interface {
+	// Login returns what opens the repository of a project. A fault of kind Conflict for a credential that is none for repositories.
+	Login(ctx context.Context, credentialID string) (Login, error)
+	// Access returns what a credential gives to an inventory source for one refresh; done gives back what was made for it and is never nil.
+	Access(ctx context.Context, sourceID, credentialID string) (a Access, done func(), err error)
+}
 
 // Checkouts keeps one mirror of each repository on this machine. Every method may use the network and takes no unit of work. Two that
 // are about one project wait for one another where they must.

@@ -21,7 +21,24 @@ type Play struct {
 	Collections string   // a directory of further collections, empty for none
 	LimitHosts  []string // bound to these hosts, nil for no bound; never empty
 	Diff        bool     // show differences: diff_mode, or a dry run
+	Login       Login
 }
+
+// Login is what credentials give a play to get onto its hosts. Empty members leave it to the project. Files are private to the run and hold
+// one secret each; a tool removes them as soon as they have been read.
+type Login struct {
+	User               string
+	PasswordFile       string
+	BecomeMethod       string
+	BecomeUser         string
+	BecomePasswordFile string
+	Vaults             []VaultFile
+	// PublicKeyFile is the public half of a key that the agent at SSH_AUTH_SOCK holds.
+	PublicKeyFile string
+}
+
+// VaultFile is a file with the password of one vault id.
+type VaultFile struct{ ID, Path string }
 
 // PlayResult is how a play ended.
 type PlayResult struct {

@@ -28,6 +28,9 @@ const (
 	Message        Prefix = "msg_"
 	Install        Prefix = "in_"
 	Anchor         Prefix = "anc_"
+	Delivery       Prefix = "nty_"
+	NotifyTarget   Prefix = "ntg_"
+	Lease          Prefix = "lse_"
 )
 
 // Generator makes ids. Ids of one generator and prefix sort by the time at which they were made, and within one

@@ -15,6 +15,18 @@ func (Started) EventName() string { return "runs.run_started" }
 // EventVersion implements events.Event.
 func (Started) EventVersion() int { return 1 }
 
+// Held says that a top-level run waits for approval.
+type Held struct {
+	RunID string    `json:"run_id"`
+	At    time.Time `json:"at"`
+}
+
+// EventName implements events.Event.
+func (Held) EventName() string { return "runs.run_held" }
+
+// EventVersion implements events.Event.
+func (Held) EventVersion() int { return 1 }
+
 // Finished says that a run reached a terminal state. TopLevel tells those that notifiers hear of.
 type Finished struct {
 	RunID      string    `json:"run_id"`

@@ -3,6 +3,7 @@ package runs
 import (
 	"cmp"
 	"encoding/json"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/secret"
 )
 
 // Vars is an object of variables. Values stay raw JSON, so that no number loses a digit on its way.
@@ -110,13 +112,33 @@ type Spec struct {
 	LimitHosts []string `json:"limit_hosts,omitempty"`
 }
 
-// Notification is a target that hears of a run's end.
+// Notification is a target that hears of a run's end. In records the address and the key are masked, and Ref names where both are kept
+// sealed; in requests they are as somebody gave them, and Ref is empty.
 type Notification struct {
 	Kind      string `json:"kind"`
 	URL       string `json:"url,omitempty"`
 	Key       string `json:"key,omitempty"`
 	To        string `json:"to,omitempty"`
 	OnFailure bool   `json:"on_failure,omitempty"`
+	Ref       string `json:"ref,omitempty"`
+}
+
+// Masked returns the target as it is shown: of the address the scheme and the host, of the key nothing, and no Ref.
+func (n Notification) Masked() Notification {
+	n.Ref = ""
+	if n.Key != "" {
+		n.Key = secret.Mask
+	}
+	if n.URL == "" {
+		return n
+	}
+	u, err := url.Parse(n.URL)
+	if err != nil || u.Host == "" {
+		n.URL = secret.Mask
+		return n
+	}
+	n.URL = u.Scheme + "://" + u.Host + "/" + secret.Mask
+	return n
 }
 
 // Submission is a request for a run.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/secret"
 )
 
 // Trigger launches a template when a forge tells of a push.
@@ -21,29 +22,11 @@ type Trigger struct {
 	LastError        string
 }
 
-// Secret is a text that prints as ***. Reveal returns it for the one answer that shows it.
-type Secret struct{ text string }
-
-// NewSecret keeps a text.
-func NewSecret(s string) Secret { return Secret{text: s} }
-
-// Reveal returns the text.
-func (s Secret) Reveal() string { return s.text }
-
-// String hides the secret.
-func (Secret) String() string { return "***" }
-
-// GoString hides the secret.
-func (Secret) GoString() string { return "***" }
-
-// MarshalText hides the secret.
-func (Secret) MarshalText() ([]byte, error) { return []byte("***"), nil }
-
 // NewTrigger is a trigger with what is shown once.
 type NewTrigger struct {
 	Trigger
-	Token         Secret // part of the hook's path
-	SigningSecret Secret
+	Token         secret.Text // part of the hook's path
+	SigningSecret secret.Text
 }
 
 // Triggers keeps triggers. One is read by whoever may read its template, and kept by whoever may keep objects of its organization.

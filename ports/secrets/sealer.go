@@ -1,10 +1,6 @@
 package secrets
 
-import (
-	"context"
-
-	"github.com/writ-automation/writ/ports/fault"
-)
+import "context"
 
 // Sealer keeps texts that have to be read again. Each is encrypted under a data key of its own, which is kept beside it under the
 // install's key-encryption key; the record's name is bound in, so that what was sealed for one record opens for no other one.
@@ -16,8 +12,30 @@ type Sealer interface {
 	Open(ctx context.Context, record string, sealed []byte) ([]byte, error)
 }
 
-// KeyLost is the fault of a secret whose key-encryption key this install does not have.
-var KeyLost = fault.Code{Name: "key_lost", Kind: fault.Conflict}
+// Rewrapper is a Sealer that can change the key under which something is sealed.
+type Rewrapper interface {
+	Sealer
+	// KeyID returns the id of the key that seals, in hex; empty where no key is at hand.
+	KeyID() string
+	// Rewrap returns the sealed form under the current key; what the current key sealed comes back as it is. The errors are those of
+	// Open and Seal.
+	Rewrap(ctx context.Context, record string, sealed []byte) ([]byte, error)
+}
 
-// Codes lists every fault of this context.
-func Codes() []fault.Code { return []fault.Code{KeyLost} }
+// Sealed is something that a store holds sealed.
+type Sealed struct {
+	Key    string // within its holder; holders list by it in order
+	Record string // for which it is sealed
+	Text   []byte
+}
+
+// Holder is a table in which something rests sealed. All holders together are what has to be wrapped anew under another key.
+type Holder interface {
+	// Holds names what is held, in the plural: "credentials".
+	Holds() string
+	// ListSealed returns at most limit of what is held whose key comes after the given one, by key.
+	ListSealed(ctx context.Context, after string, limit int) ([]Sealed, error)
+	// Reseal replaces a sealed text where it is still the one that was listed, and reports whether it was. It joins the unit of ctx
+	// and counts as no change of the record.
+	Reseal(ctx context.Context, was Sealed, text []byte) (bool, error)
+}

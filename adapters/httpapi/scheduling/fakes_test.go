@@ -13,6 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
+	"github.com/writ-automation/writ/ports/secret"
 )
 
 const (
@@ -147,7 +148,7 @@ func (f triggers) trigger() scheduling.Trigger {
 func (f triggers) Create(ctx context.Context, t scheduling.Trigger) (scheduling.NewTrigger, error) {
 	made := f.trigger()
 	made.LastFiredAt, made.LastRunID, made.LastError, made.Events = time.Time{}, "", "", nil
-	return scheduling.NewTrigger{Trigger: made, Token: scheduling.NewSecret(hookToken), SigningSecret: scheduling.NewSecret(signing)}, f.ask(ctx, t)
+	return scheduling.NewTrigger{Trigger: made, Token: secret.Text(hookToken), SigningSecret: secret.Text(signing)}, f.ask(ctx, t)
 }
 
 func (f triggers) Get(ctx context.Context, id string) (scheduling.Trigger, error) {
@@ -164,7 +165,7 @@ func (f triggers) Update(ctx context.Context, id string, revision int64, t sched
 
 // Rotate gives a token as well, which no answer may show.
 func (f triggers) Rotate(ctx context.Context, id string) (scheduling.NewTrigger, error) {
-	t := scheduling.NewTrigger{Trigger: f.trigger(), Token: scheduling.NewSecret(hookToken), SigningSecret: scheduling.NewSecret(signing)}
+	t := scheduling.NewTrigger{Trigger: f.trigger(), Token: secret.Text(hookToken), SigningSecret: secret.Text(signing)}
 	return t, f.find(ctx, scheduling.TriggerNotFound, id, "rotated")
 }
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/writ-automation/writ/platform/logging"
+	"github.com/writ-automation/writ/ports/secret"
 )
 
 const (
@@ -34,7 +34,7 @@ const header = `# The encryption key of this install. Secrets in the database op
 type KeySource struct {
 	Dir  string
 	File string
-	Text logging.Secret
+	Text secret.Text
 	// Existing says that the install holds sealed secrets already. A key that is not in Dir is lost then, and no other one takes its place.
 	Existing bool
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/writ-automation/writ/adapters/secrets/sealer"
-	"github.com/writ-automation/writ/platform/logging"
+	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
@@ -115,7 +115,7 @@ func TestGivenKeys(t *testing.T) {
 	if s.KeyID() != with(t, 2).KeyID() {
 		t.Error("the first key is not the current one")
 	}
-	s = open(t, sealer.KeySource{Dir: dir, File: file, Text: logging.Secret(key(3) + "\n")})
+	s = open(t, sealer.KeySource{Dir: dir, File: file, Text: secret.Text(key(3) + "\n")})
 	if s.KeyID() != with(t, 3).KeyID() {
 		t.Error("the text does not come first")
 	}
@@ -174,7 +174,7 @@ func TestRefusedFiles(t *testing.T) {
 			t.Errorf("%s: the file was changed: %v", what, err)
 		}
 	}
-	_, err := sealer.Open(sealer.KeySource{Text: logging.Secret(key(1) + " ,")})
+	_, err := sealer.Open(sealer.KeySource{Text: secret.Text(key(1) + " ,")})
 	if err == nil || strings.Contains(err.Error(), key(1)[:8]) || !strings.Contains(err.Error(), "environment") {
 		t.Errorf("%v", err)
 	}

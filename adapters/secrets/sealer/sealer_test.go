@@ -14,9 +14,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/writ-automation/writ/adapters/secrets/sealer"
-	"github.com/writ-automation/writ/platform/logging"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/scheduling"
+	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
@@ -34,7 +34,7 @@ func with(t *testing.T, keys ...byte) *sealer.Sealer {
 	for _, n := range keys {
 		lines = append(lines, key(n))
 	}
-	s, err := sealer.Open(sealer.KeySource{Text: logging.Secret(strings.Join(lines, "\n"))})
+	s, err := sealer.Open(sealer.KeySource{Text: secret.Text(strings.Join(lines, "\n"))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestRetiredKeyAndRewrap(t *testing.T) {
 func TestNoKeyIsPrinted(t *testing.T) {
 	t.Parallel()
 	s := with(t, 1, 2)
-	source := sealer.KeySource{Text: logging.Secret(key(1))}
+	source := sealer.KeySource{Text: secret.Text(key(1))}
 	var log bytes.Buffer
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "pointer", s, "value", *s, "source", source)
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "pointer", s, "value", *s, "source", source)

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/platform/egress"
-	"github.com/writ-automation/writ/platform/logging"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -24,8 +24,8 @@ type Config struct {
 	// change the answers says who somebody is.
 	Issuer      string
 	ClientID    string
-	Secret      logging.Secret // empty for a public client
-	RedirectURL string         // of this side's callback, as it is registered
+	Secret      secret.Text // empty for a public client
+	RedirectURL string      // of this side's callback, as it is registered
 	// GroupsClaim is the claim that lists groups; empty reads none. Where no claim has that very name, dots lead
 	// into objects: "realm_access.roles".
 	GroupsClaim string

@@ -48,7 +48,7 @@ func (p *Provider) Begin(ctx context.Context) (identity.Challenge, error) {
 	if err != nil {
 		return identity.Challenge{}, err
 	}
-	state, binding := secret(), secret()
+	state, binding := random(), random()
 	fits := sha256.Sum256([]byte(binding))
 	err = p.unit.Do(ctx, func(ctx context.Context) error {
 		return p.store.SaveHandshake(ctx, sha256.Sum256([]byte(state)), kind, fits[:], identity.HandshakeTTL)
@@ -169,8 +169,8 @@ func (p *Provider) scopes(d *described) []string {
 	return scopes
 }
 
-// secret returns 256 random bits as text.
-func secret() string {
+// random returns 256 random bits as text.
+func random() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return base64.RawURLEncoding.EncodeToString(b[:])

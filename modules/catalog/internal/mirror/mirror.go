@@ -26,12 +26,6 @@ const (
 	maxRemembered = 1024
 )
 
-// Logins gives what the credentials of projects say.
-type Logins interface {
-	// Login returns the login of a credential. Its errors hold no secret.
-	Login(ctx context.Context, credentialID string) (catalog.Login, error)
-}
-
 // Mirror fetches projects.
 type Mirror struct {
 	unit      tx.Unit
@@ -39,7 +33,7 @@ type Mirror struct {
 	log       *slog.Logger
 	store     catalog.ProjectStore
 	checkouts catalog.Checkouts
-	logins    Logins
+	logins    catalog.Logins
 
 	ctx    context.Context //nolint:containedctx // the life of the fetches, which outlive their callers
 	cancel context.CancelFunc
@@ -54,7 +48,7 @@ type Mirror struct {
 }
 
 // New returns a mirror. logins may be nil: then no credential can be used.
-func New(u tx.Unit, c clock.Clock, log *slog.Logger, s catalog.ProjectStore, co catalog.Checkouts, l Logins) *Mirror {
+func New(u tx.Unit, c clock.Clock, log *slog.Logger, s catalog.ProjectStore, co catalog.Checkouts, l catalog.Logins) *Mirror {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Mirror{
 		unit: u, clock: c, log: log, store: s, checkouts: co, logins: l, ctx: ctx, cancel: cancel,

@@ -62,7 +62,7 @@ func (t *Triggers) Rotate(ctx context.Context, id string) (scheduling.NewTrigger
 	if _, err := t.reach(ctx, id, 0); err != nil {
 		return scheduling.NewTrigger{}, err
 	}
-	secret, sealed, err := t.secret(ctx, id)
+	signing, sealed, err := t.secret(ctx, id)
 	if err != nil {
 		return scheduling.NewTrigger{}, err
 	}
@@ -78,7 +78,7 @@ func (t *Triggers) Rotate(ctx context.Context, id string) (scheduling.NewTrigger
 		return scheduling.NewTrigger{}, err
 	}
 	t.Log.InfoContext(ctx, "signing secret replaced", "trigger", id, "by", desk.Author(ctx))
-	return scheduling.NewTrigger{Trigger: out, SigningSecret: secret}, nil
+	return scheduling.NewTrigger{Trigger: out, SigningSecret: signing}, nil
 }
 
 // Delete implements scheduling.Triggers.

@@ -17,6 +17,7 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
+	"github.com/writ-automation/writ/ports/secret"
 )
 
 // Triggers implements scheduling.Triggers.
@@ -62,7 +63,7 @@ func (t *Triggers) Create(ctx context.Context, x scheduling.Trigger) (scheduling
 		ID: t.IDs.New(ids.Trigger), Name: x.Name, Org: x.Org, CreatedBy: desk.Author(ctx), Owner: desk.Owner(ctx),
 		CreatedAt: at, UpdatedAt: at, Revision: 1,
 	}
-	secret, sealed, err := t.secret(ctx, made.ID)
+	signing, sealed, err := t.secret(ctx, made.ID)
 	if err != nil {
 		return scheduling.NewTrigger{}, err
 	}
@@ -77,17 +78,17 @@ func (t *Triggers) Create(ctx context.Context, x scheduling.Trigger) (scheduling
 		return scheduling.NewTrigger{}, err
 	}
 	t.Log.InfoContext(ctx, "trigger created", "trigger", made.ID, "by", made.CreatedBy)
-	return scheduling.NewTrigger{Trigger: made.Trigger, Token: scheduling.NewSecret(token), SigningSecret: secret}, nil
+	return scheduling.NewTrigger{Trigger: made.Trigger, Token: secret.Text(token), SigningSecret: signing}, nil
 }
 
 // secret makes a signing secret, and its sealed form that opens for the trigger alone.
-func (t *Triggers) secret(ctx context.Context, id string) (scheduling.Secret, []byte, error) {
+func (t *Triggers) secret(ctx context.Context, id string) (secret.Text, []byte, error) {
 	text := hex.EncodeToString(random())
 	sealed, err := t.sealer.Seal(ctx, id, []byte(text))
 	if err != nil {
-		return scheduling.Secret{}, nil, fmt.Errorf("seal a signing secret: %w", err)
+		return "", nil, fmt.Errorf("seal a signing secret: %w", err)
 	}
-	return scheduling.NewSecret(text), sealed, nil
+	return secret.Text(text), sealed, nil
 }
 
 // settle brings what a caller sets into its stored form, and judges it. Whoever changes a trigger is who fires it, and so has to be

@@ -1,0 +1,47 @@
+package extension
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// EndedRun is what a notifier hears of a run.
+type EndedRun struct {
+	// Delivery names the call. A call that is made again, after an error or the death of the server, has the same.
+	Delivery  string
+	ID        string
+	Name      string
+	Tool      string
+	Status    string // succeeded, failed, canceled, interrupted or rejected
+	Error     string // one sentence, empty for none; masked
+	StartedAt time.Time
+	EndedAt   time.Time
+	// Record is the run as the API shows it, with the values of its variables redacted.
+	Record json.RawMessage
+}
+
+// Notifier is called once for each top-level run that reaches a terminal state, away from what executes runs and within the time of
+// ctx. A call that fails is made again, three times in all, then logged and dropped.
+type Notifier interface {
+	Notify(ctx context.Context, run EndedRun) error
+}
+
+// NotifierFunc adapts a function to Notifier.
+type NotifierFunc func(ctx context.Context, run EndedRun) error
+
+// Notify calls f.
+func (f NotifierFunc) Notify(ctx context.Context, run EndedRun) error { return f(ctx, run) }
+
+// NotificationKinds are the kinds of notification targets, whose names no notifier may take.
+func NotificationKinds() []string {
+	return []string{
+		"webhook", "slack", "mattermost", "rocketchat", "discord", "teams", "ntfy", "pagerduty", "grafana", "twilio", "email",
+	}
+}
+
+// Notifiers is the process-wide registry that RegisterNotifier fills.
+var Notifiers = NewRegistry[Notifier]("notifier", NotificationKinds()...)
+
+// RegisterNotifier adds a notifier under name. It panics as Registry.Register does.
+func RegisterNotifier(name string, n Notifier) { Notifiers.Register(name, n) }

@@ -1,0 +1,66 @@
+package notify
+
+import (
+	"slices"
+
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Kind is a kind of target. The list of kinds is closed: notifiers of extensions are no kinds.
+type Kind struct {
+	Name     string
+	Required []string // of url, key and to
+	// Incident kinds hear of failed and interrupted runs alone.
+	Incident bool
+	Doc      string // what is sent, in one sentence
+}
+
+// Kinds lists the kinds in the order of the reference.
+func Kinds() []Kind {
+	return []Kind{
+		{Name: "webhook", Required: []string{"url"}, Doc: "The run's record as JSON, the values of its variables redacted; signed where a key is set."},
+		{Name: "slack", Required: []string{"url"}, Doc: "A message to an incoming webhook of Slack."},
+		{Name: "mattermost", Required: []string{"url"}, Doc: "A message to an incoming webhook of Mattermost."},
+		{Name: "rocketchat", Required: []string{"url"}, Doc: "A message to an incoming webhook of Rocket.Chat."},
+		{Name: "discord", Required: []string{"url"}, Doc: "A message to a webhook of Discord."},
+		{Name: "teams", Required: []string{"url"}, Doc: "An adaptive card to a webhook of Microsoft Teams."},
+		{Name: "ntfy", Required: []string{"url"}, Doc: "A notification to a topic, of high priority where the run did not succeed."},
+		{Name: "pagerduty", Required: []string{"key"}, Incident: true, Doc: "An incident on the routing key."},
+		{Name: "grafana", Required: []string{"url", "key"}, Doc: "An annotation by that instance's API, with the key as its token."},
+		{Name: "twilio", Required: []string{"to"}, Doc: "An SMS through the server's account."},
+		{Name: "email", Required: []string{"to"}, Doc: "Mail to a list of addresses with commas between them, through the server's SMTP transport."},
+	}
+}
+
+// KindOf returns a kind by its name.
+func KindOf(name string) (Kind, bool) {
+	list := Kinds()
+	i := slices.IndexFunc(list, func(k Kind) bool { return k.Name == name })
+	if i < 0 {
+		return Kind{}, false
+	}
+	return list[i], true
+}
+
+// Event is what a target hears of.
+type Event string
+
+// The events.
+const (
+	Finished Event = "run.finished"
+	Held     Event = "run.held"
+)
+
+// Wants reports whether a target hears of an event about a run, and if not why, in a few words. A target on_failure hears of failed runs
+// alone.
+func Wants(n runs.Notification, e Event, s runs.Status) (bool, string) {
+	k, _ := KindOf(n.Kind)
+	switch {
+	case n.OnFailure && (e != Finished || s != runs.Failed):
+		return false, "the target hears of failed runs alone"
+	case k.Incident && (e != Finished || s != runs.Failed && s != runs.Interrupted):
+		return false, "this kind hears of failed and interrupted runs alone"
+	default:
+		return true, ""
+	}
+}

@@ -1,0 +1,130 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secret"
+)
+
+// Target is where a channel delivers to. Which members are set, Kind.Required says; a webhook may also have a key.
+type Target struct {
+	Kind string
+	URL  secret.Text
+	Key  secret.Text
+	To   string
+}
+
+// Message is what a channel delivers.
+type Message struct {
+	// Delivery names the delivery; each try of one has the same.
+	Delivery string
+	Event    Event
+	Run      *runs.Run       // as it is shown: nothing in it is a secret but the values of variables, which channels do not send
+	Record   json.RawMessage // the run as the API shows it, every value of extra_vars redacted
+}
+
+// Channel delivers messages of one kind, from many goroutines. Its errors hold no secret, neither of the target nor of the server's
+// account; Refused says that another try is useless.
+type Channel interface {
+	Kind() string
+	// Deliver sends one message within the time of ctx. A nil error means that the other side took it.
+	Deliver(ctx context.Context, to Target, m Message) error
+}
+
+// Renderer makes the record of a run as the API shows it, with every value of its extra variables redacted.
+type Renderer interface {
+	Record(r *runs.Run) (json.RawMessage, error)
+}
+
+// Targets keeps what of targets is secret.
+type Targets interface {
+	// Check judges the form of a target: an Invalid fault names the member that is missing or wrong (url, key, to, kind), without a path.
+	// Whether an address may be dialled is decided when it is.
+	Check(n runs.Notification) []fault.Field
+	// Keep returns targets as records hold them, in the same order: what is secret of those without a Ref is sealed and stored, equal
+	// ones once. The others stay as they are. It joins the unit of ctx.
+	Keep(ctx context.Context, list []runs.Notification) ([]runs.Notification, error)
+	// Echoed returns the targets that a client sent, with those that repeat a mask of stored ones as they are stored. A stored key goes
+	// nowhere but to the address for which it was given. An Invalid fault names the member, under notifications[i], whose mask nothing
+	// stored has, or that several have.
+	Echoed(said, stored []runs.Notification) ([]runs.Notification, error)
+}
+
+// Opener opens what Targets keeps.
+type Opener interface {
+	// Open returns where a stored target leads. KeyLost of package secrets where it cannot be opened.
+	Open(ctx context.Context, n runs.Notification) (Target, error)
+}
+
+// Origin says why somebody is a target.
+type Origin string
+
+// The origins.
+const (
+	OfRun       Origin = "run"       // the run names it, or its template
+	OfServer    Origin = "server"    // a flag of the server names it
+	OfExtension Origin = "extension" // a notifier of an extension
+)
+
+// Status is how far a delivery has come.
+type Status string
+
+// The statuses.
+const (
+	Pending   Status = "pending"
+	Delivered Status = "delivered"
+	Failed    Status = "failed"  // dropped after the last try
+	Skipped   Status = "skipped" // the target does not hear of this; Reason says why
+)
+
+// Delivery is what was sent, or not, to one target about one event of a run.
+type Delivery struct {
+	ID        string // nty_...
+	RunID     string
+	Event     Event
+	Origin    Origin
+	Position  int               // of the target within its origin; what happened to a run reaches a position once
+	Kind      string            // or the name of an extension's notifier
+	Target    runs.Notification // masked; zero for an extension's notifier. Ref is kept for targets of runs
+	Digest    string            // of a target of the server, which finds it again among the flags; empty for others
+	Status    Status
+	Reason    string // why it failed or was skipped, one sentence; empty otherwise
+	Attempts  int
+	CreatedAt time.Time
+	EndedAt   time.Time // zero while pending
+}
+
+// Reader tells what was sent.
+type Reader interface {
+	// List returns the deliveries about a run, oldest first, and how many there are. RunNotFound of package runs for an unknown run
+	// and for one that the caller may not read.
+	List(ctx context.Context, runID string, w page.Window) ([]Delivery, int, error)
+}
+
+// Store keeps deliveries and sealed targets. Writes join the unit of ctx; its time is the store's own.
+type Store interface {
+	// InsertDeliveries stores those that are not there yet, by run, event, origin and position, and reports how many were new. A run that
+	// is gone takes none and is no error.
+	InsertDeliveries(ctx context.Context, list []Delivery) (int, error)
+	ListDeliveries(ctx context.Context, runID string, w page.Window) ([]Delivery, int, error)
+	// TakeDeliveries returns at most limit pending deliveries that are due, counts a try of each and books them for the given time, so
+	// that of several servers one has each. wait is how long until the next pending one is due, 0 where none ever is.
+	TakeDeliveries(ctx context.Context, limit int, hold time.Duration) (list []Delivery, wait time.Duration, err error)
+	// EndDelivery stores how a delivery ended. One that is gone or ended already is no error.
+	EndDelivery(ctx context.Context, id string, s Status, reason string) error
+	// DeferDelivery makes a pending one due after a time, with why the last try failed.
+	DeferDelivery(ctx context.Context, id, reason string, after time.Duration) error
+}
+
+// TargetStore keeps what of targets is secret, sealed.
+type TargetStore interface {
+	// KeepTarget stores a sealed target under ref and returns the ref that rules: of two with one digest the first stays.
+	KeepTarget(ctx context.Context, ref, digest string, sealed []byte) (string, error)
+	// SealedTarget returns a sealed target. TargetNotFound.
+	SealedTarget(ctx context.Context, ref string) ([]byte, error)
+}
