@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"crypto/sha256"
-	"net/url"
 	"time"
 
 	"github.com/writ-automation/writ/ports/actor"
@@ -13,9 +12,6 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// masked stands where a notification's address or key is not shown.
-const masked = "***"
-
 // RunsRunBody is the record of a run. Members that are empty are absent, except those that are always known.
 type RunsRunBody struct {
 	ID     string `json:"id"`
@@ -23,32 +19,32 @@ type RunsRunBody struct {
 	Kind   string `json:"kind" enum:"single,split,shard,pipeline,step"`
 	Status string `json:"status" enum:"pending_approval,pending,running,succeeded,failed,canceled,interrupted,rejected"`
 
-	Tool            string              `json:"tool,omitempty"`
-	Playbook        string              `json:"playbook,omitempty"`
-	Command         string              `json:"command,omitempty"`
-	InventoryID     string              `json:"inventory_id,omitempty"`
-	Inventory       string              `json:"inventory,omitempty"`
-	ProjectID       string              `json:"project_id,omitempty"`
-	TemplateID      string              `json:"template_id,omitempty" doc:"The template that it was launched from, whatever launched it."`
-	ExtraVars       runs.Vars           `json:"extra_vars,omitempty" doc:"Values whose name looks secret read back as [redacted]; absent from lists."`
-	Env             map[string]string   `json:"env,omitempty" doc:"Absent from lists."`
-	Shards          int                 `json:"shards,omitempty"`
-	Limit           string              `json:"limit,omitempty"`
-	LimitHosts      []string            `json:"limit_hosts,omitempty" doc:"The hosts that a shard or a relaunch is bound to."`
-	Tags            []string            `json:"tags,omitempty"`
-	SkipTags        []string            `json:"skip_tags,omitempty"`
-	Forks           int                 `json:"forks,omitempty"`
-	Verbosity       int                 `json:"verbosity,omitempty"`
-	DiffMode        bool                `json:"diff_mode,omitempty"`
-	DryRun          bool                `json:"dry_run,omitempty"`
-	Timeout         int                 `json:"timeout,omitempty" doc:"Seconds."`
-	Notifications   []runs.Notification `json:"notifications,omitempty" doc:"Addresses are masked behind their host, keys whole."`
-	CredentialIDs   []string            `json:"credential_ids,omitempty"`
-	Queue           string              `json:"queue,omitempty"`
-	Priority        int                 `json:"priority,omitempty"`
-	RequireApproval bool                `json:"require_approval,omitempty"`
-	Labels          map[string]string   `json:"labels,omitempty"`
-	Change          string              `json:"change,omitempty"`
+	Tool            string             `json:"tool,omitempty"`
+	Playbook        string             `json:"playbook,omitempty"`
+	Command         string             `json:"command,omitempty"`
+	InventoryID     string             `json:"inventory_id,omitempty"`
+	Inventory       string             `json:"inventory,omitempty"`
+	ProjectID       string             `json:"project_id,omitempty"`
+	TemplateID      string             `json:"template_id,omitempty" doc:"The template that it was launched from, whatever launched it."`
+	ExtraVars       runs.Vars          `json:"extra_vars,omitempty" doc:"Values whose name looks secret read back as [redacted]; absent from lists."`
+	Env             map[string]string  `json:"env,omitempty" doc:"Absent from lists."`
+	Shards          int                `json:"shards,omitempty"`
+	Limit           string             `json:"limit,omitempty"`
+	LimitHosts      []string           `json:"limit_hosts,omitempty" doc:"The hosts that a shard or a relaunch is bound to."`
+	Tags            []string           `json:"tags,omitempty"`
+	SkipTags        []string           `json:"skip_tags,omitempty"`
+	Forks           int                `json:"forks,omitempty"`
+	Verbosity       int                `json:"verbosity,omitempty"`
+	DiffMode        bool               `json:"diff_mode,omitempty"`
+	DryRun          bool               `json:"dry_run,omitempty"`
+	Timeout         int                `json:"timeout,omitempty" doc:"Seconds."`
+	Notifications   []RunsNotification `json:"notifications,omitempty" doc:"Addresses are masked behind their host, keys whole."`
+	CredentialIDs   []string           `json:"credential_ids,omitempty"`
+	Queue           string             `json:"queue,omitempty"`
+	Priority        int                `json:"priority,omitempty"`
+	RequireApproval bool               `json:"require_approval,omitempty"`
+	Labels          map[string]string  `json:"labels,omitempty"`
+	Change          string             `json:"change,omitempty"`
 
 	CreatedAt  time.Time  `json:"created_at"`
 	QueuedAt   *time.Time `json:"queued_at,omitempty"`
@@ -138,26 +134,8 @@ func settings(r *runs.Run) RunsRunBody {
 		Timeout: s.TimeoutSeconds, CredentialIDs: s.CredentialIDs, Queue: s.Queue, Priority: s.Priority,
 		RequireApproval: s.RequireApproval, Labels: r.Labels, Change: r.Change,
 	}
-	for _, n := range s.Notifications {
-		n.URL = maskURL(n.URL)
-		if n.Key != "" {
-			n.Key = masked
-		}
-		b.Notifications = append(b.Notifications, n)
-	}
+	b.Notifications = ShowNotifications(s.Notifications)
 	return b
-}
-
-// maskURL keeps of an address what tells where it leads, and hides what makes it a key.
-func maskURL(address string) string {
-	if address == "" {
-		return ""
-	}
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme == "" || u.Host == "" {
-		return masked
-	}
-	return u.Scheme + "://" + u.Host + "/" + masked
 }
 
 func stepsOf(g *runs.Graph) []RunsStepBody {

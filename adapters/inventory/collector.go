@@ -79,7 +79,7 @@ func (k *Collector) Collect(ctx context.Context, c catalog.Collection) ([]byte, 
 		err = refuse("the inventory has %d bytes, at most %d are taken", len(content), catalog.MaxInventory)
 	}
 	if err != nil {
-		return nil, "", failure(ctx, err)
+		return nil, "", scrubbed(failure(ctx, err), secretsOf(c.Access))
 	}
 	return content, format, nil
 }
@@ -113,11 +113,7 @@ var (
 
 // clean makes one bounded line without secrets.
 func clean(text string, secrets []string) string {
-	for _, s := range secrets {
-		if len(s) >= 3 {
-			text = strings.ReplaceAll(text, s, "***")
-		}
-	}
+	text = scrub(text, secrets)
 	text = userInfo.ReplaceAllString(text, "$1")
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -26,7 +27,7 @@ const maxHeaders = 32 << 10
 
 // overHTTP gets a document. Redirects are followed by the rules of platform/egress.
 func (k *Collector) overHTTP(ctx context.Context, c catalog.Collection) ([]byte, catalog.Format, error) {
-	req, err := request(ctx, c.Config)
+	req, err := request(ctx, c)
 	if err != nil {
 		return nil, "", err
 	}
@@ -56,8 +57,8 @@ func (k *Collector) overHTTP(ctx context.Context, c catalog.Collection) ([]byte,
 }
 
 // request makes the request of a source, whose address and headers may hold secrets that no error repeats.
-func request(ctx context.Context, c catalog.SourceConfig) (*http.Request, error) {
-	u, err := url.Parse(c.URL)
+func request(ctx context.Context, c catalog.Collection) (*http.Request, error) {
+	u, err := url.Parse(c.Config.URL)
 	if err != nil {
 		return nil, refuse("the url of the source is no address")
 	}
@@ -73,22 +74,43 @@ func request(ctx context.Context, c catalog.SourceConfig) (*http.Request, error)
 		return nil, refuse("the url of the source is no address")
 	}
 	req.Header.Set("Accept", "application/json, application/yaml, text/plain;q=0.9, */*;q=0.5")
+	if err := setHeaders(req.Header, headersOf(c)); err != nil {
+		return nil, err
+	}
+	return req, nil
+}
+
+// headersOf returns the headers that the source sets and, where it does not, those of its credential.
+func headersOf(c catalog.Collection) map[string]string {
+	out := make(map[string]string, len(c.Access.Headers)+len(c.Config.Headers))
+	for name, value := range c.Access.Headers {
+		out[http.CanonicalHeaderKey(name)] = value.Reveal()
+	}
+	for name := range c.Config.Headers {
+		delete(out, http.CanonicalHeaderKey(name))
+	}
+	maps.Copy(out, c.Config.Headers)
+	return out
+}
+
+// setHeaders judges headers and sets them.
+func setHeaders(h http.Header, list map[string]string) error {
 	size := 0
-	for name, value := range c.Headers {
+	for name, value := range list {
 		size += len(name) + len(value)
 		own := []string{"Host", "Connection", "Content-Length", "Transfer-Encoding", "Te", "Trailer", "Upgrade", "Proxy-Authorization", "Accept-Encoding"}
 		if !headerName.MatchString(name) || slices.Contains(own, http.CanonicalHeaderKey(name)) {
-			return nil, refuse("the header %.60q cannot be set", name)
+			return refuse("the header %.60q cannot be set", name)
 		}
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-			return nil, refuse("the value of the header %.60q has to be one line", name)
+			return refuse("the value of the header %.60q has to be one line", name)
 		}
-		req.Header.Set(name, value)
+		h.Set(name, value)
 	}
 	if size > maxHeaders {
-		return nil, refuse("the headers have more than %d bytes", maxHeaders)
+		return refuse("the headers have more than %d bytes", maxHeaders)
 	}
-	return req, nil
+	return nil
 }
 
 var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$")

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/writ-automation/writ/platform/program"
@@ -21,12 +22,13 @@ type source struct {
 	dir     string // where it runs
 	plugin  string // the only one that may read it
 	secrets []string
+	access  catalog.Access
 }
 
 // fromScript runs a program that prints Ansible's dynamic inventory: the content, or a file of the checkout.
 func (k *Collector) fromScript(ctx context.Context, c catalog.Collection) ([]byte, catalog.Format, error) {
 	return k.inPrivate(func(private string) ([]byte, error) {
-		s := source{plugin: "script", dir: private, file: filepath.Join(private, "inventory")}
+		s := source{plugin: "script", dir: private, file: filepath.Join(private, "inventory"), access: c.Access}
 		if c.Tree != "" {
 			s.dir = c.Tree
 		}
@@ -78,7 +80,9 @@ func (k *Collector) fromPlugin(ctx context.Context, c catalog.Collection) ([]byt
 		return nil, "", refuse("the configuration of the plugin cannot be written").Because(err)
 	}
 	return k.inPrivate(func(private string) ([]byte, error) {
-		s := source{plugin: plugin, dir: private, file: filepath.Join(private, fileName(plugin)), secrets: secretsIn(c.Config.Plugin, false)}
+		s := source{
+			plugin: plugin, dir: private, file: filepath.Join(private, fileName(plugin)), secrets: secretsIn(c.Config.Plugin, false), access: c.Access,
+		}
 		if c.Tree != "" {
 			s.dir = c.Tree
 		}
@@ -133,7 +137,7 @@ func (k *Collector) inventory(ctx context.Context, private string, s source) ([]
 	}
 	if r.Code != 0 {
 		text := strings.NewReplacer(private+"/", "", s.dir+"/", "").Replace(telling(string(r.Stderr)))
-		secrets := s.secrets
+		secrets := append(secretsOf(s.access), s.secrets...)
 		for _, kv := range k.cfg.Environ {
 			if name, value, _ := strings.Cut(kv, "="); secretName.MatchString(name) {
 				secrets = append(secrets, value)
@@ -145,6 +149,7 @@ func (k *Collector) inventory(ctx context.Context, private string, s source) ([]
 }
 
 // environ is all that ansible-inventory gets. The ansible.cfg of the checkout holds, as for its playbooks; that of the machine does not.
+// What the credential of the source sets lies over what the operator gave to all, and over nothing else.
 func (k *Collector) environ(private string, s source) ([]string, error) {
 	home, config := filepath.Join(private, ".home"), filepath.Join(private, ".empty.cfg")
 	if err := errors.Join(os.Mkdir(home, 0o700), os.WriteFile(config, nil, 0o600)); err != nil {
@@ -158,10 +163,15 @@ func (k *Collector) environ(private string, s source) ([]string, error) {
 		"ANSIBLE_CONFIG=" + config, "ANSIBLE_LOCAL_TEMP=" + filepath.Join(home, "tmp"), "ANSIBLE_LOCALHOST_WARNING=0",
 		"ANSIBLE_DEPRECATION_WARNINGS=0", "ANSIBLE_INVENTORY_CACHE=0",
 	}
-	env = append(env, k.cfg.Environ...)
-	return append(env,
-		"ANSIBLE_INVENTORY_ENABLED="+s.plugin, "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=1", "ANSIBLE_INVENTORY_UNPARSED_FAILED=1",
-		"ANSIBLE_INVENTORY_EXPORT=1"), nil
+	last := []string{
+		"ANSIBLE_INVENTORY_ENABLED=" + s.plugin, "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=1", "ANSIBLE_INVENTORY_UNPARSED_FAILED=1",
+		"ANSIBLE_INVENTORY_EXPORT=1",
+	}
+	given, err := environOf(private, s.access, slices.Concat(env, last))
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(env, k.cfg.Environ, given, last), nil
 }
 
 var (

@@ -1,23 +1,31 @@
 package sqlstore
 
 import (
+	"slices"
+
 	"go.uber.org/fx"
 
 	sqlaudit "github.com/writ-automation/writ/adapters/sqlstore/audit"
 	sqlcatalog "github.com/writ-automation/writ/adapters/sqlstore/catalog"
 	sqlexecution "github.com/writ-automation/writ/adapters/sqlstore/execution"
 	sqlidentity "github.com/writ-automation/writ/adapters/sqlstore/identity"
+	sqlnotify "github.com/writ-automation/writ/adapters/sqlstore/notify"
 	sqlruns "github.com/writ-automation/writ/adapters/sqlstore/runs"
 	sqlscheduling "github.com/writ-automation/writ/adapters/sqlstore/scheduling"
+	sqlsecrets "github.com/writ-automation/writ/adapters/sqlstore/secrets"
+	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
+	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// Module provides the stores of every context. It needs a *db.DB whose schema is migrated before anything is stored.
+// Module provides the stores of every context, and in the group sealed_holders each secrets.Holder of theirs. It needs a *db.DB whose
+// schema is migrated before anything is stored.
 var Module = fx.Module("sqlstore",
 	fx.Provide(
 		fx.Annotate(sqlruns.New, fx.As(new(runs.Store)), fx.As(new(runs.Queue)), fx.As(new(runs.LogStore)), fx.As(new(runs.EventStore)),
@@ -31,7 +39,15 @@ var Module = fx.Module("sqlstore",
 			fx.As(new(audit.AnchorStore)), fx.As(new(audit.IdentityStore))),
 		fx.Annotate(sqlcatalog.New, fx.As(new(catalog.ProjectStore)), fx.As(new(catalog.InventoryStore)), fx.As(new(catalog.SourceStore)),
 			fx.As(new(catalog.TemplateStore)), fx.As(new(catalog.Usage))),
+		fx.Annotate(sqlnotify.New, fx.As(new(notify.Store)), fx.As(new(notify.TargetStore))),
 		fx.Annotate(sqlscheduling.New, fx.As(new(scheduling.ScheduleStore)), fx.As(new(scheduling.SlotStore)),
 			fx.As(new(scheduling.TriggerStore)), fx.As(new(scheduling.DeliveryStore))),
+		fx.Annotate(sqlsecrets.New, fx.As(new(secrets.Store)), fx.As(new(secrets.TypeStore)), fx.As(new(secrets.LeaseStore))),
+		fx.Annotate(holders, fx.ResultTags(`group:"sealed_holders,flatten"`)),
 	),
 )
+
+// holders are the tables in which something rests sealed.
+func holders(d *db.DB) []secrets.Holder {
+	return slices.Concat(sqlsecrets.New(d).Holders(), sqlscheduling.New(d).Holders(), sqlnotify.New(d).Holders())
+}

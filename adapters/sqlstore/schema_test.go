@@ -17,8 +17,10 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
+	"github.com/writ-automation/writ/ports/secrets"
 )
 
 // apart reports whether a table is made otherwise on each engine: the structures of the full-text search, and what
@@ -133,10 +135,36 @@ func TestTheModuleProvidesEveryStore(t *testing.T) {
 		identity.TokenStore, identity.UseStore, identity.TeamStore, identity.OrgStore, identity.GrantStore, identity.ObjectStore,
 		identity.RightsStore, identity.HandshakeStore, audit.ChainStore, audit.ChainReader, audit.TileStore, audit.AnchorStore,
 		audit.IdentityStore, catalog.ProjectStore, catalog.InventoryStore, catalog.SourceStore, catalog.TemplateStore, catalog.Usage,
-		scheduling.ScheduleStore, scheduling.SlotStore, scheduling.TriggerStore, scheduling.DeliveryStore, execution.WorkerStore,
+		scheduling.ScheduleStore, scheduling.SlotStore, scheduling.TriggerStore, scheduling.DeliveryStore, notify.Store, notify.TargetStore, execution.WorkerStore,
+		secrets.Store, secrets.TypeStore, secrets.LeaseStore,
 	) {
 	}))
 	if err := app.Err(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestTheModuleProvidesEveryHolder(t *testing.T) {
+	t.Parallel()
+	d := dbtest.Open(t, db.SQLite, migrations.FS)
+	var held []string
+	app := fx.New(fx.NopLogger, fx.Supply(d), sqlstore.Module, fx.Invoke(fx.Annotate(func(holders ...secrets.Holder) {
+		for _, h := range holders {
+			held = append(held, h.Holds())
+		}
+	}, fx.ParamTags(`group:"sealed_holders"`))))
+	if err := app.Err(); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(held)
+	// Whatever has a column of this name is under the install's key and has to be wrapped anew with it.
+	var want []string
+	for _, c := range read(t, d).Columns {
+		if table, ok := strings.CutSuffix(strings.Fields(c)[0], ".sealed"); ok {
+			want = append(want, table)
+		}
+	}
+	if len(want) < 3 || len(want) != len(held) {
+		t.Errorf("%q are held, and sealed are the tables %q", held, want)
 	}
 }

@@ -76,10 +76,10 @@ func printAnchors(w world, made []audit.Anchor, asJSON bool) error {
 
 func keyCommand(w world) *cobra.Command {
 	c := &cobra.Command{
-		Use: "key", Short: "Show and change the keys that sign the trail", Args: args(cobra.NoArgs),
+		Use: "key", Short: "Show and change the keys that sign the trail and seal secrets", Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(keyShowCommand(w), keyRotateCommand(w))
+	c.AddCommand(keyShowCommand(w), keyRotateCommand(w), keyRewrapCommand(w))
 	return c
 }
 

@@ -27,7 +27,7 @@ func (f *catalogFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.localProjects, "local-projects", "", "`directory` below which file projects may lie (default none)")
 	fs.StringVar(&f.encryptionKeyFile, "encryption-key-file", "", "`file` of the keys that seal secrets (default encryption.key in the data directory)")
 	config.DurationVar(fs, &f.catchup, "schedule-catchup", 5*time.Minute, "how late a schedule that was missed still fires")
-	fs.StringSliceVar(&f.allowPrivate, "allow-private-egress", nil, "private `networks` that inventory sources may fetch from")
+	fs.StringSliceVar(&f.allowPrivate, "allow-private-egress", nil, "private `networks` that inventory sources and notifications may reach")
 }
 
 func (f *catalogFlags) apply(s *compose.Settings, w world) error {

@@ -74,7 +74,7 @@ func (f *serveFlags) settings(w world) (compose.Settings, error) {
 		StrictGrants: f.strictGrants, ReadOnly: f.readOnly, InsecureCookies: f.insecureCookies, SessionTTL: f.sessionTTL.Duration,
 		Info: system.Info{Version: b.Version, Commit: b.Commit, Started: clock.New().Now()},
 	}
-	if err := errors.Join(f.signIn.apply(&s, w), f.catalog.apply(&s, w)); err != nil {
+	if err := errors.Join(f.signIn.apply(&s, w), f.catalog.apply(&s, w), f.secrets.apply(&s), f.notify.apply(&s, w)); err != nil {
 		return compose.Settings{}, usageError{err}
 	}
 	if err := s.Validate(); err != nil {
@@ -108,6 +108,9 @@ func (f *serveFlags) serve(ctx context.Context, w world) error {
 	}
 	if w.env("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
+	}
+	if err := lifecycle.NoCoreDumps(); err != nil {
+		s.Log.Warn("a crash may leave secrets in a core dump", "error", err)
 	}
 	ctx, stop := lifecycle.Watch(ctx, func(sig os.Signal) {
 		s.Log.Warn("ending at once", "signal", sig.String())

@@ -31,6 +31,8 @@ type serveFlags struct {
 	signingKeyFile                     string
 	auditBeat                          config.Duration
 	catalog                            catalogFlags
+	notify                             notifyFlags
+	secrets                            secretFlags
 	logLevel, logFormat                string
 }
 
@@ -60,6 +62,8 @@ func (f *serveFlags) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.insecureCookies, "insecure-cookies", false, "let browsers sign in over plain http from other machines")
 	f.signIn.register(fs)
 	f.catalog.register(fs)
+	f.secrets.register(fs)
+	f.notify.register(fs)
 	fs.BoolVar(&f.metricsAuth, "metrics-auth", false, "ask a token of /metrics")
 	config.DurationVar(fs, &f.runTimeout, "run-timeout", 0, "end runs that set no timeout after this; 0 is never")
 	fs.IntVar(&f.executors, "executors", executorsPerCore*runtime.GOMAXPROCS(0), "`runs` at once; 0 executes nothing")
@@ -80,7 +84,10 @@ func (f *serveFlags) register(fs *pflag.FlagSet) {
 
 // reserved are the variables of the environment that begin like a setting of serve and are something else.
 func reserved() []string {
-	return []string{"WRIT_SERVER", "WRIT_TOKEN", "WRIT_CRASH_POINT", "WRIT_CRASH_ARM", oidcSecretEnv, signingKeyEnv, encryptionKeyEnv}
+	return []string{
+		"WRIT_SERVER", "WRIT_TOKEN", "WRIT_CRASH_POINT", "WRIT_CRASH_ARM", oidcSecretEnv, signingKeyEnv, encryptionKeyEnv, smtpPasswordEnv,
+		twilioTokenEnv,
+	}
 }
 
 // load fills what the command line left open from the environment and the file.

@@ -16,8 +16,10 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
 	portsystem "github.com/writ-automation/writ/ports/system"
 )
 
@@ -34,7 +36,16 @@ func examination(s *Settings, dir *dataDir, runsDir string) fx.Option {
 		check(func(w execution.WorkerStore, t catalog.TemplateStore, i catalog.InventoryStore, r runs.Store) (*probes.Workers, error) {
 			return probes.NewWorkers(w, named{t, i, r}.queues)
 		}),
+		check(credentialCheck),
 	)))
+}
+
+// credentialCheck looks at what is kept sealed.
+func credentialCheck(c secrets.Store, v *sealed, h holders, engines map[string]extension.Engine) (*system.CredentialCheck, error) {
+	return system.NewCredentialCheck(system.CredentialParams{
+		Credentials: c, Sealer: v, Holders: h.List, KeyID: v.keyID, KeyOf: sealer.KeyIDOf,
+		HasEngine: func(name string) bool { _, ok := engines[name]; return ok },
+	})
 }
 
 // check joins a check to the others.

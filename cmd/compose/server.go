@@ -122,7 +122,7 @@ func serverOptions(s *Settings, dir *dataDir, fail func(error)) (fx.Option, erro
 			s.auditConfig(dir.root)),
 		auditmodule.Module, identity.Module, system.Module,
 		fx.Module("first", fx.Invoke(migrate, openTrail, openVault, firstAccount)),
-		launching(s, dir), examination(s, dir, runsDir), auditmodule.Upkeep, observation(), bus, relay(), runs.Module,
+		sealing(), credentials(s), notifications(s), launching(s, dir), examination(s, dir, runsDir), auditmodule.Upkeep, observation(), bus, relay(), runs.Module,
 		httpapi.Module, httpaudit.Module, httpruns.Module, httpidentity.Module, httpexecution.Module, ops.Module, providers(s),
 		fx.Module("connections", fx.Provide(newListener), fx.Invoke(endLast)),
 		execution.Module,

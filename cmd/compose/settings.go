@@ -6,11 +6,13 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/mail"
 	"net/netip"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/system"
 )
@@ -59,6 +61,8 @@ type Settings struct {
 	EncryptionKeyFile string
 	EncryptionKey     secret.Text
 	Catalog           Catalog
+	Secrets           Secrets
+	Notify            Notify
 
 	Info system.Info
 	Log  *slog.Logger
@@ -70,7 +74,62 @@ type Settings struct {
 type Catalog struct {
 	LocalProjects string         // absolute; file projects lie below it; empty: there are none
 	Catchup       time.Duration  // how late a missed schedule still fires; 0 is never late
-	AllowPrivate  []netip.Prefix // private networks that inventory sources may fetch from
+	AllowPrivate  []netip.Prefix // private networks that inventory sources and notifications may reach
+}
+
+// Secrets are the settings of the engines that read secrets on the server's own machine.
+type Secrets struct {
+	Env   string // patterns of variables, with commas between them; empty: none
+	Files string // absolute; files lie below it; empty: there are none
+}
+
+// Notify says who hears of every run, and through which accounts mail and messages go.
+type Notify struct {
+	Targets   []notify.Target
+	OnFailure bool // of failed runs alone
+	SMTP      SMTP
+	Twilio    Twilio
+}
+
+// SMTP is the server's mail transport; without an address there is none.
+type SMTP struct {
+	Addr, From, Username string
+	Password             secret.Text
+}
+
+// Twilio is the server's account for SMS; without an id there is none.
+type Twilio struct {
+	SID, From string
+	Token     secret.Text
+}
+
+// validate returns an error that names the flag which makes no sense, and nothing of a target.
+func (n *Notify) validate() error {
+	if n.SMTP.Addr != "" {
+		if _, _, err := net.SplitHostPort(n.SMTP.Addr); err != nil {
+			return errors.New("smtp-addr: expected host:port")
+		}
+		if _, err := mail.ParseAddress(n.SMTP.From); err != nil {
+			return errors.New("smtp-from: expected a mail address")
+		}
+	}
+	switch {
+	case n.SMTP.Addr == "" && (n.SMTP.From != "" || n.SMTP.Username != ""):
+		return errors.New("smtp-addr: is needed with smtp-from and smtp-username")
+	case (n.SMTP.Username == "") != (n.SMTP.Password == ""):
+		return errors.New("smtp-username: the account and its password (WRIT_SMTP_PASSWORD) belong together")
+	case n.Twilio.SID == "" && n.Twilio.From != "", n.Twilio.SID != "" && (n.Twilio.From == "" || n.Twilio.Token == ""):
+		return errors.New("twilio-sid: the account, twilio-from and the token (WRIT_TWILIO_TOKEN) belong together")
+	}
+	for _, t := range n.Targets {
+		switch {
+		case t.Kind == "email" && n.SMTP.Addr == "":
+			return errors.New("notify-email: takes smtp-addr and smtp-from")
+		case t.Kind == "twilio" && n.Twilio.SID == "":
+			return errors.New("notify-twilio: takes twilio-sid and twilio-from")
+		}
+	}
+	return nil
 }
 
 // minBeat keeps the trail from filling itself.
@@ -115,7 +174,7 @@ func (s *Settings) Validate() error {
 			return err
 		}
 	}
-	return errors.Join(s.OIDC.validate(s), s.SAML.validate(s))
+	return errors.Join(s.OIDC.validate(s), s.SAML.validate(s), s.Notify.validate())
 }
 
 const maxExecutors = 10_000

@@ -83,8 +83,8 @@ func observation() fx.Option {
 			fx.Annotate((*telemetry.Telemetry).Handler, fx.ResultTags(`name:"metrics"`)),
 			fx.Annotate((*metrics.Ended).Subscription, fx.ResultTags(watermill.Group)),
 		),
-		fx.Invoke(func(t *telemetry.Telemetry, e *metrics.Ended, store runs.Store, w execution.WorkerStore, trail audit.Trail, c portclock.Clock, d *db.DB) error {
-			return t.Register(e, metrics.NewRuns(store, c), metrics.NewWorkers(w), metrics.NewTrail(trail), metrics.NewDatabase(d.Stats))
+		fx.Invoke(func(t *telemetry.Telemetry, e *metrics.Ended, n *metrics.Notifications, store runs.Store, w execution.WorkerStore, trail audit.Trail, c portclock.Clock, d *db.DB) error {
+			return t.Register(e, n, metrics.NewRuns(store, c), metrics.NewWorkers(w), metrics.NewTrail(trail), metrics.NewDatabase(d.Stats))
 		}),
 	)
 }

@@ -175,6 +175,7 @@ func TestEveryChangeHasExactlyOneEntry(t *testing.T) {
 		write(t, w.Dir+"/hosts", "a ansible_connection=local\nb ansible_connection=local\n")
 		drives := calls()
 		maps.Copy(drives, catalogCalls())
+		maps.Copy(drives, secretCalls())
 		for _, op := range recorded(t, w.Client) {
 			if slices.Contains(elsewhere(), op.id) {
 				continue

@@ -70,6 +70,7 @@ func rows() map[string]row {
 	maps.Copy(all, runRows())
 	maps.Copy(all, accountRows())
 	maps.Copy(all, catalogRows())
+	maps.Copy(all, secretRows())
 	return all
 }
 
@@ -103,6 +104,8 @@ func runRows() map[string]row {
 		"get-run-evidence":   reads("?format=json"),
 		"follow-run":         reads(""),
 		"mint-stream-ticket": reads(""),
+
+		"list-run-notifications": reads(""),
 
 		"submit-run": {least: identity.Operator, body: script, status: 201, right: useRight,
 			inWorld: harness.Body{"tool": "bash", "command": "true", "queue": vault}},

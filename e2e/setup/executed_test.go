@@ -39,7 +39,7 @@ func TestPagesAreExecuted(t *testing.T) {
 	for _, path := range []string{
 		"README.md", "docs/guides/getting-started.md", "docs/guides/runs.md", "docs/guides/accounts.md", "docs/reference/cli.md",
 		"docs/guides/projects.md", "docs/guides/inventories.md", "docs/guides/templates.md", "docs/guides/schedules.md", "docs/guides/triggers.md",
-		"docs/guides/doctor.md", "docs/guides/catalog-as-code.md",
+		"docs/guides/doctor.md", "docs/guides/catalog-as-code.md", "docs/guides/credentials.md", "docs/guides/notifications.md",
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()

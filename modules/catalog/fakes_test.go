@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +12,9 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 // guard decides by a table.
@@ -239,3 +242,35 @@ func (c *collector) Collect(ctx context.Context, x catalog.Collection) ([]byte, 
 var window = page.Window{Limit: 100}
 
 func object(id string) identity.Object { return identity.Object{ID: id} }
+
+// masking keeps the masks of targets, and knows one stored target of each kind and address.
+type masking struct{}
+
+var _ notify.Targets = masking{}
+
+func (masking) Keep(_ context.Context, list []runs.Notification) ([]runs.Notification, error) {
+	var out []runs.Notification
+	for _, n := range list {
+		if n.Ref == "" && n.URL+n.Key != "" {
+			n = n.Masked()
+			n.Ref = "ntg_1"
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+func (masking) Echoed(_ context.Context, said, stored []runs.Notification) ([]runs.Notification, error) {
+	var out []runs.Notification
+	for i, n := range said {
+		if address, key := notify.IsMask(n); address || key {
+			at := slices.IndexFunc(stored, func(s runs.Notification) bool { return s.Kind == n.Kind && s.URL == n.URL })
+			if at < 0 {
+				return nil, fault.BadField(fmt.Sprintf("notifications[%d].%s", i, map[bool]string{true: "url", false: "key"}[address]), "is a mask")
+			}
+			n.Ref = stored[at].Ref
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}

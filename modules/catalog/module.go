@@ -12,6 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/tx"
 )
@@ -83,6 +84,7 @@ type ownParams struct {
 	Submitter runs.Submitter
 	Checker   runs.Checker
 	Runs      runs.ObjectStore
+	Targets   notify.Targets
 }
 
 type results struct {
@@ -98,6 +100,7 @@ type results struct {
 func provide(o ownParams) (results, error) {
 	r, err := New(Params{
 		Materials: o.Materials, Objects: o.Objects, Guard: o.Guard, Owners: o.Owners, Submitter: o.Submitter, Checker: o.Checker, Runs: o.Runs,
+		Targets: o.Targets,
 	})
 	if err != nil {
 		return results{}, err

@@ -16,6 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/tx"
 )
@@ -50,6 +51,7 @@ func TestModule(t *testing.T) {
 				return p.Checkouts, p.Collector, p.Recorder
 			},
 			func() (identity.Objects, access.Guard, access.Owners) { return own.Objects, own.Guard, own.Owners },
+			func() notify.Targets { return masking{} },
 			func(catalog.References) (runs.Submitter, runs.Checker) { return own.Submitter, own.Checker },
 			func() runs.ObjectStore { return own.Runs },
 		),
@@ -131,6 +133,7 @@ func TestWhole(t *testing.T) {
 	for name, cut := range map[string]func(p *module.Params){
 		"materials": func(p *module.Params) { p.Materials = nil }, "guard": func(p *module.Params) { p.Guard = nil },
 		"owners": func(p *module.Params) { p.Owners = nil }, "checker": func(p *module.Params) { p.Checker = nil },
+		"targets": func(p *module.Params) { p.Targets = nil },
 	} {
 		p := b.params
 		cut(&p)

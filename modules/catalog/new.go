@@ -21,6 +21,7 @@ import (
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/tx"
 )
@@ -51,7 +52,7 @@ type MaterialParams struct {
 	Collector catalog.Collector
 	// Recorder records each change in its unit of work.
 	Recorder audit.Recorder
-	// Logins may be nil: then no project with a credential can be fetched.
+	// Logins may be nil: then no project with a credential can be fetched, and no source with one refreshed.
 	Logins catalog.Logins
 	Config Config
 }
@@ -87,7 +88,7 @@ func NewMaterials(p MaterialParams) (*Materials, error) {
 	m := mirror.New(k.Unit, k.Clock, k.Log, s.Projects, p.Checkouts, p.Logins)
 	r := refresh.New(refresh.Params{
 		Unit: k.Unit, Clock: k.Clock, Log: k.Log, Recorder: p.Recorder, Projects: s.Projects, Inventories: s.Inventories,
-		Sources: s.Sources, Collector: p.Collector, Mirror: m, TempDir: temp,
+		Sources: s.Sources, Collector: p.Collector, Logins: p.Logins, Mirror: m, TempDir: temp,
 	})
 	return &Materials{
 		References: material.NewReferences(s.Projects, s.Inventories, s.Templates, m),
@@ -121,6 +122,8 @@ type Params struct {
 	Checker   runs.Checker
 	// Runs tells which runs still need an object.
 	Runs runs.ObjectStore
+	// Targets keeps what of notification targets is secret.
+	Targets notify.Targets
 }
 
 // Result is what the context provides beside its materials.
@@ -134,7 +137,7 @@ type Result struct {
 
 // New makes the rest of the context. It returns an error where a dependency is missing.
 func New(p Params) (Result, error) {
-	if p.Materials == nil || p.Objects == nil || p.Guard == nil || p.Owners == nil || p.Submitter == nil || p.Checker == nil || p.Runs == nil {
+	if p.Materials == nil || p.Objects == nil || p.Guard == nil || p.Owners == nil || p.Submitter == nil || p.Checker == nil || p.Runs == nil || p.Targets == nil {
 		return Result{}, errors.New("catalog: a dependency is missing")
 	}
 	m, s := p.Materials, p.Materials.stores
@@ -146,7 +149,7 @@ func New(p Params) (Result, error) {
 		Projects:    project.New(kernel, desk, s.Projects, m.checkouts, m.mirror),
 		Inventories: stock.New(kernel, desk, s.Inventories),
 		Sources:     source.New(kernel, desk, s.Sources, m.refresher),
-		Templates:   template.New(kernel, desk, s.Templates, p.Checker),
+		Templates:   template.New(kernel, desk, s.Templates, p.Checker, p.Targets),
 		Launcher:    launch.New(desk, s.Templates, p.Submitter, p.Checker),
 	}, nil
 }

@@ -80,7 +80,7 @@ func setup(t testing.TB, d *db.DB) *bundle {
 		Kernel:    module.Kernel{Unit: d, Clock: b.clock, IDs: ids.New(b.clock), Log: slog.New(slog.DiscardHandler)},
 		Checkouts: b.checkouts, Collector: b.collector, Recorder: b.trail, Config: module.Config{TempDir: t.TempDir()},
 	}
-	b.params = module.Params{Objects: objects{b.rights, d}, Guard: b.guard, Owners: b.guard, Submitter: b.runs, Checker: b.runs, Runs: b.runs}
+	b.params = module.Params{Objects: objects{b.rights, d}, Guard: b.guard, Owners: b.guard, Submitter: b.runs, Checker: b.runs, Runs: b.runs, Targets: masking{}}
 	b.make()
 	return b
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -26,6 +27,8 @@ type inputs struct {
 	Tools     execution.Tools
 	Reaper    execution.Reaper
 	Materials catalog.Materials `optional:"true"`
+	Secrets   secrets.Provider  `optional:"true"`
+	Agents    secrets.Agents    `optional:"true"`
 	Live      runs.Live         `optional:"true"`
 	Signals   events.Signals    `optional:"true"`
 	Clock     clock.Clock
@@ -38,7 +41,8 @@ type inputs struct {
 
 func run(lc fx.Lifecycle, in inputs) error {
 	x, err := New(Params{
-		Plane: in.Plane, Tools: in.Tools, Reaper: in.Reaper, Materials: in.Materials, Live: in.Live, Signals: in.Signals, Clock: in.Clock, Log: in.Log, Config: in.Config,
+		Plane: in.Plane, Tools: in.Tools, Reaper: in.Reaper, Materials: in.Materials, Secrets: in.Secrets, Agents: in.Agents,
+		Live: in.Live, Signals: in.Signals, Clock: in.Clock, Log: in.Log, Config: in.Config,
 	})
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
 )
 
 // Params is what an executor works with. Live, Signals and Log may be nil: nothing is shown before it is stored,
@@ -21,11 +22,15 @@ type Params struct {
 	Reaper execution.Reaper
 	// Materials gives what runs name; nil: a run that names a project or an inventory fails here.
 	Materials catalog.Materials
-	Live      runs.Live
-	Signals   events.Signals
-	Clock     clock.Clock
-	Log       *slog.Logger
-	Config    Config
+	// Secrets gives what the credentials of runs open; nil: a run that names one fails here. Agents serves the private keys among them;
+	// nil: a run whose credentials hold one fails here.
+	Secrets secrets.Provider
+	Agents  secrets.Agents
+	Live    runs.Live
+	Signals events.Signals
+	Clock   clock.Clock
+	Log     *slog.Logger
+	Config  Config
 }
 
 // Executor claims and executes runs between Start and Stop. It is started once.
@@ -51,7 +56,8 @@ func New(p Params) (*Executor, error) {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	deps := engine.Deps{
-		Plane: p.Plane, Tools: p.Tools, Reaper: p.Reaper, Materials: p.Materials, Live: p.Live, Signals: p.Signals, Clock: p.Clock, Log: p.Log,
+		Plane: p.Plane, Tools: p.Tools, Reaper: p.Reaper, Materials: p.Materials, Secrets: p.Secrets, Agents: p.Agents,
+		Live: p.Live, Signals: p.Signals, Clock: p.Clock, Log: p.Log,
 	}
 	return &Executor{engine: engine.New(deps, c.options()), config: c, log: p.Log}, nil
 }

@@ -30,6 +30,8 @@ type bench struct {
 	config  execution.Config
 	tools   ports.Tools
 	stock   *stock // nil provides nothing
+	vault   *vault // nil knows no secret
+	agents  *agents
 }
 
 func setup(t *testing.T, tool extension.ToolRunner) *bench {
@@ -51,6 +53,12 @@ func (b *bench) start() (*execution.Executor, func()) {
 	}
 	if b.stock != nil {
 		p.Materials = b.stock
+	}
+	if b.vault != nil {
+		p.Secrets = b.vault
+	}
+	if b.agents != nil {
+		p.Agents = b.agents
 	}
 	x, err := execution.New(p)
 	if err != nil {

@@ -12,7 +12,9 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -46,12 +48,14 @@ type kernelParams struct {
 type ownParams struct {
 	fx.In
 
-	Tools      execution.Catalog
-	References References `optional:"true"`
-	Recorder   audit.Recorder
-	Guard      access.Guard
-	Objects    runs.ObjectStore
-	Config     Config
+	Tools       execution.Catalog
+	References  References         `optional:"true"`
+	Credentials secrets.References `optional:"true"`
+	Targets     notify.Targets
+	Recorder    audit.Recorder
+	Guard       access.Guard
+	Objects     runs.ObjectStore
+	Config      Config
 }
 
 type results struct {
@@ -76,7 +80,8 @@ func provide(s storeParams, k kernelParams, o ownParams) (results, error) {
 	r, err := New(Params{
 		Stores: Stores{s.Store, s.Queue, s.Logs, s.EventStore, s.Summaries, s.Keys, s.TicketStore, s.Purger},
 		Kernel: Kernel{k.Unit, k.Publisher, k.Signals, k.Clock, k.IDs, k.Log},
-		Tools:  o.Tools, References: o.References, Recorder: o.Recorder, Guard: o.Guard, Objects: o.Objects, Config: o.Config,
+		Tools:  o.Tools, References: o.References, Credentials: o.Credentials, Targets: o.Targets, Recorder: o.Recorder, Guard: o.Guard, Objects: o.Objects,
+		Config: o.Config,
 	})
 	if err != nil {
 		return results{}, err

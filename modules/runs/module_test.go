@@ -22,6 +22,7 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
 	portsids "github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/tx"
 )
@@ -44,6 +45,7 @@ func TestModuleProvidesEveryPort(t *testing.T) {
 			func() execution.Catalog { return execution.Tools{"bash": nil} },
 			func() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) },
 			func() access.Guard { return openGate{} },
+			func() notify.Targets { return masking{} },
 			func() audit.Recorder { return &trail{} },
 			func() module.Config { return module.Config{} },
 		),

@@ -20,7 +20,9 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -50,12 +52,17 @@ type Kernel struct {
 	Log       *slog.Logger
 }
 
-// Params is all that the context is made of. References may be nil: then no inventory, project or credential exists.
+// Params is all that the context is made of. References may be nil: then no inventory or project exists; so may Credentials: then no
+// credential does.
 type Params struct {
 	Stores
 	Kernel
 	Tools      execution.Catalog
 	References References
+	// Credentials tells which credentials exist and whether a run can have them.
+	Credentials secrets.References
+	// Targets keeps what of notification targets is secret. Required.
+	Targets notify.Targets
 	// Recorder records what happens to runs, in the unit in which it happens.
 	Recorder audit.Recorder
 	// Guard decides for the callers of the driving ports, by what Objects tells of a run.
@@ -87,6 +94,9 @@ func New(p Params) (Result, error) {
 	if err := p.Config.Validate(); err != nil {
 		return Result{}, err
 	}
+	if p.Targets == nil {
+		return Result{}, errors.New("runs: nobody keeps notification targets")
+	}
 	if p.Guard == nil || p.Objects == nil {
 		return Result{}, errors.New("runs: nobody decides who may read what")
 	}
@@ -104,7 +114,7 @@ func New(p Params) (Result, error) {
 		Signals: p.Signals, Clock: p.Clock, IDs: p.IDs, Waker: hub,
 	}
 	gate := rights.New(p.Guard, p.Objects)
-	submitter := submit.New(machine, s.Keys, p.Tools, p.References, gate)
+	submitter := submit.New(machine, s.Keys, p.Tools, p.References, p.Credentials, p.Targets, gate)
 	controller := control.New(machine, submitter)
 	look := insight.New(s.Store, s.EventStore, s.Logs)
 	journal := work.NewJournal(machine, s.Logs, s.EventStore, watchers{hub, look}, cfg.LogCap)

@@ -13,6 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/tx"
@@ -55,6 +56,7 @@ type ownParams struct {
 	Keep     access.Owners
 	Owners   scheduling.Owners
 	Sealer   scheduling.Sealer
+	Targets  notify.Targets
 	Recorder audit.Recorder
 }
 
@@ -72,7 +74,7 @@ func provide(life fx.Lifecycle, s storeParams, n neighbourParams, o ownParams) (
 		Config: o.Config, Stores: Stores{s.Schedules, s.Slots, s.Triggers, s.Deliveries},
 		Neighbours: Neighbours{n.Launcher, n.Usage, n.Submitter, n.Checker},
 		Kernel:     Kernel{o.Unit, o.Clock, o.IDs, o.Log, o.Signals, o.Local},
-		Guard:      o.Guard, Keep: o.Keep, Owners: o.Owners, Sealer: o.Sealer, Recorder: o.Recorder,
+		Guard:      o.Guard, Keep: o.Keep, Owners: o.Owners, Sealer: o.Sealer, Targets: o.Targets, Recorder: o.Recorder,
 	})
 	if err != nil {
 		return results{}, err

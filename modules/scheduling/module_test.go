@@ -20,6 +20,7 @@ import (
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/tx"
@@ -52,6 +53,7 @@ func TestModule(t *testing.T) {
 			func() (tx.Unit, clock.Clock, ids.Generator, *slog.Logger, events.Signals, *time.Location) {
 				return p.Unit, p.Clock, p.IDs, p.Log, p.Signals, p.Local
 			},
+			func() notify.Targets { return masking{} },
 		),
 		fx.Supply(module.Config{}), fx.Invoke(func(r roles) { got = r }))
 	if err := app.Start(t.Context()); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/tx"
@@ -59,6 +60,8 @@ type Params struct {
 	// Owners lets what fires act with the rights of an account.
 	Owners scheduling.Owners
 	Sealer scheduling.Sealer
+	// Targets keeps what of notification targets is secret.
+	Targets notify.Targets
 	// Recorder records each change in its unit of work.
 	Recorder audit.Recorder
 }
@@ -96,7 +99,7 @@ func New(p Params) (Result, error) {
 	engine := fire.New(s.Schedules, s.Slots, times, fire.NewLaunch(p.Owners, n.Launcher, n.Submitter), p.Signals, p.Clock, p.Log,
 		fire.Settings{Topic: schedule.Topic, Catchup: cfg.Catchup, Hold: hold, Poll: poll, Pool: pool})
 	return Result{
-		Schedules:  schedule.New(kernel, front, s.Schedules, s.Slots, n.Usage, judge, times, p.Signals),
+		Schedules:  schedule.New(kernel, front, s.Schedules, s.Slots, n.Usage, judge, times, p.Signals, p.Targets),
 		Planner:    NewPlanner(p.Clock, p.Local),
 		Triggers:   trigger.New(kernel, front, s.Triggers, n.Usage, p.Sealer),
 		Hooks:      hook.New(s.Triggers, s.Deliveries, p.Sealer, p.Owners, n.Launcher, p.Log),
@@ -110,5 +113,5 @@ func (p *Params) whole() bool {
 	return s.Schedules != nil && s.Slots != nil && s.Triggers != nil && s.Deliveries != nil &&
 		n.Launcher != nil && n.Usage != nil && n.Submitter != nil && n.Checker != nil &&
 		p.Unit != nil && p.Clock != nil && p.IDs != nil && p.Log != nil && p.Signals != nil &&
-		p.Guard != nil && p.Keep != nil && p.Owners != nil && p.Sealer != nil && p.Recorder != nil
+		p.Guard != nil && p.Keep != nil && p.Owners != nil && p.Sealer != nil && p.Targets != nil && p.Recorder != nil
 }

@@ -230,7 +230,7 @@ func setup(t *testing.T, d *db.DB, edit func(p *module.Params)) *bundle {
 		Neighbours: module.Neighbours{Launcher: w, Usage: w, Submitter: w, Checker: w},
 		Kernel: module.Kernel{Unit: d, Clock: clock, IDs: ids.New(clock), Signals: d.Signals(), Local: time.UTC,
 			Log: slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))},
-		Guard: w, Keep: w, Owners: w, Sealer: w, Recorder: w,
+		Guard: w, Keep: w, Owners: w, Sealer: w, Recorder: w, Targets: masking{},
 	}
 	if edit != nil {
 		edit(&b.params)

@@ -12,6 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/system"
 )
 
@@ -20,13 +21,14 @@ type CatalogCheck struct{ p CatalogParams }
 
 var _ system.Check = (*CatalogCheck)(nil)
 
-// CatalogParams are what the check of the catalog reads.
+// CatalogParams are what the check of the catalog reads. Credentials may be nil: then no credential exists.
 type CatalogParams struct {
 	Projects    catalog.ProjectStore
 	Inventories catalog.InventoryStore
 	Sources     catalog.SourceStore
 	Templates   catalog.TemplateStore
 	References  catalog.References
+	Credentials secrets.References
 	Clock       clock.Clock
 }
 
@@ -194,7 +196,14 @@ func (l *catalogLook) exists(ctx context.Context, r reference) (bool, error) {
 	if ok, known := l.known[r.id]; known {
 		return ok, nil
 	}
-	ok, err := l.References.Exists(ctx, r.kind, r.id)
+	var ok bool
+	var err error
+	switch {
+	case r.kind != ids.Credential:
+		ok, err = l.References.Exists(ctx, r.kind, r.id)
+	case l.Credentials != nil:
+		ok, err = l.Credentials.Exists(ctx, r.id)
+	}
 	if err == nil {
 		l.note(r.id, ok)
 	}

@@ -84,9 +84,18 @@ func (s *stock) Exists(_ context.Context, kind ids.Prefix, id string) (bool, err
 	return !s.gone[id], s.failing[id]
 }
 
+// known is the credentials of a catalog.
+type known struct{ *stock }
+
+func (k known) Exists(ctx context.Context, id string) (bool, error) {
+	return k.stock.Exists(ctx, ids.Credential, id)
+}
+
+func (known) Judge(context.Context, []string) error { return errors.New("nobody asks this") }
+
 func (s *stock) check(t *testing.T) *module.CatalogCheck {
 	t.Helper()
-	c, err := module.NewCatalogCheck(module.CatalogParams{Projects: s, Inventories: s, Sources: s, Templates: s, References: s, Clock: stopped{}})
+	c, err := module.NewCatalogCheck(module.CatalogParams{Projects: s, Inventories: s, Sources: s, Templates: s, References: s, Credentials: known{s}, Clock: stopped{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/scheduling"
+	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/system"
 )
 
@@ -19,7 +20,8 @@ var Module = fx.Module("system", fx.Provide(
 ))
 
 // Checks provides the checks of the catalog, of schedules and of triggers in system.CheckGroup. It needs the stores of both contexts,
-// catalog.References, catalog.Launcher, scheduling.Owners, scheduling.Sealer and a clock.Clock.
+// catalog.References, catalog.Launcher, scheduling.Owners, scheduling.Sealer and a clock.Clock, and takes secrets.References where they are
+// provided.
 var Checks = fx.Module("system.checks", fx.Provide(
 	fx.Annotate(provideCatalogCheck, fx.ResultTags(system.CheckGroup)),
 	fx.Annotate(provideScheduleCheck, fx.ResultTags(system.CheckGroup)),
@@ -42,12 +44,14 @@ type catalogInputs struct {
 	Sources     catalog.SourceStore
 	Templates   catalog.TemplateStore
 	References  catalog.References
+	Credentials secrets.References `optional:"true"`
 	Clock       clock.Clock
 }
 
 func provideCatalogCheck(in catalogInputs) (system.Check, error) {
 	return NewCatalogCheck(CatalogParams{
-		Projects: in.Projects, Inventories: in.Inventories, Sources: in.Sources, Templates: in.Templates, References: in.References, Clock: in.Clock,
+		Projects: in.Projects, Inventories: in.Inventories, Sources: in.Sources, Templates: in.Templates, References: in.References,
+		Credentials: in.Credentials, Clock: in.Clock,
 	})
 }
 

@@ -76,9 +76,9 @@ const (
 	CredentialCreate     Action = "credential.create"
 	CredentialUpdate     Action = "credential.update"
 	CredentialDelete     Action = "credential.delete"
-	CredentialTypeCreate Action = "credential_type.create"
-	CredentialTypeUpdate Action = "credential_type.update"
-	CredentialTypeDelete Action = "credential_type.delete"
+	CredentialTypeCreate Action = "credtype.create"
+	CredentialTypeUpdate Action = "credtype.update"
+	CredentialTypeDelete Action = "credtype.delete"
 	SecretsRewrap        Action = "key.rewrap" // everything sealed is wrapped under another key
 )
 

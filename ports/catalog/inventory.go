@@ -52,7 +52,8 @@ type Resolution struct {
 // MaxSample is how many hosts a resolution names.
 const MaxSample = 100
 
-// Inventories keeps inventories. Without the right to read one it is InventoryNotFound, without the right to change one NotAllowed.
+// Inventories keeps inventories. Without the right to read one it is InventoryNotFound, without the right to change one NotAllowed. Whoever
+// may use one is lent its credentials: to name one that it did not name before takes the right to use that, UseRequired of package runs.
 type Inventories interface {
 	// Create stores an inventory. Invalid faults name the member, content with its line; NameTaken.
 	Create(ctx context.Context, i Inventory) (Inventory, error)
@@ -129,7 +130,8 @@ type InventorySource struct {
 const MinSyncInterval = 60
 
 // Sources keeps inventory sources. A source is read by whoever may read its inventory and its project, refreshed by whoever may use
-// the inventory, and changed by whoever may manage that. The faults are those of Projects, with SourceNotFound.
+// the inventory, and changed by whoever may manage that. The faults are those of Projects, with SourceNotFound. To name another credential
+// takes the right to use it, and so does to keep one where what is asked changes.
 type Sources interface {
 	Create(ctx context.Context, s InventorySource) (InventorySource, error)
 	Get(ctx context.Context, id string) (InventorySource, error)
@@ -137,7 +139,7 @@ type Sources interface {
 	// Update replaces what a caller may set; an omitted header value (empty) keeps the stored one.
 	Update(ctx context.Context, id string, revision int64, s InventorySource) (InventorySource, error)
 	Delete(ctx context.Context, id string, revision int64) error
-	// Refresh fills the inventory now. RefreshFailed, which is a Conflict, says why it could not.
+	// Refresh fills the inventory now. RefreshFailed, which is a Conflict, says why it could not, of a credential too.
 	Refresh(ctx context.Context, id string) (InventorySource, error)
 }
 
@@ -172,7 +174,8 @@ type Collection struct {
 type Access struct {
 	Env     map[string]secret.Text // of programs
 	Headers map[string]secret.Text // of requests, unless the source sets them itself
-	// Files are private files of programs by name. In Env the texts of secret.FileMark(name) stand for their paths.
+	// Files are private files of programs by name, which may be dir/file with one level of directories. In Env the texts of
+	// secret.FileMark(name) stand for their paths, and those of secret.FileMark("dir/") for the paths of their directories.
 	Files map[string]secret.Text
 }
 

@@ -46,7 +46,8 @@ const (
 	MaxEntries = 10_000
 )
 
-// Projects keeps projects. Without the right to read one it is ProjectNotFound, without the right to change one NotAllowed.
+// Projects keeps projects. Without the right to read one it is ProjectNotFound, without the right to change one NotAllowed. To name another
+// credential takes the right to use it, UseRequired of package runs, and so does to keep one at another address.
 type Projects interface {
 	// Create stores a project; the first synchronisation follows on its own. Invalid faults name the member; NameTaken; NotFound
 	// faults of what it names.

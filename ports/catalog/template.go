@@ -54,7 +54,10 @@ func Overridable() []string {
 
 // Templates keeps templates. Without the right to read one it is TemplateNotFound, without the right to change one NotAllowed.
 //
-// What a template names has to exist and be readable by whoever saves it.
+// What a template names has to exist and be readable by whoever saves it. A credential that it did not name before in the same list it
+// may name only for somebody who may use that: UseRequired of package runs, naming the member. Whoever may use the template needs no
+// right of the own to its credentials, but to those that a launch chooses. Credentials that clash are refused when it is saved, those
+// without a secret when it is launched.
 type Templates interface {
 	// Create stores a template. Invalid faults name the member, of the survey survey[i].<key>, of steps steps[i].<member>; BadGraph of
 	// package runs for a cycle or an unknown step; NameTaken. Notifications come back masked, here and everywhere: what echoes a

@@ -2,10 +2,11 @@ package notify
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"time"
 
-	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secret"
@@ -43,16 +44,14 @@ type Renderer interface {
 
 // Targets keeps what of targets is secret.
 type Targets interface {
-	// Check judges the form of a target: an Invalid fault names the member that is missing or wrong (url, key, to, kind), without a path.
-	// Whether an address may be dialled is decided when it is.
-	Check(n runs.Notification) []fault.Field
 	// Keep returns targets as records hold them, in the same order: what is secret of those without a Ref is sealed and stored, equal
-	// ones once. The others stay as they are. It joins the unit of ctx.
+	// ones once. The others stay as they are. An Invalid fault names the member, under notifications[i], that is a mask. It joins the
+	// unit of ctx.
 	Keep(ctx context.Context, list []runs.Notification) ([]runs.Notification, error)
-	// Echoed returns the targets that a client sent, with those that repeat a mask of stored ones as they are stored. A stored key goes
+	// Echoed returns the targets that a client sent, with those that repeat masks of stored ones as they are stored. A stored key goes
 	// nowhere but to the address for which it was given. An Invalid fault names the member, under notifications[i], whose mask nothing
 	// stored has, or that several have.
-	Echoed(said, stored []runs.Notification) ([]runs.Notification, error)
+	Echoed(ctx context.Context, said, stored []runs.Notification) ([]runs.Notification, error)
 }
 
 // Opener opens what Targets keeps.
@@ -99,6 +98,19 @@ type Delivery struct {
 	EndedAt   time.Time // zero while pending
 }
 
+// Lane names what deliveries to one target have in common, also those of other runs: the digest, the Ref or the name of a notifier. It
+// holds no secret and has at most 128 bytes.
+func (d Delivery) Lane() string {
+	switch {
+	case d.Digest != "":
+		return d.Digest
+	case d.Origin != OfExtension && d.Target.Ref != "":
+		return d.Target.Ref
+	}
+	sum := sha256.Sum256([]byte(string(d.Origin) + "\x00" + d.Kind + "\x00" + d.Target.URL + "\x00" + d.Target.To))
+	return hex.EncodeToString(sum[:])
+}
+
 // Reader tells what was sent.
 type Reader interface {
 	// List returns the deliveries about a run, oldest first, and how many there are. RunNotFound of package runs for an unknown run
@@ -112,18 +124,24 @@ type Store interface {
 	// is gone takes none and is no error.
 	InsertDeliveries(ctx context.Context, list []Delivery) (int, error)
 	ListDeliveries(ctx context.Context, runID string, w page.Window) ([]Delivery, int, error)
-	// TakeDeliveries returns at most limit pending deliveries that are due, counts a try of each and books them for the given time, so
-	// that of several servers one has each. wait is how long until the next pending one is due, 0 where none ever is.
-	TakeDeliveries(ctx context.Context, limit int, hold time.Duration) (list []Delivery, wait time.Duration, err error)
+	// TakeDeliveries returns at most limit pending deliveries that are due, the longest due first, counts a try of each and books them for
+	// the given time, so that of several servers one has each. Of one lane it returns at most one, and of the lanes in full none, so that
+	// a target that is slow keeps no other one waiting. wait is how long until the next pending one of another lane than those in full is
+	// due, where booked ones are due at the end of their time; 0 where none ever is.
+	TakeDeliveries(ctx context.Context, limit int, hold time.Duration, full []string) (list []Delivery, wait time.Duration, err error)
 	// EndDelivery stores how a delivery ended. One that is gone or ended already is no error.
 	EndDelivery(ctx context.Context, id string, s Status, reason string) error
 	// DeferDelivery makes a pending one due after a time, with why the last try failed.
 	DeferDelivery(ctx context.Context, id, reason string, after time.Duration) error
 }
 
+// TargetRecord is for which record the target of a ref is sealed.
+func TargetRecord(ref string) string { return "target/" + ref }
+
 // TargetStore keeps what of targets is secret, sealed.
 type TargetStore interface {
-	// KeepTarget stores a sealed target under ref and returns the ref that rules: of two with one digest the first stays.
+	// KeepTarget stores a sealed target under ref and returns the ref that rules: of two with one digest the first stays. Of units that keep
+	// the same one at once the later ones wait for the first to end, so that whoever keeps several in one unit does so by digest, in order.
 	KeepTarget(ctx context.Context, ref, digest string, sealed []byte) (string, error)
 	// SealedTarget returns a sealed target. TargetNotFound.
 	SealedTarget(ctx context.Context, ref string) ([]byte, error)

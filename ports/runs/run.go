@@ -154,7 +154,8 @@ type Submission struct {
 	// Idempotency makes a repeated request answer with the first one's run. Nil switches it off.
 	Idempotency *Idempotency
 	// Vouched are objects, by id, that a template names, the template among them: who may use it needs no right of its own to use
-	// those, nor the queue, but to read them. Only the application sets it; a run that is made of this one's is judged like any request.
+	// those, nor the queue, but to read them, and to credentials none at all. Only the application sets it; a run that is made of this
+	// one's is judged like any request. What the inventory of a run adds is vouched for by that.
 	Vouched []string
 }
 

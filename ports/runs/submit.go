@@ -6,9 +6,11 @@ import "context"
 type Submitter interface {
 	// Submit validates the request and stores the run as pending, or as pending_approval where something holds
 	// it. It returns Invalid faults that name the field, and then NotFound and UseRequired faults that name the
-	// member whose object does not exist or may not be read or used. A run made of another one keeps that one's
-	// objects. replayed says that an idempotency key was seen before and the run is the first request's; a key
-	// seen with another body, or whose run is gone or may not be read, is KeyReused.
+	// member whose object does not exist or may not be read or used; last come the Conflict faults of package secrets
+	// for credentials that a run cannot have together, that hold no secret or that cannot be opened. A run has the
+	// credentials of its inventory beside those that the request names, each once. A run made of another one keeps
+	// that one's objects. replayed says that an idempotency key was seen before and the run is the first request's; a
+	// key seen with another body, or whose run is gone or may not be read, is KeyReused.
 	Submit(ctx context.Context, s Submission) (run *Run, replayed bool, err error)
 	// SubmitPipeline does the same for a pipeline; its first steps exist when it returns, unless it is held.
 	SubmitPipeline(ctx context.Context, s PipelineSubmission) (run *Run, replayed bool, err error)

@@ -33,5 +33,7 @@ func (t Text) LogValue() slog.Value { return slog.StringValue(t.String()) }
 // MarshalText prints asterisks in JSON, YAML and whatever else asks for text.
 func (t Text) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// FileMark returns what stands for the path of a private file until the file has one.
+// FileMark returns what stands for the path of a private file until the file has one. A name is that of a file, or dir/file for one in a
+// directory of its own; "dir/", which ends in a slash, stands for the path of that directory, without a slash at its end. Marks are put
+// where the paths belong by whoever writes the files. Nothing but a mark holds a NUL character.
 func FileMark(name string) string { return "\x00file:" + name + "\x00" }

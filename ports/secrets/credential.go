@@ -64,7 +64,8 @@ type Credential struct {
 	SecretVersion int64
 }
 
-// Change is what a caller sets of a credential.
+// Change is what a caller sets of a credential. Fields and Source.Config may hold secret members as well: those are told apart by what the
+// type and the engine say of them, and treated as the ones beside.
 type Change struct {
 	Credential
 	// Secret are the secret members, of Custom those of its fields. A member that is left out keeps what is stored, an empty one clears.
@@ -127,7 +128,8 @@ type Store interface {
 	ListCredentials(ctx context.Context, s access.Scope, f Filter, w page.Window) ([]Credential, int, error)
 	// UpdateCredential stores what a caller may set, the sealed secrets (nil for none) and their version, counts the revision up and
 	// returns the credential. RevisionChanged where revision is not 0 and not the stored one, and where c.SecretVersion is neither the
-	// stored version nor the one after it; NameTaken, CredentialNotFound.
+	// stored version nor the one after it, or where it is the stored one and the sealed secrets are others; NameTaken,
+	// CredentialNotFound.
 	UpdateCredential(ctx context.Context, c Credential, sealed []byte, revision int64) (Credential, error)
 	// DeleteCredential removes it. RevisionChanged, CredentialNotFound.
 	DeleteCredential(ctx context.Context, id string, revision int64) error

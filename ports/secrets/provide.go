@@ -15,10 +15,11 @@ type Owner struct {
 
 // Injection is what the credentials of a run put into it, together. Empty members are nothing.
 type Injection struct {
+	// Env holds no name that begins with WRIT_, but for those with FileVariable: with them it tells programs where files are.
 	Env       map[string]secret.Text
 	ExtraVars map[string]any // values of templates; strings in them may be secrets
 	// Files are to be private to the run. Their paths take the places of secret.FileMark(name) in Env and in the strings of ExtraVars,
-	// before anything starts.
+	// before anything starts, and the path of a directory that of secret.FileMark("dir/"). A mark may be a part of a longer text.
 	Files []File
 	Keys  []Key // for an agent of the run
 	Login Login
@@ -26,9 +27,14 @@ type Injection struct {
 	Hide []secret.Text
 }
 
+// FileVariable begins the environment variables that hold the paths of the files of custom credentials.
+const FileVariable = "WRIT_FILE_"
+
 // File is a file of a credential.
 type File struct {
-	Name    string // unique within an injection: a plain file name
+	// Name is unique within an injection: a plain file name, or dir/file with one level of directories, for programs that are told a
+	// directory. Neither part is "." or "..", and both are of A-Z, a-z, 0-9, ".", "_" and "-" alone. Directories are as private as files.
+	Name    string
 	Content secret.Text
 }
 

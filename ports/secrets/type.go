@@ -56,8 +56,8 @@ type Types interface {
 	// Get returns TypeNotFound for an unknown id.
 	Get(ctx context.Context, id string) (Type, error)
 	List(ctx context.Context, name string, w page.Window) ([]Type, int, error)
-	// Update replaces a type. TypeInUse where a credential uses it and a field would be lost or change its type or its secrecy, or a new field
-	// would be required without a default. RevisionChanged where the revision is not 0 and not the stored one.
+	// Update replaces a type. TypeInUse where a credential uses it and a field would be lost or change its type or its secrecy, or a field that is
+	// new or was optional would be required without a default. RevisionChanged where the revision is not 0 and not the stored one.
 	Update(ctx context.Context, id string, revision int64, t Type) (Type, error)
 	// Delete forgets a type. InUse while a credential is of it.
 	Delete(ctx context.Context, id string, revision int64) error
@@ -68,6 +68,9 @@ type TypeStore interface {
 	// InsertType stores a type. NameTaken.
 	InsertType(ctx context.Context, t Type) error
 	TypeByID(ctx context.Context, id string) (Type, error)
+	// HoldType returns a type and keeps it from being changed and removed until the unit of ctx ends, so that what is stored of it in
+	// that unit fits. TypeNotFound.
+	HoldType(ctx context.Context, id string) (Type, error)
 	// ListTypes returns types by name, of the given one where it is not empty, and how many there are.
 	ListTypes(ctx context.Context, name string, w page.Window) ([]Type, int, error)
 	// UpdateType stores what a caller may set, counts the revision up and returns it. RevisionChanged, NameTaken, TypeNotFound.

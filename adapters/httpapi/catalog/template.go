@@ -6,6 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -15,33 +16,33 @@ const maxVerbosity = 4
 
 // TemplateFields are what a caller sets of a template.
 type TemplateFields struct {
-	Name                    string              `json:"name" doc:"Unique within the organization, at most 200 characters."`
-	Tool                    string              `json:"tool,omitempty" doc:"ansible where empty."`
-	Playbook                string              `json:"playbook,omitempty"`
-	Command                 string              `json:"command,omitempty" doc:"The tool's input: the script of bash, python, powershell or go."`
-	Shards                  int                 `json:"shards,omitempty" doc:"Two or more split the run over that many shards; 1 is 0."`
-	InventoryID             string              `json:"inventory_id,omitempty"`
-	Inventory               string              `json:"inventory,omitempty" doc:"A path on the executing machine, where there is no inventory_id."`
-	ProjectID               string              `json:"project_id,omitempty"`
-	ExtraVars               runs.Vars           `json:"extra_vars,omitempty" doc:"Values whose name looks secret read back as [redacted], which keeps the stored one when it is sent back."`
-	Limit                   string              `json:"limit,omitempty"`
-	Tags                    []string            `json:"tags,omitempty"`
-	SkipTags                []string            `json:"skip_tags,omitempty"`
-	Forks                   int                 `json:"forks,omitempty"`
-	Verbosity               int                 `json:"verbosity,omitempty" doc:"0 to 4; more counts as 4."`
-	DiffMode                bool                `json:"diff_mode,omitempty"`
-	Timeout                 int                 `json:"timeout,omitempty" doc:"Seconds; 0 is the server's default. No launch raises it."`
-	Notifications           []runs.Notification `json:"notifications,omitempty" doc:"They read back masked; a mask that is sent back keeps the stored value."`
-	Survey                  Survey              `json:"survey,omitempty"`
-	Steps                   []StepBody          `json:"steps,omitempty" doc:"They make it a workflow."`
-	CredentialIDs           []string            `json:"credential_ids,omitempty"`
-	SelectableCredentialIDs []string            `json:"selectable_credential_ids,omitempty" doc:"Of which a launch may choose."`
-	Queue                   string              `json:"queue,omitempty"`
-	Labels                  map[string]string   `json:"labels,omitempty"`
-	Change                  string              `json:"change,omitempty" doc:"Runs with the same label form one change."`
-	DryRun                  bool                `json:"dry_run,omitempty"`
-	AllowOverrides          []string            `json:"allow_overrides,omitempty" doc:"What a launch may bring: limit, inventory_id, tags, skip_tags, extra_vars, dry_run, forks, verbosity, diff_mode, labels, change."`
-	Org                     string              `json:"org_id,omitempty"`
+	Name                    string                     `json:"name" doc:"Unique within the organization, at most 200 characters."`
+	Tool                    string                     `json:"tool,omitempty" doc:"ansible where empty."`
+	Playbook                string                     `json:"playbook,omitempty"`
+	Command                 string                     `json:"command,omitempty" doc:"The tool's input: the script of bash, python, powershell or go."`
+	Shards                  int                        `json:"shards,omitempty" doc:"Two or more split the run over that many shards; 1 is 0."`
+	InventoryID             string                     `json:"inventory_id,omitempty"`
+	Inventory               string                     `json:"inventory,omitempty" doc:"A path on the executing machine, where there is no inventory_id."`
+	ProjectID               string                     `json:"project_id,omitempty"`
+	ExtraVars               runs.Vars                  `json:"extra_vars,omitempty" doc:"Values whose name looks secret read back as [redacted], which keeps the stored one when it is sent back."`
+	Limit                   string                     `json:"limit,omitempty"`
+	Tags                    []string                   `json:"tags,omitempty"`
+	SkipTags                []string                   `json:"skip_tags,omitempty"`
+	Forks                   int                        `json:"forks,omitempty"`
+	Verbosity               int                        `json:"verbosity,omitempty" doc:"0 to 4; more counts as 4."`
+	DiffMode                bool                       `json:"diff_mode,omitempty"`
+	Timeout                 int                        `json:"timeout,omitempty" doc:"Seconds; 0 is the server's default. No launch raises it."`
+	Notifications           []httpapi.RunsNotification `json:"notifications,omitempty" doc:"They read back masked; a mask that is sent back keeps the stored value."`
+	Survey                  Survey                     `json:"survey,omitempty"`
+	Steps                   []StepBody                 `json:"steps,omitempty" doc:"They make it a workflow."`
+	CredentialIDs           []string                   `json:"credential_ids,omitempty"`
+	SelectableCredentialIDs []string                   `json:"selectable_credential_ids,omitempty" doc:"Of which a launch may choose."`
+	Queue                   string                     `json:"queue,omitempty"`
+	Labels                  map[string]string          `json:"labels,omitempty"`
+	Change                  string                     `json:"change,omitempty" doc:"Runs with the same label form one change."`
+	DryRun                  bool                       `json:"dry_run,omitempty"`
+	AllowOverrides          []string                   `json:"allow_overrides,omitempty" doc:"What a launch may bring: limit, inventory_id, tags, skip_tags, extra_vars, dry_run, forks, verbosity, diff_mode, labels, change."`
+	Org                     string                     `json:"org_id,omitempty"`
 }
 
 func (b *TemplateFields) template() catalog.Template {
@@ -53,7 +54,7 @@ func (b *TemplateFields) template() catalog.Template {
 			Controls: runs.Controls{
 				Limit: b.Limit, Tags: b.Tags, SkipTags: b.SkipTags, Forks: b.Forks, Verbosity: min(b.Verbosity, maxVerbosity), DiffMode: b.DiffMode,
 			},
-			TimeoutSeconds: b.Timeout, Notifications: b.Notifications, Survey: json.RawMessage(b.Survey), CredentialIDs: b.CredentialIDs,
+			TimeoutSeconds: b.Timeout, Notifications: httpapi.Notifications(b.Notifications), Survey: json.RawMessage(b.Survey), CredentialIDs: b.CredentialIDs,
 			SelectableCredentialIDs: b.SelectableCredentialIDs, Queue: b.Queue, Labels: b.Labels, Change: b.Change, DryRun: b.DryRun,
 			AllowOverrides: b.AllowOverrides,
 		},
@@ -72,7 +73,7 @@ func fieldsOf(t catalog.Template) TemplateFields {
 	b := TemplateFields{
 		Name: t.Name, Tool: t.Tool, Playbook: t.Playbook, Command: t.Command, Shards: t.Shards, InventoryID: t.InventoryID,
 		Inventory: t.Inventory, ProjectID: t.ProjectID, ExtraVars: t.ExtraVars.Redact(), Limit: t.Limit, Tags: t.Tags, SkipTags: t.SkipTags,
-		Forks: t.Forks, Verbosity: t.Verbosity, DiffMode: t.DiffMode, Timeout: t.TimeoutSeconds, Notifications: t.Notifications,
+		Forks: t.Forks, Verbosity: t.Verbosity, DiffMode: t.DiffMode, Timeout: t.TimeoutSeconds, Notifications: httpapi.ShowNotifications(t.Notifications),
 		CredentialIDs: t.CredentialIDs, SelectableCredentialIDs: t.SelectableCredentialIDs, Queue: t.Queue, Labels: t.Labels, Change: t.Change,
 		DryRun: t.DryRun, AllowOverrides: t.AllowOverrides, Org: t.Org,
 	}
@@ -99,7 +100,7 @@ type StepBody struct {
 	Tags              []string  `json:"tags,omitempty"`
 	SkipTags          []string  `json:"skip_tags,omitempty"`
 	Timeout           int       `json:"timeout,omitempty" doc:"Seconds."`
-	CredentialIDs     []string  `json:"credential_ids,omitempty"`
+	CredentialIDs     []string  `json:"credential_ids,omitzero"`
 	InventoryID       string    `json:"inventory_id,omitempty"`
 	Queue             string    `json:"queue,omitempty"`
 }

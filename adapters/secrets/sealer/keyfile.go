@@ -47,7 +47,12 @@ func Open(from KeySource) (*Sealer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newSealer(keys)
+	var file *watched
+	if path := from.path(); path != "" {
+		// A file that is replaced between the two is noticed at the first use.
+		file = &watched{path: path}
+	}
+	return newSealer(keys, file)
 }
 
 func (k KeySource) load() ([][]byte, error) {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/secrets"
@@ -51,13 +52,26 @@ type ring struct {
 	keys    map[keyID]cipher.AEAD // empty where the keys are lost
 }
 
-// Sealer implements secrets.Sealer. It may be used from many goroutines, and prints without a key.
-type Sealer struct{ ring *ring }
+// Sealer implements secrets.Rewrapper. It may be used from many goroutines, and prints without a key.
+type Sealer struct {
+	ring *atomic.Pointer[ring]
+	file *watched // nil where the keys are in no file
+}
 
-var _ secrets.Sealer = (*Sealer)(nil)
+var _ secrets.Rewrapper = (*Sealer)(nil)
 
 // newSealer takes the keys, the current one first. Without any, everything is lost.
-func newSealer(keys [][]byte) (*Sealer, error) {
+func newSealer(keys [][]byte, file *watched) (*Sealer, error) {
+	r, err := newRing(keys)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sealer{ring: new(atomic.Pointer[ring]), file: file}
+	s.ring.Store(r)
+	return s, nil
+}
+
+func newRing(keys [][]byte) (*ring, error) {
 	r := &ring{keys: make(map[keyID]cipher.AEAD, len(keys))}
 	for i, key := range keys {
 		id := idOf(key)
@@ -70,7 +84,7 @@ func newSealer(keys [][]byte) (*Sealer, error) {
 		}
 		r.keys[id] = aead
 	}
-	return &Sealer{ring: r}, nil
+	return r, nil
 }
 
 // gcm returns AES-256-GCM that puts a random nonce before each ciphertext. The key-encryption key so encrypts as many data keys as
@@ -97,10 +111,11 @@ func bound(id keyID, record string) []byte {
 
 // KeyID returns the id of the key that seals, in hex, empty where no key is at hand.
 func (s *Sealer) KeyID() string {
-	if len(s.ring.keys) == 0 {
+	r := s.keys()
+	if len(r.keys) == 0 {
 		return ""
 	}
-	return s.ring.current.String()
+	return r.current.String()
 }
 
 // KeyIDOf returns the id, in hex, of the key that sealed a text, whether or not it is at hand. An Internal fault for what is no sealed
@@ -118,7 +133,8 @@ func (s *Sealer) Seal(_ context.Context, record string, plain []byte) ([]byte, e
 	if record == "" {
 		return nil, errors.New("seal a secret: it is for no record")
 	}
-	kek, ok := s.ring.keys[s.ring.current]
+	r := s.keys()
+	kek, ok := r.keys[r.current]
 	if !ok {
 		return nil, lost()
 	}
@@ -131,24 +147,25 @@ func (s *Sealer) Seal(_ context.Context, record string, plain []byte) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	with := bound(s.ring.current, record)
+	with := bound(r.current, record)
 	out := make([]byte, 0, len(magic)+idSize+wrapped+len(plain)+overhead)
 	out = append(out, magic...)
-	out = append(out, s.ring.current[:]...)
+	out = append(out, r.current[:]...)
 	out = kek.Seal(out, nil, key, with)
 	return aead.Seal(out, nil, plain, with), nil
 }
 
 // Open implements secrets.Sealer. Keys that are retired open what they sealed.
 func (s *Sealer) Open(_ context.Context, record string, sealed []byte) ([]byte, error) {
-	if len(s.ring.keys) == 0 {
+	r := s.keys()
+	if len(r.keys) == 0 {
 		return nil, lost()
 	}
 	id, envelope, text, err := parse(sealed)
 	if err != nil {
 		return nil, err
 	}
-	kek, ok := s.ring.keys[id]
+	kek, ok := r.keys[id]
 	if !ok {
 		return nil, secrets.KeyLost.New("the secret was sealed under the encryption key %s, which this install does not have", id)
 	}
@@ -180,7 +197,8 @@ func (s *Sealer) Rewrap(ctx context.Context, record string, sealed []byte) ([]by
 		return nil, err
 	}
 	defer clear(plain)
-	if bytes.HasPrefix(sealed[len(magic):], s.ring.current[:]) {
+	current := s.ring.Load().current
+	if bytes.HasPrefix(sealed[len(magic):], current[:]) {
 		return bytes.Clone(sealed), nil
 	}
 	return s.Seal(ctx, record, plain)
@@ -206,12 +224,13 @@ func lost() error {
 
 // String says which keys are at hand, by their ids.
 func (s *Sealer) String() string {
-	if len(s.ring.keys) == 0 {
+	r := s.ring.Load()
+	if len(r.keys) == 0 {
 		return "sealer without a key"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "sealer with key %s", s.ring.current)
-	if n := len(s.ring.keys) - 1; n > 0 {
+	fmt.Fprintf(&b, "sealer with key %s", r.current)
+	if n := len(r.keys) - 1; n > 0 {
 		fmt.Fprintf(&b, " and %d retired", n)
 	}
 	return b.String()

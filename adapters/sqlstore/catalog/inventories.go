@@ -7,6 +7,8 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/writ-automation/writ/adapters/sqlstore/pack"
+	"github.com/writ-automation/writ/adapters/sqlstore/shelf"
+	"github.com/writ-automation/writ/adapters/sqlstore/visible"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -14,10 +16,10 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-func inventories() kind[catalog.Inventory] {
-	return kind[catalog.Inventory]{
-		table: "inventories", noun: "inventory", missing: catalog.InventoryNotFound, scan: scanInventory,
-		columns: []string{"format", "credential_ids", "queue", "host_count", "group_count", "digest"},
+func inventories() shelf.Kind[catalog.Inventory] {
+	return shelf.Kind[catalog.Inventory]{
+		Table: "inventories", Noun: "inventory", Missing: catalog.InventoryNotFound, Scan: scanInventory,
+		Columns: []string{"format", "credential_ids", "queue", "host_count", "group_count", "digest"},
 	}
 }
 
@@ -27,7 +29,7 @@ func (s *Store) InsertInventory(ctx context.Context, i catalog.Inventory) error 
 	if err != nil {
 		return err
 	}
-	if err := inventories().insert(ctx, s, i.Record, string(i.Format), credentials, i.Queue, i.Hosts, i.Groups, i.Digest); err != nil {
+	if err := inventories().Insert(ctx, s.d, i.Record, string(i.Format), credentials, i.Queue, i.Hosts, i.Groups, i.Digest); err != nil {
 		return err
 	}
 	q, err := s.d.Write(ctx)
@@ -53,7 +55,7 @@ func (s *Store) fill(ctx context.Context, q bun.IDB, id string, content []byte) 
 
 // InventoryByID implements catalog.InventoryStore.
 func (s *Store) InventoryByID(ctx context.Context, id string) (catalog.Inventory, error) {
-	return inventories().byID(ctx, s.d.Read(ctx), id)
+	return inventories().ByID(ctx, s.d.Read(ctx), id)
 }
 
 // InventoryContent implements catalog.InventoryStore.
@@ -69,7 +71,7 @@ func (s *Store) InventoryContent(ctx context.Context, id string) ([]byte, catalo
 	case err != nil:
 		return nil, "", fmt.Errorf("read the content of an inventory: %w", err)
 	case !ok:
-		return nil, "", inventories().none(id)
+		return nil, "", inventories().None(id)
 	}
 	content, err := s.codec.Unpack(c.codec, c.packed)
 	return content, c.format, err
@@ -77,12 +79,12 @@ func (s *Store) InventoryContent(ctx context.Context, id string) ([]byte, catalo
 
 // ListInventories implements catalog.InventoryStore. They are by name and id.
 func (s *Store) ListInventories(ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window) ([]catalog.Inventory, int, error) {
-	return inventories().list(ctx, s.d.Read(ctx), readable(sc, identity.KindInventory, "o.id"), f, w)
+	return inventories().List(ctx, s.d.Read(ctx), shelf.Where(visible.Those(sc, identity.KindInventory, "o.id")), f, w)
 }
 
 // UpdateInventory implements catalog.InventoryStore. Format, counts and digest are those of the content and change with it alone.
 func (s *Store) UpdateInventory(ctx context.Context, i catalog.Inventory, revision int64) (catalog.Inventory, error) {
-	q, err := inventories().held(ctx, s, i.ID, revision)
+	q, err := inventories().Held(ctx, s.d, i.ID, revision)
 	if err != nil {
 		return catalog.Inventory{}, err
 	}
@@ -94,7 +96,7 @@ func (s *Store) UpdateInventory(ctx context.Context, i catalog.Inventory, revisi
 	if i.Content != nil {
 		set, args = set+", "+contentSet, append(args, contentArgs(i)...)
 	}
-	is, err := inventories().update(ctx, q, i.Record, set, args...)
+	is, err := inventories().Update(ctx, q, i.Record, set, args...)
 	if err == nil && i.Content != nil {
 		err = s.fill(ctx, q, i.ID, i.Content)
 	}
@@ -110,7 +112,7 @@ func contentArgs(i catalog.Inventory) []any {
 
 // DeleteInventory implements catalog.InventoryStore. The content and what the inventory names go with it.
 func (s *Store) DeleteInventory(ctx context.Context, id string, revision int64) error {
-	return inventories().remove(ctx, s, id, revision)
+	return inventories().Remove(ctx, s.d, id, revision)
 }
 
 // FillInventory implements catalog.InventoryStore.
@@ -125,18 +127,18 @@ func (s *Store) FillInventory(ctx context.Context, i catalog.Inventory) error {
 	case err != nil:
 		return fmt.Errorf("fill an inventory: %w", err)
 	case n == 0:
-		return inventories().none(i.ID)
+		return inventories().None(i.ID)
 	}
 	return s.fill(ctx, q, i.ID, i.Content)
 }
 
 func scanInventory(r db.Row) (i catalog.Inventory, err error) {
-	var at stamps
+	var at shelf.Stamps
 	var credentials string
-	err = r.Scan(append(targets(&i.Record, &at), &i.Format, &credentials, &i.Queue, &i.Hosts, &i.Groups, &i.Digest)...)
+	err = r.Scan(append(shelf.Targets(&i.Record, &at), &i.Format, &credentials, &i.Queue, &i.Hosts, &i.Groups, &i.Digest)...)
 	if err != nil {
 		return i, err
 	}
-	at.set(&i.Record)
+	at.Set(&i.Record)
 	return i, pack.Read(credentials, &i.CredentialIDs)
 }

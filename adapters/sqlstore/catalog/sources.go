@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/adapters/sqlstore/pack"
+	"github.com/writ-automation/writ/adapters/sqlstore/shelf"
+	"github.com/writ-automation/writ/adapters/sqlstore/visible"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -13,10 +15,10 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-func sources() kind[catalog.InventorySource] {
-	return kind[catalog.InventorySource]{
-		table: "inventory_sources", noun: "inventory source", missing: catalog.SourceNotFound, scan: scanSource,
-		columns: []string{
+func sources() shelf.Kind[catalog.InventorySource] {
+	return shelf.Kind[catalog.InventorySource]{
+		Table: "inventory_sources", Noun: "inventory source", Missing: catalog.SourceNotFound, Scan: scanSource,
+		Columns: []string{
 			"kind", "config", "path", "project_id", "credential_id", "inventory_id", "update_on_launch", "sync_interval", "synced_at", "last_error",
 		},
 	}
@@ -28,7 +30,7 @@ func (s *Store) InsertSource(ctx context.Context, i catalog.InventorySource) err
 	if err != nil {
 		return err
 	}
-	err = sources().insert(ctx, s, i.Record, string(i.Kind), config, i.Path, i.ProjectID, i.CredentialID, i.InventoryID,
+	err = sources().Insert(ctx, s.d, i.Record, string(i.Kind), config, i.Path, i.ProjectID, i.CredentialID, i.InventoryID,
 		i.UpdateOnLaunch, i.SyncInterval, db.At(i.SyncedAt), i.LastError)
 	if err != nil || i.SyncInterval == 0 {
 		return err
@@ -57,18 +59,19 @@ func interval(i catalog.InventorySource) time.Duration {
 
 // SourceByID implements catalog.SourceStore.
 func (s *Store) SourceByID(ctx context.Context, id string) (catalog.InventorySource, error) {
-	return sources().byID(ctx, s.d.Read(ctx), id)
+	return sources().ByID(ctx, s.d.Read(ctx), id)
 }
 
 // ListSources implements catalog.SourceStore. They are by name and id.
 func (s *Store) ListSources(ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window) ([]catalog.InventorySource, int, error) {
-	shown, project := readable(sc, identity.KindInventory, "o.inventory_id"), readable(sc, identity.KindProject, "o.project_id")
-	return sources().list(ctx, s.d.Read(ctx), shown.and("(o.project_id = '' OR "+project.text+")", project.args...), f, w)
+	shown := shelf.Where(visible.Those(sc, identity.KindInventory, "o.inventory_id"))
+	project := shelf.Where(visible.Those(sc, identity.KindProject, "o.project_id"))
+	return sources().List(ctx, s.d.Read(ctx), shown.And("(o.project_id = '' OR "+project.Text+")", project.Args...), f, w)
 }
 
 // UpdateSource implements catalog.SourceStore. What the last refresh left stays. A new interval begins now; the same one goes on.
 func (s *Store) UpdateSource(ctx context.Context, i catalog.InventorySource, revision int64) (catalog.InventorySource, error) {
-	q, err := sources().held(ctx, s, i.ID, revision)
+	q, err := sources().Held(ctx, s.d, i.ID, revision)
 	if err != nil {
 		return catalog.InventorySource{}, err
 	}
@@ -84,7 +87,7 @@ func (s *Store) UpdateSource(ctx context.Context, i catalog.InventorySource, rev
 	if i.SyncInterval == 0 {
 		set += ", next_sync_at = NULL"
 	}
-	is, err := sources().update(ctx, q, i.Record, set, string(i.Kind), config, i.Path, i.ProjectID, i.CredentialID, i.InventoryID,
+	is, err := sources().Update(ctx, q, i.Record, set, string(i.Kind), config, i.Path, i.ProjectID, i.CredentialID, i.InventoryID,
 		i.UpdateOnLaunch, i.SyncInterval)
 	if err == nil && i.SyncInterval != 0 && i.SyncInterval != was {
 		err = s.book(ctx, i.ID, interval(i))
@@ -94,12 +97,12 @@ func (s *Store) UpdateSource(ctx context.Context, i catalog.InventorySource, rev
 
 // DeleteSource implements catalog.SourceStore. What the source names goes with it.
 func (s *Store) DeleteSource(ctx context.Context, id string, revision int64) error {
-	return sources().remove(ctx, s, id, revision)
+	return sources().Remove(ctx, s.d, id, revision)
 }
 
 // SourcesOf implements catalog.SourceStore.
 func (s *Store) SourcesOf(ctx context.Context, inventoryID string) ([]catalog.InventorySource, error) {
-	found, err := db.All(ctx, s.d.Read(ctx), scanSource, sources().selects()+" WHERE o.inventory_id = ? ORDER BY o.id", inventoryID)
+	found, err := db.All(ctx, s.d.Read(ctx), scanSource, sources().Selects()+" WHERE o.inventory_id = ? ORDER BY o.id", inventoryID)
 	if err != nil {
 		return nil, fmt.Errorf("read the sources of an inventory: %w", err)
 	}
@@ -113,7 +116,7 @@ func (s *Store) TakeDue(ctx context.Context) (src catalog.InventorySource, ok bo
 	if err != nil {
 		return src, false, 0, err
 	}
-	src, ok, err = db.One(ctx, q, scanSource, sources().selects()+" WHERE o.next_sync_at <= ? ORDER BY o.next_sync_at, o.id LIMIT 1"+
+	src, ok, err = db.One(ctx, q, scanSource, sources().Selects()+" WHERE o.next_sync_at <= ? ORDER BY o.next_sync_at, o.id LIMIT 1"+
 		s.say.ForUpdateSkipLocked(), s.say.LeaseNow())
 	if err != nil {
 		return src, false, 0, fmt.Errorf("take a due source: %w", err)
@@ -161,15 +164,15 @@ func (s *Store) NoteRefresh(ctx context.Context, id, failure string, at time.Tim
 }
 
 func scanSource(r db.Row) (i catalog.InventorySource, err error) {
-	var at stamps
+	var at shelf.Stamps
 	var synced db.Time
 	var config string
-	err = r.Scan(append(targets(&i.Record, &at), &i.Kind, &config, &i.Path, &i.ProjectID, &i.CredentialID, &i.InventoryID,
+	err = r.Scan(append(shelf.Targets(&i.Record, &at), &i.Kind, &config, &i.Path, &i.ProjectID, &i.CredentialID, &i.InventoryID,
 		&i.UpdateOnLaunch, &i.SyncInterval, &synced, &i.LastError)...)
 	if err != nil {
 		return i, err
 	}
-	at.set(&i.Record)
+	at.Set(&i.Record)
 	i.SyncedAt = synced.Time
 	return i, pack.Read(config, &i.Config)
 }

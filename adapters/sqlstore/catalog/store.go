@@ -1,8 +1,6 @@
 package catalog
 
 import (
-	"strings"
-
 	"github.com/writ-automation/writ/adapters/sqlstore/pack"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -27,6 +25,3 @@ var (
 func New(d *db.DB) *Store { return &Store{d: d, say: d.Dialect(), codec: pack.New()} }
 
 func text(r db.Row) (s string, err error) { return s, r.Scan(&s) }
-
-// marks are as many places for arguments as there are, with commas between.
-func marks(n int) string { return strings.Repeat("?, ", n-1) + "?" }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/writ-automation/writ/adapters/sqlstore/shelf"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/ids"
@@ -71,7 +72,7 @@ func (s *Store) hold(ctx context.Context, q bun.IDB, objects []string) (map[stri
 		}
 		type object struct{ id, kind string }
 		found, err := db.All(ctx, q, func(r db.Row) (o object, err error) { return o, r.Scan(&o.id, &o.kind) },
-			"SELECT id, kind FROM access_objects WHERE id IN ("+marks(len(part))+") AND NOT gone ORDER BY id"+s.say.ForShare(), args...)
+			"SELECT id, kind FROM access_objects WHERE id IN ("+shelf.Marks(len(part))+") AND NOT gone ORDER BY id"+s.say.ForShare(), args...)
 		if err != nil {
 			return nil, fmt.Errorf("hold what an object names: %w", err)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/tx"
 )
@@ -173,6 +174,9 @@ func (s *Store) Unfinished(ctx context.Context, object string, limit int) (list 
 	const live = " FROM runs WHERE parent_id IS NULL AND status IN ('pending_approval', 'pending', 'running') AND " +
 		"scope_id IN (SELECT scope_id FROM run_scope_objects WHERE object = ?)"
 	q := s.d.Read(ctx)
+	if strings.HasPrefix(object, string(ids.Credential)) {
+		return needing(ctx, q, object, limit)
+	}
 	if total, err = db.Count(ctx, q, "SELECT count(*)"+live, object); err != nil || total == 0 {
 		return nil, 0, err
 	}

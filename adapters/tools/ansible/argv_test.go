@@ -51,7 +51,7 @@ func TestNoControlBecomesAnArgumentOfItsOwn(t *testing.T) {
 				Limit: argument().Draw(rt, "limit"), Tags: rapid.SliceOfN(argument(), 0, 2).Draw(rt, "tags"),
 				SkipTags: rapid.SliceOfN(argument(), 0, 2).Draw(rt, "skip"),
 				Forks:    rapid.IntRange(-1, 50).Draw(rt, "forks"), Verbosity: rapid.IntRange(-1, 9).Draw(rt, "verbosity"),
-			}, Diff: rapid.Bool().Draw(rt, "diff")}
+			}, Diff: rapid.Bool().Draw(rt, "diff"), Login: login(run).Draw(rt, "login")}
 		_, err := tool.Play(t.Context(), spec, p, new(discard), func(runs.Event) error { return nil })
 		argv, rerr := os.ReadFile(record)
 		if err != nil {
@@ -64,6 +64,20 @@ func TestNoControlBecomesAnArgumentOfItsOwn(t *testing.T) {
 		if diff := cmp.Diff(model(spec, p, playbook), got); diff != "" {
 			rt.Fatal(diff)
 		}
+	})
+}
+
+// login is one that names anybody and anything, with its passwords in files of the run.
+func login(dir string) *rapid.Generator[execution.Login] {
+	return rapid.Custom(func(t *rapid.T) execution.Login {
+		l := execution.Login{BecomeMethod: "su"}
+		if rapid.Bool().Draw(t, "user") {
+			l.User, l.PasswordFile, l.BecomePasswordFile = argument().Draw(t, "name"), filepath.Join(dir, "connection"), filepath.Join(dir, "become")
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "vaults") {
+			l.Vaults = append(l.Vaults, execution.VaultFile{ID: rapid.StringMatching(`[a-z@, -]{0,6}`).Draw(t, "id"), Path: filepath.Join(dir, "vault")})
+		}
+		return l
 	})
 }
 
@@ -83,6 +97,15 @@ func model(spec extension.ToolSpec, p execution.Play, playbook string) []string 
 	add(p.Verbosity > 0, "-"+strings.Repeat("v", max(0, min(p.Verbosity, 6))))
 	add(spec.DryRun, "--check")
 	add(spec.DryRun || p.Diff, "--diff")
+	add(p.Login.User != "", "--user="+p.Login.User)
+	add(p.Login.PasswordFile != "", "--connection-password-file="+p.Login.PasswordFile)
+	add(p.Login.BecomePasswordFile != "", "--become-password-file="+p.Login.BecomePasswordFile)
+	for _, v := range p.Login.Vaults {
+		add(true, "--vault-id="+v.ID+"@"+v.Path)
+		if id, path, _ := strings.Cut(v.ID+"@"+v.Path, "@"); id == "" || path != v.Path { // as Ansible takes it apart
+			return nil
+		}
+	}
 	return append(want, "--extra-vars=@"+filepath.Join(spec.Dir, "ansible", "vars.yml"), playbook)
 }
 

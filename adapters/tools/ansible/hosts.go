@@ -24,6 +24,7 @@ const listCap = 64 << 20
 func (t *Tool) Hosts(
 	ctx context.Context, spec extension.ToolSpec, p execution.Play,
 ) ([]string, []runs.Warning, error) {
+	defer forget(p.Login)
 	j, err := t.prepare(spec, p)
 	var refused refusal
 	if errors.As(err, &refused) {
@@ -44,7 +45,7 @@ func (t *Tool) Hosts(
 	}
 	var hosts []string
 	if len(addressed) > 0 {
-		args := append([]string{"--list-hosts"}, append(j.selection(p), "--extra-vars=@"+j.path(varsFile), "all")...)
+		args := append([]string{"--list-hosts"}, append(j.selection(p), append(vaultArguments(p.Login), "--extra-vars=@"+j.path(varsFile), "all")...)...)
 		if listing, err = t.list(ctx, j, spec.Env, "ansible", n, args); err != nil {
 			return nil, nil, err
 		}

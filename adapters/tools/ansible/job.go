@@ -127,6 +127,9 @@ func (j *job) arguments(spec extension.ToolSpec, p execution.Play) ([]string, er
 	if err := checkLimit(p.Limit); err != nil {
 		return nil, err
 	}
+	if err := checkLogin(p.Login); err != nil {
+		return nil, err
+	}
 	for _, tag := range append(append([]string{}, p.Tags...), p.SkipTags...) {
 		if err := refuse("tag", tag); err != nil {
 			return nil, err
@@ -151,6 +154,7 @@ func (j *job) arguments(spec extension.ToolSpec, p execution.Play) ([]string, er
 	if spec.DryRun || p.Diff || p.DiffMode {
 		args = append(args, "--diff")
 	}
+	args = append(args, loginArguments(p.Login)...)
 	return append(args, "--extra-vars=@"+j.path(varsFile), j.playbook), nil
 }
 

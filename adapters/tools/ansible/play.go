@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -31,6 +32,7 @@ const (
 func (t *Tool) Play(
 	ctx context.Context, spec extension.ToolSpec, p execution.Play, out io.Writer, sink func(runs.Event) error,
 ) (execution.PlayResult, error) {
+	defer forget(p.Login)
 	path, err := t.executable(spec.Env, "ansible-playbook")
 	if err != nil {
 		return execution.PlayResult{}, err
@@ -48,7 +50,11 @@ func (t *Tool) Play(
 	n := newNotes(p)
 	tr := newTranslator(n)
 	tail := &tailWriter{to: out}
-	code, err := t.watch(ctx, j, path, tail, tr, sink)
+	begun := sync.OnceFunc(func() { forget(p.Login) }) // Ansible has read them before it says anything
+	code, err := t.watch(ctx, j, path, tail, func(r record) []runs.Event {
+		begun()
+		return tr.translate(r)
+	}, sink)
 	if err != nil {
 		return execution.PlayResult{ToolResult: extension.ToolResult{ExitCode: code}}, err
 	}
@@ -58,7 +64,7 @@ func (t *Tool) Play(
 // watch runs the playbook and hands its events to the sink in order. After a cancel the recap is dropped: an
 // interrupted host counts as unreachable in it.
 func (t *Tool) watch(
-	ctx context.Context, j *job, path string, out io.Writer, tr *translator, sink func(runs.Event) error,
+	ctx context.Context, j *job, path string, out io.Writer, translate func(record) []runs.Event, sink func(runs.Event) error,
 ) (int, error) {
 	from, to, err := os.Pipe()
 	if err != nil {
@@ -80,7 +86,7 @@ func (t *Tool) watch(
 			if ctx.Err() != nil && (r.Ev == "stats" || r.Ev == "outputs") {
 				return
 			}
-			for _, e := range tr.translate(r) {
+			for _, e := range translate(r) {
 				if failed == nil {
 					failed = sink(t.stamp(e))
 				}

@@ -112,6 +112,7 @@ func (t *Tool) environment(j *job, run map[string]string, p execution.Play, c cf
 	if l := strings.ToUpper(env["LC_ALL"]); !strings.HasSuffix(l, "UTF-8") && !strings.HasSuffix(l, "UTF8") {
 		env["LC_ALL"] = "C.UTF-8"
 	}
+	loginEnvironment(env, p.Login)
 	env["ANSIBLE_CALLBACK_PLUGINS"] = t.plugin + ":" + callbackPath(run, c)
 	return env, pipelined(env, c)
 }

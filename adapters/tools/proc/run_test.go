@@ -278,3 +278,12 @@ func TestARunnerIsWholeAfterAKill(t *testing.T) {
 		})
 	}
 }
+
+func TestNoRunLeavesACoreFile(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, proc.Config{})
+	c, out := script(t, "for i in {1..500}; do [ $(ulimit -Hc) = 0 ] && break; read -t .01 <> <(:); done; ulimit -Sc; bash -c 'ulimit -Hc'")
+	if code, err := r.Run(t.Context(), c); code != 0 || err != nil || out.String() != "0\n0\n" {
+		t.Errorf("%d, %v, %q", code, err, out)
+	}
+}

@@ -159,6 +159,8 @@ func (r *Runner) serveStarts() {
 			p, err := os.StartProcess(q.path, q.argv, q.attr)
 			if err == nil {
 				r.track(p.Pid)
+				// No memory of a run comes to rest in a file; its children inherit that.
+				_ = unix.Prlimit(p.Pid, unix.RLIMIT_CORE, &unix.Rlimit{}, nil)
 			}
 			q.reply <- startReply{p, err}
 		case <-r.stop:

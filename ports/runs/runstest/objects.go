@@ -23,6 +23,7 @@ func objectCases() map[string]func(*testing.T, *env) {
 		"they stay when their runs go":    objectsOutliveRuns,
 		"a caller may keep what it reads": objectsAreCopies,
 		"who has not ended names them":    objectsUnfinished,
+		"who has not ended needs one":     credentialsUnfinished,
 	}
 }
 

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 // Bounds of what a request may say.
@@ -119,6 +121,23 @@ func Naming(field string, kind ids.Prefix, id string) error {
 	f.Message = field + ": " + said
 	f.Fields = []fault.Field{{Location: field, Message: said}}
 	return f
+}
+
+// Unusable returns the fault of a kind of object that names the member of the request whose object the caller may read and not use.
+func Unusable(field string, kind ids.Prefix) error {
+	said := "this takes the right to use the " + Noun(string(kind))
+	f := runs.UseRequired.New("%s: %s", field, said)
+	f.Fields = []fault.Field{{Location: field, Message: said}}
+	return f
+}
+
+// Sentence returns what a fault says to people, and otherwise what is said of any other error and of an Internal fault.
+func Sentence(err error, otherwise string) string {
+	var f *fault.Error
+	if errors.As(err, &f) && f.Kind != fault.Internal && f.Message != "" {
+		return f.Message
+	}
+	return otherwise
 }
 
 // Author is what a record keeps of the actor that made it: the id, or the name of one without any.

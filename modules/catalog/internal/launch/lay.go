@@ -33,7 +33,7 @@ func lay(t catalog.Template, l catalog.Launch) (*launch, error) {
 			return nil, fault.BadField(check.At("credential_ids", i), "is none of the credentials that the template lets a launch choose")
 		}
 	}
-	m := &launch{template: t, vouched: template.Named(&t), key: l.Idempotency}
+	m := &launch{template: t, vouched: vouched(&t, l.CredentialIDs), key: l.Idempotency}
 	m.origin = runs.Origin{Source: cmp.Or(l.Source, runs.FromTemplate), SourceID: cmp.Or(l.By, t.ID)}
 	over := l.Given.Merge(answers).Merge(l.ExtraVars)
 	m.vars = t.ExtraVars.Merge(over)
@@ -43,6 +43,13 @@ func lay(t catalog.Template, l catalog.Launch) (*launch, error) {
 	})
 	m.override(&l)
 	return m, nil
+}
+
+// vouched returns what the template answers for. What a launch chooses it names itself, also where a step of the template has it.
+func vouched(t *catalog.Template, chosen []string) []string {
+	return slices.DeleteFunc(template.Named(t), func(id string) bool {
+		return slices.Contains(chosen, id) && !slices.Contains(t.CredentialIDs, id)
+	})
 }
 
 // answered turns answers into variables.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/writ-automation/writ/modules/catalog/internal/check"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/fault"
@@ -214,7 +215,7 @@ func (m *Mirror) Repository(ctx context.Context, p catalog.Project) (catalog.Rep
 	}
 	var err error
 	if r.Login, err = m.logins.Login(ctx, p.CredentialID); err != nil {
-		return r, catalog.SyncFailed.New("the project's credential cannot be used").Because(err)
+		return r, catalog.SyncFailed.New("%s", check.Sentence(err, "the project's credential cannot be used")).Because(err)
 	}
 	return r, nil
 }

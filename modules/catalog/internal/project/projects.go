@@ -54,6 +54,14 @@ func targets(p catalog.Project) usage.Targets {
 	return usage.Targets(nil).Add("credential_id", ids.Credential, p.CredentialID)
 }
 
+// lent returns what a stored project goes on to name. At another address its credential is named anew: that is where the secret goes.
+func lent(was, now catalog.Project) usage.Targets {
+	if was.RepoURL != now.RepoURL {
+		return nil
+	}
+	return targets(was)
+}
+
 func entry(a audit.Action, p catalog.Project) audit.Entry {
 	d := usage.Detail{"install_deps": p.InstallDeps}
 	d.Set("repo_url", usage.Address(p.RepoURL)).Set("branch", p.Branch).Set("credential_id", p.CredentialID)
@@ -71,7 +79,7 @@ func (k *Projects) Create(ctx context.Context, p catalog.Project) (catalog.Proje
 	if err := k.desk.Keep(ctx, identity.KindProject, p.Org); err != nil {
 		return catalog.Project{}, err
 	}
-	if err := k.desk.Readable(ctx, targets(p)); err != nil {
+	if err := k.desk.Named(ctx, targets(p), nil); err != nil {
 		return catalog.Project{}, err
 	}
 	k.Made(ctx, ids.Project, &p.Record)
@@ -127,7 +135,7 @@ func (k *Projects) Update(ctx context.Context, id string, revision int64, p cata
 	if err := k.desk.Change(ctx, was.Record, p.Record, missing(id)); err != nil {
 		return catalog.Project{}, err
 	}
-	if err := k.desk.Readable(ctx, targets(p)); err != nil {
+	if err := k.desk.Named(ctx, targets(p), lent(was, p)); err != nil {
 		return catalog.Project{}, err
 	}
 	k.Changed(was.Record, &p.Record)

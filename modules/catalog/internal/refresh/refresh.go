@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/writ-automation/writ/modules/catalog/internal/check"
 	"github.com/writ-automation/writ/modules/catalog/internal/stock"
 	"github.com/writ-automation/writ/modules/catalog/internal/usage"
 	"github.com/writ-automation/writ/ports/audit"
@@ -66,8 +67,15 @@ func (r *Refresher) collect(ctx context.Context, src catalog.InventorySource) (c
 		}
 		c.Tree = filepath.Join(dir, treeName)
 	}
-	var got catalog.Inventory
 	var err error
+	if src.CredentialID != "" {
+		var done func()
+		if c.Access, done, err = r.access(ctx, src); err != nil {
+			return catalog.Inventory{}, err
+		}
+		defer done()
+	}
+	var got catalog.Inventory
 	if got.Content, got.Format, err = r.Collector.Collect(ctx, c); err != nil {
 		return catalog.Inventory{}, err
 	}
@@ -75,6 +83,20 @@ func (r *Refresher) collect(ctx context.Context, src catalog.InventorySource) (c
 		return catalog.Inventory{}, unfit(err)
 	}
 	return got, nil
+}
+
+// access asks for what the credential of a source gives to one refresh. done gives it back, and is called here where there is none.
+func (r *Refresher) access(ctx context.Context, src catalog.InventorySource) (catalog.Access, func(), error) {
+	const said = "the source's credential cannot be used"
+	if r.Logins == nil {
+		return catalog.Access{}, nil, catalog.RefreshFailed.New(said)
+	}
+	a, done, err := r.Logins.Access(ctx, src.ID, src.CredentialID)
+	if err != nil {
+		done()
+		return catalog.Access{}, nil, catalog.RefreshFailed.New("%s", check.Sentence(err, said)).Because(err)
+	}
+	return a, done, nil
 }
 
 // unfit is the error of a source that answers with something else than an inventory.

@@ -33,6 +33,7 @@ type Params struct {
 	Inventories catalog.InventoryStore
 	Sources     catalog.SourceStore
 	Collector   catalog.Collector
+	Logins      catalog.Logins // may be nil: then no source with a credential can be refreshed
 	Mirror      *mirror.Mirror
 	TempDir     string // work trees of projects are made below it for as long as a refresh lasts
 }

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"maps"
@@ -71,7 +72,7 @@ func (k *Sources) Create(ctx context.Context, s catalog.InventorySource) (catalo
 	if err := k.desk.Keep(ctx, kind, s.Org); err != nil {
 		return catalog.InventorySource{}, err
 	}
-	if err := k.allowed(ctx, s); err != nil {
+	if err := k.allowed(ctx, s, nil); err != nil {
 		return catalog.InventorySource{}, err
 	}
 	k.Made(ctx, ids.Source, &s.Record)
@@ -88,9 +89,23 @@ func (k *Sources) Create(ctx context.Context, s catalog.InventorySource) (catalo
 	return masked(s), nil
 }
 
-// allowed refuses a caller who may not read all that a source names, or not manage the inventory that it fills.
-func (k *Sources) allowed(ctx context.Context, s catalog.InventorySource) error {
-	if err := k.desk.Readable(ctx, targets(s)); err != nil {
+// lent returns what a stored source goes on to name. Where it asks something else, or otherwise, its credential is named anew: that is
+// what gets the secret.
+func lent(was, now catalog.InventorySource) usage.Targets {
+	same := was.Kind == now.Kind && was.ProjectID == now.ProjectID && was.Path == now.Path && was.Config.URL == now.Config.URL &&
+		was.Config.Content == now.Config.Content
+	before, err1 := json.Marshal(was.Config.Plugin)
+	after, err2 := json.Marshal(now.Config.Plugin)
+	if !same || err1 != nil || err2 != nil || !bytes.Equal(before, after) {
+		return nil
+	}
+	return targets(was)
+}
+
+// allowed refuses a caller who may not read all that a source names, not use its credential unless that is lent to it already, or not
+// manage the inventory that it fills.
+func (k *Sources) allowed(ctx context.Context, s catalog.InventorySource, lent usage.Targets) error {
+	if err := k.desk.Named(ctx, targets(s), lent); err != nil {
 		return err
 	}
 	return k.desk.Reach(ctx, access.Manage, s.InventoryID, check.Naming("inventory_id", ids.Inventory, s.InventoryID))
@@ -165,7 +180,7 @@ func (k *Sources) Update(ctx context.Context, id string, revision int64, s catal
 			return catalog.InventorySource{}, err
 		}
 	}
-	if err := k.allowed(ctx, s); err != nil {
+	if err := k.allowed(ctx, s, lent(was, s)); err != nil {
 		return catalog.InventorySource{}, err
 	}
 	k.Changed(was.Record, &s.Record)

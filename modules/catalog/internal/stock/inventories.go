@@ -77,7 +77,7 @@ func (k *Inventories) Create(ctx context.Context, i catalog.Inventory) (catalog.
 	if err := k.desk.Keep(ctx, identity.KindInventory, i.Org); err != nil {
 		return catalog.Inventory{}, err
 	}
-	if err := k.desk.Readable(ctx, targets(i)); err != nil {
+	if err := k.desk.Named(ctx, targets(i), nil); err != nil {
 		return catalog.Inventory{}, err
 	}
 	k.Made(ctx, ids.Inventory, &i.Record)
@@ -153,7 +153,7 @@ func (k *Inventories) Update(ctx context.Context, id string, revision int64, i c
 	if err := k.desk.Change(ctx, was.Record, i.Record, missing(id)); err != nil {
 		return catalog.Inventory{}, err
 	}
-	if err := k.desk.Readable(ctx, targets(i)); err != nil {
+	if err := k.desk.Named(ctx, targets(i), targets(was)); err != nil {
 		return catalog.Inventory{}, err
 	}
 	k.Changed(was.Record, &i.Record)

@@ -12,6 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 // checked returns what a caller said, in the form that is stored. Invalid faults name the member. What a request for a run says is
@@ -108,6 +109,28 @@ func targets(t catalog.Template) usage.Targets {
 		at := check.At("steps", i) + "."
 		out = out.Add(at+"inventory_id", ids.Inventory, t.Steps[i].InventoryID).
 			AddAll(at+"credential_ids", ids.Credential, t.Steps[i].CredentialIDs)
+	}
+	return out
+}
+
+// alike returns a stored template with the steps of a new one's names at the places that they have there.
+func alike(was, now catalog.Template) catalog.Template {
+	byName := make(map[string]runs.StepSpec, len(was.Steps))
+	for _, s := range was.Steps {
+		byName[s.Name] = s
+	}
+	was.Steps = make([]runs.StepSpec, len(now.Steps))
+	for i := range now.Steps {
+		was.Steps[i] = byName[now.Steps[i].Name]
+	}
+	return was
+}
+
+// lent returns the credentials that every launch gets, with those of the steps.
+func lent(t *catalog.Template) []string {
+	out := slices.Clone(t.CredentialIDs)
+	for i := range t.Steps {
+		out = append(out, t.Steps[i].CredentialIDs...)
 	}
 	return out
 }

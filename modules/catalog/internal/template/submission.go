@@ -40,9 +40,9 @@ func Pipeline(t *catalog.Template) runs.PipelineSubmission {
 // Named returns the template's id and the ids of all that it names but the credentials that a launch may choose.
 func Named(t *catalog.Template) []string {
 	s := &t.TemplateSpec
-	out := append([]string{t.ID, s.ProjectID, s.InventoryID}, s.CredentialIDs...)
+	out := append([]string{t.ID, s.ProjectID, s.InventoryID}, lent(t)...)
 	for i := range s.Steps {
-		out = append(append(out, s.Steps[i].InventoryID), s.Steps[i].CredentialIDs...)
+		out = append(out, s.Steps[i].InventoryID)
 	}
 	return slices.DeleteFunc(out, func(id string) bool { return id == "" })
 }

@@ -10,8 +10,10 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
 )
 
 // Templates keeps templates.
@@ -20,39 +22,45 @@ type Templates struct {
 	desk    *usage.Desk
 	store   catalog.TemplateStore
 	checker runs.Checker
+	targets notify.Targets
 }
 
 var _ catalog.Templates = (*Templates)(nil)
 
 // New makes the keeper of templates.
-func New(k usage.Kernel, d *usage.Desk, s catalog.TemplateStore, c runs.Checker) *Templates {
-	return &Templates{Kernel: k, desk: d, store: s, checker: c}
+func New(k usage.Kernel, d *usage.Desk, s catalog.TemplateStore, c runs.Checker, n notify.Targets) *Templates {
+	return &Templates{Kernel: k, desk: d, store: s, checker: c, targets: n}
 }
 
 func missing(id string) error { return fault.Missing(identity.KindTemplate, id) }
 
 // verdict returns what would be said to a launch without answers. Only what is wrong with the request itself is returned at once: what
-// it names is a matter for those who may keep the template.
+// it names is a matter for those who may keep the template, and whether it may name its credentials is asked by named.
 func (k *Templates) verdict(ctx context.Context, t *catalog.Template) (later, now error) {
 	var err error
 	if t.Workflow() {
-		err = k.checker.CheckPipeline(ctx, Pipeline(t))
+		p := Pipeline(t)
+		p.Vouched, p.Notifications = lent(t), judged(p.Notifications)
+		err = k.checker.CheckPipeline(ctx, p)
 	} else {
-		err = k.checker.Check(ctx, Single(t))
+		s := Single(t)
+		s.Vouched, s.Notifications = lent(t), judged(s.Notifications)
+		err = k.checker.Check(ctx, s)
 	}
-	if fault.Is(err, fault.Invalid) {
+	switch {
+	case fault.Is(err, fault.Invalid):
 		return nil, err
+	case secrets.SecretMissing.Is(err), secrets.KeyLost.Is(err):
+		return nil, nil // a matter of the credential, which may get its secret later
+	default:
+		return err, nil
 	}
-	return err, nil
 }
 
 // Create implements catalog.Templates.
 func (k *Templates) Create(ctx context.Context, t catalog.Template) (catalog.Template, error) {
 	t, err := checked(t)
 	if err != nil {
-		return catalog.Template{}, err
-	}
-	if t.Notifications, err = unmasked(t.Notifications, nil); err != nil {
 		return catalog.Template{}, err
 	}
 	refused, err := k.verdict(ctx, &t)
@@ -62,25 +70,30 @@ func (k *Templates) Create(ctx context.Context, t catalog.Template) (catalog.Tem
 	if err := k.desk.Keep(ctx, identity.KindTemplate, t.Org); err != nil {
 		return catalog.Template{}, err
 	}
-	if err := k.named(ctx, t, refused); err != nil {
+	if err := k.named(ctx, t, catalog.Template{}, refused); err != nil {
 		return catalog.Template{}, err
 	}
 	k.Made(ctx, ids.Template, &t.Record)
+	made := t
 	err = k.Save(ctx, "template created", t.Record, func(ctx context.Context) error {
-		if err := k.store.InsertTemplate(ctx, t); err != nil {
+		if made.Notifications, err = k.told(ctx, t.Notifications, nil); err != nil {
 			return err
 		}
-		return k.put(ctx, audit.TemplateCreate, t)
+		if err := k.store.InsertTemplate(ctx, made); err != nil {
+			return err
+		}
+		return k.put(ctx, audit.TemplateCreate, made)
 	})
 	if err != nil {
 		return catalog.Template{}, err
 	}
-	return masked(t), nil
+	return made, nil
 }
 
-// named refuses what a template names and its caller may not read, and then what a launch may not use.
-func (k *Templates) named(ctx context.Context, t catalog.Template, refused error) error {
-	if err := k.desk.Readable(ctx, targets(t)); err != nil {
+// named refuses what a template names and its caller may not read, a credential that it did not name before and its caller may not use, and
+// then what a launch may not use.
+func (k *Templates) named(ctx context.Context, t, was catalog.Template, refused error) error {
+	if err := k.desk.Named(ctx, targets(t), targets(alike(was, t))); err != nil {
 		return err
 	}
 	return refused
@@ -109,7 +122,7 @@ func (k *Templates) reach(ctx context.Context, want access.Level, id string) (ca
 // Get implements catalog.Templates.
 func (k *Templates) Get(ctx context.Context, id string) (catalog.Template, error) {
 	t, err := k.reach(ctx, access.Read, id)
-	return masked(t), err
+	return t, err
 }
 
 // List implements catalog.Templates.
@@ -118,11 +131,7 @@ func (k *Templates) List(ctx context.Context, f catalog.Filter, w page.Window) (
 	if err != nil {
 		return nil, 0, err
 	}
-	list, total, err := k.store.ListTemplates(ctx, s, f, w)
-	for i := range list {
-		list[i] = masked(list[i])
-	}
-	return list, total, err
+	return k.store.ListTemplates(ctx, s, f, w)
 }
 
 // Update implements catalog.Templates.
@@ -142,7 +151,7 @@ func (k *Templates) Update(ctx context.Context, id string, revision int64, t cat
 	if err := k.desk.Change(ctx, was.Record, t.Record, missing(id)); err != nil {
 		return catalog.Template{}, err
 	}
-	if err := k.named(ctx, t, refused); err != nil {
+	if err := k.named(ctx, t, was, refused); err != nil {
 		return catalog.Template{}, err
 	}
 	k.Changed(was.Record, &t.Record)
@@ -153,7 +162,7 @@ func (k *Templates) Update(ctx context.Context, id string, revision int64, t cat
 			return err
 		}
 		next := t
-		if next.Notifications, err = unmasked(t.Notifications, now.Notifications); err != nil {
+		if next.Notifications, err = k.told(ctx, t.Notifications, now.Notifications); err != nil {
 			return err
 		}
 		restore(&next, &now)
@@ -165,7 +174,7 @@ func (k *Templates) Update(ctx context.Context, id string, revision int64, t cat
 	if err != nil {
 		return catalog.Template{}, err
 	}
-	return masked(stored), nil
+	return stored, nil
 }
 
 // Delete implements catalog.Templates.

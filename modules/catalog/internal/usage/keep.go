@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/writ-automation/writ/modules/catalog/internal/check"
 	"github.com/writ-automation/writ/ports/access"
@@ -39,6 +40,24 @@ func (t Targets) AddAll(field string, kind ids.Prefix, list []string) Targets {
 		t = t.Add(check.At(field, i), kind, id)
 	}
 	return t
+}
+
+// without returns the targets but for credentials that the others hold at the same place: in the same member, wherever in its list.
+func (t Targets) without(others Targets) Targets {
+	type place struct{ field, id string }
+	had := make(map[place]bool, len(others))
+	for _, x := range others {
+		had[place{x.list(), x.ID}] = true
+	}
+	return slices.DeleteFunc(slices.Clone(t), func(x Target) bool { return x.Kind == ids.Credential && had[place{x.list(), x.ID}] })
+}
+
+// list returns the member without the place in its list.
+func (t Target) list() string {
+	if at := strings.LastIndexByte(t.Field, '['); at >= 0 && strings.HasSuffix(t.Field, "]") {
+		return t.Field[:at]
+	}
+	return t.Field
 }
 
 // IDs returns each id once, in order, so that two units that hold several objects never wait for one another crosswise.
@@ -143,6 +162,32 @@ func (d *Desk) Readable(ctx context.Context, t Targets) error {
 		}
 		if !ok {
 			return check.Naming(x.Field, x.Kind, x.ID)
+		}
+	}
+	return nil // the right was given meanwhile
+}
+
+// Named refuses a caller who may not read everything that an object names, and then one who may not use a credential that it names: whoever
+// uses the object, or has it run, is lent that. A credential that was named at the same place before needs nothing, not even to be read.
+func (d *Desk) Named(ctx context.Context, t, was Targets) error {
+	fresh := t.without(was)
+	if err := d.Readable(ctx, fresh); err != nil {
+		return err
+	}
+	fresh = slices.DeleteFunc(fresh, func(x Target) bool { return x.Kind != ids.Credential })
+	if len(fresh) == 0 {
+		return nil
+	}
+	ok, err := d.May(ctx, access.Use, fresh.IDs()...)
+	if err != nil || ok {
+		return err
+	}
+	for _, x := range fresh {
+		if ok, err = d.May(ctx, access.Use, x.ID); err != nil {
+			return err
+		}
+		if !ok {
+			return check.Unusable(x.Field, x.Kind)
 		}
 	}
 	return nil // the right was given meanwhile

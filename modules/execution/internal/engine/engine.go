@@ -16,6 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
 )
 
 // Deps are what the engine works with. Live and Signals may be nil.
@@ -25,10 +26,14 @@ type Deps struct {
 	Reaper execution.Reaper
 	// Materials gives what runs name; nil: no run may name a project or an inventory.
 	Materials catalog.Materials
-	Live      runs.Live
-	Signals   events.Signals
-	Clock     clock.Clock
-	Log       *slog.Logger
+	// Secrets gives what the credentials of runs open, Agents serves their keys; without Secrets no run may name a credential, without
+	// Agents none that holds a key.
+	Secrets secrets.Provider
+	Agents  secrets.Agents
+	Live    runs.Live
+	Signals events.Signals
+	Clock   clock.Clock
+	Log     *slog.Logger
 }
 
 // Options are the settings; see the module's Config, which checks them.
@@ -55,9 +60,9 @@ type Options struct {
 // Engine executes runs. It is started and stopped once.
 type Engine struct {
 	Deps
-	opt     Options
-	base    map[string]string // the environment that every run starts from
-	secrets []string          // of that environment
+	opt    Options
+	base   map[string]string // the environment that every run starts from
+	hidden []string          // secrets of that environment
 
 	claiming, hard context.Context // ends when no more is claimed; when nothing more is tried
 	drain, abandon context.CancelFunc
@@ -84,7 +89,7 @@ type Engine struct {
 func New(d Deps, o Options) *Engine {
 	base := rundir.Base(o.Environ, o.Env)
 	e := &Engine{
-		Deps: d, opt: o, base: base, secrets: rundir.BaseSecrets(base), halted: make(chan struct{}), jobs: make(map[string]*job),
+		Deps: d, opt: o, base: base, hidden: rundir.BaseSecrets(base), halted: make(chan struct{}), jobs: make(map[string]*job),
 		wake: make(chan struct{}, max(1, o.Executors)), beatNow: make(chan struct{}, 1),
 	}
 	e.round.Store(1)

@@ -135,6 +135,7 @@ func noHosts(list []runs.Warning) []runs.Warning {
 // disk, so that it is not lost with this process.
 func (w *work) settle(end runs.Ending) {
 	w.exited.Store(true)
+	w.strip()
 	w.log.Close()
 	w.pump.Stop()
 	w.seal(&end)
@@ -189,13 +190,17 @@ func (w *work) keep(end *runs.Ending) {
 
 // discard removes the run's directory.
 func (w *work) discard() {
+	w.dismiss()
 	if err := w.dir.Remove(); err != nil {
 		w.e.Log.Warn("clear up after a run", "run", w.lease.RunID, "error", err)
 	}
 }
 
 // abandonDir keeps what a lost run could not store as evidence, where there is anything.
-func (w *work) abandonDir() { w.e.abandonDir(w.dir, w.lease.RunID) }
+func (w *work) abandonDir() {
+	w.dismiss()
+	w.e.abandonDir(w.dir, w.lease.RunID)
+}
 
 func (e *Engine) abandonDir(dir rundir.Dir, runID string) {
 	e.Log.Warn("the lease of a run is lost; nothing more is written", "run", runID)

@@ -31,6 +31,9 @@ type job struct {
 	began  atomic.Bool
 	exited atomic.Bool // the tool is gone; from now on only the store decides
 	lost   atomic.Bool
+
+	asked   bool          // for secrets: what was made for the run is to be revoked
+	revoked chan struct{} // closed when that was tried; nil before it is
 }
 
 // enter makes a job of an assignment.
@@ -38,8 +41,12 @@ func (e *Engine) enter(a *runs.Assignment) *job {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	j := &job{lease: a.Lease, run: a.Run, next: max(1, a.NextSeq), ctx: ctx, cancel: cancel}
 	e.mu.Lock()
+	before := e.jobs[a.Lease.RunID]
 	e.jobs[a.Lease.RunID] = j
 	e.mu.Unlock()
+	if before != nil {
+		before.lose() // its lease ran out, or the run could not be claimed anew; no beat speaks of it any more
+	}
 	if a.Run.CancelRequested {
 		cancel(errCanceled)
 	}

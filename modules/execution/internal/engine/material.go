@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/writ-automation/writ/modules/execution/internal/rundir"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
@@ -36,7 +37,7 @@ func (w *work) gather(ctx context.Context) error {
 			return fmt.Errorf("get the inventory: %w", err)
 		}
 		if stale != "" {
-			w.material.warnings = warn(w.material.warnings, runs.WarnInventoryStale, "%s", stale)
+			w.material.warnings = warn(w.material.warnings, runs.WarnInventoryStale, "%s", w.text(stale))
 		}
 		if w.material.inventory, err = w.dir.WriteInventory(string(format), content); err != nil {
 			return err
@@ -46,16 +47,23 @@ func (w *work) gather(ctx context.Context) error {
 	return nil
 }
 
-// equip gathers within the run's time, before it begins. It is false where the run is dealt with; ended then says whether this executor
-// may go on claiming.
+// equip gives the run its secrets and then what else it names, within its time and before it begins. It is false where the run is dealt
+// with; ended then says whether this executor may go on claiming.
 func (w *work) equip() (ok, ended bool) {
-	s := &w.run.Spec
-	if s.ProjectID == "" && s.InventoryID == "" {
+	if s := &w.run.Spec; s.ProjectID == "" && s.InventoryID == "" && len(s.CredentialIDs) == 0 {
+		w.speak(nil)
 		return true, true
 	}
 	ctx, stop := w.bounded()
 	defer stop()
-	err := w.gather(ctx)
+	in, err := w.unlock(ctx)
+	w.speak(rundir.MaskOf(in))
+	if err == nil {
+		err = w.inject(in)
+	}
+	if err == nil {
+		err = w.gather(ctx)
+	}
 	switch cause := w.cause(); {
 	case w.lost.Load():
 		w.abandonDir()
@@ -69,12 +77,12 @@ func (w *work) equip() (ok, ended bool) {
 	case ctx.Err() != nil:
 		w.settle(w.failed(overTime(w.e.timeout(w.run))))
 	case fault.Is(err, fault.Unavailable):
-		w.e.Log.Warn("get what a run names", "run", w.lease.RunID, "error", err)
+		w.e.Log.Warn("get what a run names", "run", w.lease.RunID, "error", w.masker.String(err.Error()))
 		w.e.release(w.job)
 		w.discard()
 		return false, false
 	default:
-		w.e.Log.Warn("get what a run names", "run", w.lease.RunID, "error", err)
+		w.e.Log.Warn("get what a run names", "run", w.lease.RunID, "error", w.masker.String(err.Error()))
 		w.settle(w.failed(sentence(err)))
 	}
 	return false, true

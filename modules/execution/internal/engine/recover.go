@@ -20,6 +20,7 @@ const (
 // recover settles what an earlier life of this worker left: the runs that it still holds, then the directories. It is
 // false when the engine was stopped before that was done.
 func (e *Engine) recover() bool {
+	e.forgetSecrets()
 	held, ok := e.held()
 	if !ok {
 		return false
@@ -35,6 +36,28 @@ func (e *Engine) recover() bool {
 		e.Log.Error("clear up what earlier runs spooled", "error", err)
 	}
 	return e.claiming.Err() == nil
+}
+
+// forgetSecrets removes what credentials put into the directories of an earlier life. It waits for nobody: the rest of those directories
+// may have to stay until the plane answers.
+func (e *Engine) forgetSecrets() {
+	left, err := rundir.Leftovers(e.root())
+	if err != nil {
+		e.Log.Error("look for what earlier runs left", "error", err)
+	}
+	left = left[:min(len(left), maxLeftovers)]
+	e.parallel(len(left), func(i int) {
+		s := left[i].State()
+		if s.Worker != e.opt.Worker || !s.Secret {
+			return
+		}
+		if s.Begun {
+			e.reap(s.RunID)
+		}
+		if err := left[i].Strip(); err != nil {
+			e.Log.Error("remove the secrets of an earlier run", "run", s.RunID, "error", err)
+		}
+	})
 }
 
 // held asks which runs this worker holds, until the plane answers.

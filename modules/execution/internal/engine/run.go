@@ -11,6 +11,7 @@ import (
 	"github.com/writ-automation/writ/modules/execution/internal/spool"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
 )
 
 // work is a job under way with what it writes to.
@@ -24,6 +25,8 @@ type work struct {
 	lines    *spool.Log
 	steps    *spool.Events
 	material material
+	secrets  rundir.Secrets
+	agent    secrets.Agent // nil for none
 	log      *output.Log
 	sink     *output.Sink
 	pump     *output.Pump
@@ -32,6 +35,7 @@ type work struct {
 // execute brings an assignment to an end. It is false where this executor could not begin and gave the run back.
 func (e *Engine) execute(a *runs.Assignment) bool {
 	j := e.enter(a)
+	defer e.revoke(j) // when it is no job of this executor any more
 	defer e.leave(j)
 	e.crash("after-claim")
 	if e.claiming.Err() != nil {
@@ -45,12 +49,11 @@ func (e *Engine) execute(a *runs.Assignment) bool {
 		return false
 	}
 	defer w.close()
-	tool, err := e.provide(j.run)
-	if err != nil {
-		w.settle(w.failed(w.masker.String(err.Error())))
+	if w.tool, err = e.provide(j.run); err != nil {
+		w.speak(nil)
+		w.settle(w.failed(err.Error()))
 		return true
 	}
-	w.tool = tool
 	if ok, ended := w.equip(); !ok {
 		return ended
 	}
@@ -61,7 +64,7 @@ func (e *Engine) execute(a *runs.Assignment) bool {
 	return w.perform()
 }
 
-// prepare makes the run's directory and everything that is written to. Nothing of it waits for the plane.
+// prepare makes the run's directory. Nothing of it waits for anybody.
 func (e *Engine) prepare(j *job) (*work, error) {
 	vars, err := decode(j.run.Vars)
 	if err != nil {
@@ -71,20 +74,30 @@ func (e *Engine) prepare(j *job) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &work{job: j, e: e, dir: dir, masker: mask.New(append(j.run.Vars.Secrets(), e.secrets...))}
+	w := &work{job: j, e: e, dir: dir}
 	w.spec = extension.ToolSpec{
-		Command: j.run.Spec.Command, DryRun: j.run.Spec.DryRun, ExtraVars: vars, Env: dir.Env(e.base, j.run), Dir: dir.Work(),
+		Command: j.run.Spec.Command, DryRun: j.run.Spec.DryRun, ExtraVars: vars, Env: dir.Env(e.base, j.run, rundir.Secrets{}), Dir: dir.Work(),
 	}
+	return w, nil
+}
+
+// speak makes everything that is written to, once it is known what must not be shown there. Nothing of it waits for the plane.
+func (w *work) speak(hidden []string) {
+	e, j, dir := w.e, w.job, w.dir
+	w.masker = mask.New(append(append(j.run.Vars.Secrets(), e.hidden...), hidden...))
 	w.lines = spool.NewLog(dir.LogSpool(), e.opt.LogCap)
 	w.steps = spool.NewEvents(dir.EventSpool(), e.opt.EventSpool)
 	w.pump = output.NewPump(e.hard, e.Plane, j.lease, w.lines, w.steps, output.Hooks{Lost: w.giveUp, Failed: w.trouble})
 	w.log = output.NewLog(j.lease.RunID, w.masker, e.Live, w.lines, w.pump.LogGrew)
 	w.sink = output.NewSink(w.masker, w.steps, e.Clock, j.next, e.opt.MaxEvents, w.pump.EventsGrew)
-	return w, nil
 }
 
 // close lets go of what the run held. The directory is gone by then, or stays as evidence.
 func (w *work) close() {
+	w.dismiss()
+	if w.pump == nil {
+		return
+	}
 	w.pump.Stop()
 	w.lines.Close()
 	w.steps.Close()
@@ -110,7 +123,7 @@ func (e *Engine) provide(r *runs.Run) (extension.ToolRunner, error) {
 		return nil, fmt.Errorf("this executor has no tool %q", r.Spec.Tool)
 	case r.Spec.ProjectID != "" && e.Materials == nil:
 		return nil, fmt.Errorf("%w: project %s", errUnsupported, r.Spec.ProjectID)
-	case len(r.Spec.CredentialIDs) > 0:
+	case len(r.Spec.CredentialIDs) > 0 && e.Secrets == nil:
 		return nil, fmt.Errorf("%w: credential %s", errUnsupported, r.Spec.CredentialIDs[0])
 	case r.Spec.InventoryID != "" && e.Materials == nil:
 		return nil, fmt.Errorf("%w: inventory %s", errUnsupported, r.Spec.InventoryID)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/extension"
@@ -42,13 +43,14 @@ func (w *work) playbook() (execution.PlaybookTool, bool) {
 }
 
 // playSpec leaves the home and temporary directories of a play to its tool, which knows what its modules expect, but
-// for what the run itself sets.
+// for what the run itself or a credential sets.
 func (w *work) playSpec() extension.ToolSpec {
 	spec := w.spec
 	spec.Dir = w.dir.Work() // the checkout stays as it was committed
 	spec.Env = maps.Clone(spec.Env)
 	for _, name := range []string{"HOME", "TMPDIR"} {
-		if _, own := w.run.Spec.Env[name]; !own {
+		_, own := w.run.Spec.Env[name]
+		if _, given := w.secrets.Env[name]; !own && !given {
 			delete(spec.Env, name)
 		}
 	}
@@ -61,7 +63,13 @@ func (w *work) play() execution.Play {
 	p := execution.Play{
 		WorkDir: w.e.opt.WorkDir, Playbook: s.Playbook, Inventory: s.Inventory, Controls: s.Controls,
 		LimitHosts: s.LimitHosts, Diff: s.DiffMode || s.DryRun, Templated: s.Templated,
-		Roles: m.deps.Roles, Collections: m.deps.Collections,
+		Roles: m.deps.Roles, Collections: m.deps.Collections, Login: w.secrets.Login,
+	}
+	if len(w.secrets.Vars) > 0 { // those are data, whatever was meant by variables of their names
+		p.Templated = slices.DeleteFunc(slices.Clone(s.Templated), func(name string) bool {
+			_, given := w.secrets.Vars[name]
+			return given
+		})
 	}
 	if m.tree != "" {
 		p.WorkDir, p.Confined = m.tree, true
@@ -97,12 +105,9 @@ func (w *work) divide() {
 	}
 	ctx, stop := w.bounded()
 	defer stop()
-	hosts, warnings, err := pt.Hosts(ctx, w.playSpec(), w.play())
-	var more []runs.Warning
-	if err == nil && len(hosts) > 0 {
-		more, err = pt.Survey(ctx, w.play())
-	}
-	warnings = append(w.mask(append(warnings, more...)), w.material.warnings...)
+	hosts, warnings, err := w.survey(ctx, pt)
+	w.strip() // handing the hosts over may take long
+	warnings = append(w.mask(warnings), w.material.warnings...)
 	switch cause := w.cause(); {
 	case w.lost.Load():
 		w.abandonDir()
@@ -123,6 +128,21 @@ func (w *work) divide() {
 	default:
 		w.split(hosts, warnings)
 	}
+}
+
+// survey asks the tool which hosts the run touches, and what splitting them changes. A panic of the tool fails the run and nothing else.
+func (w *work) survey(ctx context.Context, pt execution.PlaybookTool) (hosts []string, warnings []runs.Warning, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the tool panicked: %v", p)
+		}
+	}()
+	var more []runs.Warning
+	hosts, warnings, err = pt.Hosts(ctx, w.playSpec(), w.play())
+	if err == nil && len(hosts) > 0 {
+		more, err = pt.Survey(ctx, w.play())
+	}
+	return hosts, append(warnings, more...), err
 }
 
 // bounded is the job's context under the run's timeout.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf16"
 )
@@ -12,21 +13,51 @@ import (
 // MinLen is the length in bytes under which a secret is not masked: shorter ones would mask ordinary text.
 const MinLen = 4
 
-// forms returns the ways in which a tool may print s.
+// forms returns the ways in which a tool may print s, each once.
 func forms(s string) []string {
-	out := []string{s}
+	whole := []string{s}
 	if trimmed := strings.TrimSpace(s); trimmed != s {
-		out = append(out, trimmed) // $(cat file) and most readers drop the last line break
+		whole = append(whole, trimmed) // $(cat file) and most readers drop the last line break
 	}
-	out = append(out, lines(s)...)
-	quoted := jsonForms(s)
-	out = append(out, quoted...)
-	for _, q := range quoted {
-		out = append(out, jsonForms(q)...) // a document inside a document
+	var out []string
+	for _, w := range whole {
+		out = append(out, escaped(w)...)
+		out = append(out, urlForms(w)...)
+		out = append(out, base64Forms(w)...)
 	}
-	out = append(out, urlForms(s)...)
-	out = append(out, shellForms(s)...)
-	return append(out, base64Forms(s)...)
+	for _, l := range lines(s) {
+		out = append(out, escaped(l)...) // Ansible tells output as a list of lines too
+	}
+	return unique(out)
+}
+
+// escaped returns s as it is, for shells, and in documents.
+func escaped(s string) []string {
+	if !strings.ContainsFunc(s, special) {
+		return []string{s}
+	}
+	out := unique(append([]string{s}, shellForms(s)...))
+	for _, text := range out[:len(out):len(out)] {
+		out = append(out, jsonForms(text)...)
+	}
+	for _, quoted := range unique(jsonForms(s)) {
+		out = append(out, jsonForms(quoted)...) // a document inside a document
+	}
+	return out
+}
+
+// special tells the characters that a shell or a document may write differently.
+func special(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("+/-_.:%@", r)
+}
+
+func unique(list []string) []string {
+	seen := make(map[string]bool, len(list))
+	return slices.DeleteFunc(list, func(s string) bool {
+		again := seen[s]
+		seen[s] = true
+		return again
+	})
 }
 
 func lines(s string) []string {
@@ -41,18 +72,28 @@ func lines(s string) []string {
 }
 
 func jsonForms(s string) []string {
-	b, err := json.Marshal(s)
-	if err != nil {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
 		return nil
 	}
-	html := string(b[1 : len(b)-1])
-	plain := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&", `\u2028`, "\u2028", `\u2029`, "\u2029").Replace(html)
-	out := []string{html, plain}
+	plain := strings.Trim(b.String(), "\n")
+	plain = separators.Replace(plain[1 : len(plain)-1])
+	out := []string{forHTML.Replace(plain), plain}
 	if a := asciiJSON(plain); a != plain {
 		out = append(out, a)
 	}
 	return out
 }
+
+var (
+	// forHTML escapes as Go's encoder does by default.
+	forHTML = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`, "\u2028", `\u2028`, "\u2029", `\u2029`)
+	// separators writes the line and paragraph separators as they are, which Go's encoder always escapes. A backslash that is escaped begins
+	// none of their escapes.
+	separators = strings.NewReplacer(`\\`, `\\`, `\u2028`, "\u2028", `\u2029`, "\u2029")
+)
 
 // asciiJSON escapes what is beyond ASCII, as Python's json does by default.
 func asciiJSON(s string) string {
@@ -72,8 +113,9 @@ func asciiJSON(s string) string {
 }
 
 func urlForms(s string) []string {
-	out := []string{url.QueryEscape(s), url.PathEscape(s), percent(s, "-_.~"), percent(s, "-_.~/")}
-	for _, u := range out[:4:4] {
+	path := percent(s, "-_.~/")
+	out := []string{url.QueryEscape(s), url.PathEscape(s), percent(s, "-_.~"), path, strings.ReplaceAll(path, "%20", "+")}
+	for _, u := range out[:5:5] {
 		out = append(out, lowerHex(u))
 	}
 	return out
@@ -111,15 +153,24 @@ func shellForms(s string) []string {
 		strings.ReplaceAll(s, `'`, `''`), // PowerShell
 		strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\`").Replace(s),
 		strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`, "\t", `\t`, "\r", `\r`).Replace(s), // $'...' and Python's repr
-		backslashed(s),
+		backslashed(s, false),
+		backslashed(s, true),
 	}
 }
 
-// backslashed escapes as printf %q does.
-func backslashed(s string) string {
+// backslashed escapes as printf %q does: bash's, for which a hash is special at the begin and a tilde there and behind a colon or an equals
+// sign, or other shells', which always escape both.
+func backslashed(s string, always bool) string {
 	var b strings.Builder
 	for i := range len(s) {
-		if strings.IndexByte(" !\"#$&'()*,;<>?[\\]^`{|}~\t", s[i]) >= 0 {
+		special := strings.IndexByte(" !\"$&'()*,;<>?[\\]^`{|}\t", s[i]) >= 0
+		switch s[i] {
+		case '#':
+			special = always || i == 0
+		case '~':
+			special = always || i == 0 || s[i-1] == ':' || s[i-1] == '='
+		}
+		if special {
 			b.WriteByte('\\')
 		}
 		b.WriteByte(s[i])
@@ -140,6 +191,28 @@ func base64Forms(s string) []string {
 			}
 			if lo < hi {
 				out = append(out, text[lo:hi])
+			}
+			if enc == base64.RawStdEncoding {
+				out = append(out, broken(text[:hi], lo)...)
+			}
+		}
+	}
+	return out
+}
+
+// shortestLine is how many characters of base64 on a line of their own are masked: fewer are too much like ordinary words.
+const shortestLine = 8
+
+// broken returns the lines of base64 as programs break it, at 76 characters or, of a whole file, at 64, without what stands before from.
+func broken(text string, from int) []string {
+	var out []string
+	for _, width := range []int{76, 64} {
+		if width == 64 && from > 0 {
+			break
+		}
+		for at := 0; len(text) > width && at < len(text); at += width {
+			if line := text[max(at, from):min(at+width, len(text))]; len(line) >= shortestLine {
+				out = append(out, line)
 			}
 		}
 	}

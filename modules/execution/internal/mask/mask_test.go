@@ -78,6 +78,41 @@ func TestEveryFormIsMaskedInAnyChunking(t *testing.T) {
 	}
 }
 
+// TestFormsOfProgramsAreMasked has what certain programs make of secrets that are documents, or too long for a line.
+func TestFormsOfProgramsAreMasked(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("0123456789 c4nary/", 12)
+	broken := func(s string, width int) string {
+		var b strings.Builder
+		for text := base64.StdEncoding.EncodeToString([]byte(s)); text != ""; text = text[min(width, len(text)):] {
+			b.WriteString(text[:min(width, len(text))] + "\n")
+		}
+		return b.String()
+	}
+	for name, c := range map[string]struct{ secret, text, want string }{
+		"a document with escapes for HTML": {
+			`{"k": "c4nary\u0026<é\u2028"}`, `"{\"k\": \"c4nary\\u0026<\u00e9\\u2028\"}"`, `"***"`,
+		},
+		"a document in a document": {
+			`{"k": "c4nary\u0026"}`, `"\"{\\\"k\\\": \\\"c4nary\\\\u0026\\\"}\""`, `"\"***\""`,
+		},
+		"a separator of lines":       {"c4nary\u2028x", `c4nary\u2028x`, "***"},
+		"a query that keeps slashes": {"a c4nary/b+", "a+c4nary/b%2B", "***"},
+		"printf %q of bash":          {"a#b ~c=~d", `a#b\ ~c=\~d`, "***"},
+		"printf %q of zsh":           {"a#b ~c=~d", `a\#b\ \~c=\~d`, "***"},
+		"lines in a list":            {"a \"one\"\n  a \"two\"\n", `["x=a \"one\"", "  a \"two\"", ""]`, `["x=***", "  ***", ""]`},
+		"without its last break":     {"a \"one\"\n\n", `"a \"one\"" a+%22one%22 YSAib25lIg==`, `"***" *** ***g==`},
+		"a command in a document":    {`it's`, `{"cmd": "echo 'it'\"'\"'s'"}`, `{"cmd": "echo '***'"}`},
+		"base64 on lines":            {long, broken(long, 76), "***\n***\n***\n***\n"},
+		"base64 on lines of openssl": {long, broken(long+"\n", 64), "***\n***\n***\n***\n***Cg==\n"},
+		"base64 behind something":    {long, broken("ab"+long, 76), "YWI***\n***\n***\n***8=\n"},
+	} {
+		if got := New([]string{c.secret}).String(c.text); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 func TestOutputIsTheTextWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

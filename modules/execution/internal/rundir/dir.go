@@ -23,6 +23,9 @@ const (
 	projectDir  = "project"
 	inventory   = "inventory."
 	lostDir     = "lost"
+	secretsDir  = "secrets"
+	loginDir    = "login"
+	agentDir    = "agent"
 )
 
 // KeepLost is how many directories of lost runs stay as evidence; the oldest go first.
@@ -46,6 +49,7 @@ type state struct {
 	Epoch  int64        `json:"epoch,omitempty"`
 	Worker string       `json:"worker,omitempty"`
 	Begun  bool         `json:"begun,omitempty"`
+	Secret bool         `json:"secret,omitempty"`
 	Ending *runs.Ending `json:"ending,omitempty"`
 }
 
@@ -85,6 +89,10 @@ func (d Dir) fill(l runs.Lease, vars runs.Vars) error {
 	if err := d.write(stateFile, state{RunID: l.RunID, Epoch: l.Epoch, Worker: l.Worker}); err != nil {
 		return err
 	}
+	return d.writeVars(vars)
+}
+
+func (d Dir) writeVars(vars runs.Vars) error {
 	if vars == nil {
 		vars = runs.Vars{}
 	}
@@ -160,6 +168,7 @@ type State struct {
 	RunID  string
 	Worker string       // empty where it cannot be read
 	Begun  bool         // a process of the run may have existed
+	Secret bool         // credentials put something into the directory
 	Ending *runs.Ending // nil where none was kept
 }
 
@@ -179,12 +188,30 @@ func (d Dir) State() State {
 		if s.Worker != "" {
 			out.RunID, out.Worker = s.RunID, s.Worker
 		}
-		out.Begun = out.Begun || s.Begun
+		out.Begun, out.Secret = out.Begun || s.Begun, out.Secret || s.Secret
 		if s.Ending != nil {
 			out.Ending = s.Ending
 		}
 	}
 	return out
+}
+
+// Strip removes everything but the state: what credentials put there, the variables, and what the tool left. Nothing secret is in the
+// directory any more from then on, however long it still has to stay.
+func (d Dir) Strip() error {
+	entries, err := os.ReadDir(d.Path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if e.Name() != stateFile {
+			err = errors.Join(err, removeTree(filepath.Join(d.Path(), e.Name())))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("strip the run's directory: %w", err)
+	}
+	return nil
 }
 
 // Unsent reports whether the directory holds something that may not be stored.

@@ -8,6 +8,11 @@
 //	  vars.json           0600, the file named by WRIT_VARS
 //	  outputs.json        written by the run, the file named by WRIT_OUTPUTS
 //	  work/               the tool's own: its working directory, HOME and TMPDIR
+//	  secrets/            0700, files of credentials, 0600 each
+//	  login/              0700, files with one password each, 0600, which a playbook's tool removes once they are read
+//	  agent/              0700, the socket of the run's ssh agent and the public halves of its keys
+//
+// A run that has credentials leaves nothing here but the state as soon as its tool has ended.
 //
 // and, made only where memory does not hold it, beside them or on another file system:
 //

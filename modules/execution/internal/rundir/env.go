@@ -59,9 +59,9 @@ func BaseSecrets(base map[string]string) []string {
 }
 
 // Env is the whole environment of a run's process: the base, then the private directories, then the run's own, then
-// what Writ tells, which nothing overrides.
-func (d Dir) Env(base map[string]string, r *runs.Run) map[string]string {
-	out := make(map[string]string, len(base)+len(r.Spec.Env)+len(r.Vars)+6)
+// that of its credentials, then what Writ tells, which nothing overrides. The variables are those of the run under those of its credentials.
+func (d Dir) Env(base map[string]string, r *runs.Run, s Secrets) map[string]string {
+	out := make(map[string]string, len(base)+len(r.Spec.Env)+len(s.Env)+len(r.Vars)+6)
 	for k, v := range base {
 		out[k] = v
 	}
@@ -71,7 +71,10 @@ func (d Dir) Env(base map[string]string, r *runs.Run) map[string]string {
 			out[k] = v
 		}
 	}
-	addVars(out, r.Vars)
+	for k, v := range s.Env {
+		out[k] = v
+	}
+	addVars(out, r.Vars.Merge(s.Vars))
 	out["WRIT_RUN_ID"] = r.ID
 	out["WRIT_VARS"] = d.Vars()
 	out["WRIT_OUTPUTS"] = d.Outputs()

@@ -62,7 +62,7 @@ func TestEnv(t *testing.T) {
 		"WRIT_RUN_ID": "run_1", "WRIT_VARS": d.Vars(), "WRIT_OUTPUTS": d.Outputs(), "WRIT_DRY_RUN": "1",
 		"WRIT_VAR_APP_PORT": "8080", "WRIT_VAR_NAME": "a b", "WRIT_VAR_ON": "true",
 	}
-	if diff := cmp.Diff(want, d.Env(base, r)); diff != "" {
+	if diff := cmp.Diff(want, d.Env(base, r, Secrets{})); diff != "" {
 		t.Fatal(diff)
 	}
 	if diff := cmp.Diff([]string{"pr0xypw"}, BaseSecrets(base)); diff != "" {

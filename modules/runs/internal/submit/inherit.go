@@ -10,18 +10,53 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// inherit gives a run that names no queue the one of its inventory. An inventory that does not exist adds nothing: it is refused where
-// references are.
-func (s *Submitter) inherit(ctx context.Context, inventory string, queue *string) error {
-	if *queue != "" || s.refs == nil || !ids.Valid(ids.Inventory, inventory) {
-		return nil
+// inherit gives a run that names no queue the one of its inventory, and returns the credentials that the inventory adds. An inventory
+// that does not exist adds nothing: it is refused where references are.
+func (s *Submitter) inherit(ctx context.Context, inventory string, queue *string) ([]string, error) {
+	if s.refs == nil || !ids.Valid(ids.Inventory, inventory) {
+		return nil, nil
 	}
-	name, _, err := s.refs.Defaults(ctx, inventory)
+	name, credentials, err := s.refs.Defaults(ctx, inventory)
 	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	if *queue == "" {
+		*queue = name
+	}
+	return credentials, err
+}
+
+// inheritSteps does the same for the pipeline and its steps, where the pipeline itself names no queue. What it returns is by inventory.
+func (s *Submitter) inheritSteps(ctx context.Context, r *runs.Run, q *runs.PipelineSubmission) (map[string][]string, error) {
+	lent, queues := make(map[string][]string), make(map[string]string)
+	ask := func(inventory string, queue *string) error {
+		if _, asked := lent[inventory]; !asked {
+			name := ""
+			list, err := s.inherit(ctx, inventory, &name)
+			if err != nil {
+				return err
+			}
+			lent[inventory], queues[inventory] = list, name
+		}
+		if *queue == "" {
+			*queue = queues[inventory]
+		}
 		return nil
 	}
-	*queue = name
-	return err
+	if err := ask(q.InventoryID, &r.Spec.Queue); err != nil {
+		return nil, err
+	}
+	for i := range q.Steps {
+		x := &q.Steps[i]
+		queue := x.Queue
+		if err := ask(x.InventoryID, &queue); err != nil {
+			return nil, err
+		}
+		if q.Queue == "" {
+			x.Queue = queue
+		}
+	}
+	return lent, nil
 }
 
 // pin fixes the commit that a run executes. What repeats a part of another run executes what that one did; whatever else is made of

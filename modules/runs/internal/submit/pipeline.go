@@ -48,25 +48,22 @@ func (s *Submitter) completePipeline(ctx context.Context, r *runs.Run, q *runs.P
 		TimeoutSeconds: q.TimeoutSeconds, CredentialIDs: q.CredentialIDs, Queue: q.Queue,
 		Notifications: q.Notifications, RequireApproval: q.RequireApproval,
 	}
-	if err := s.inherit(ctx, q.InventoryID, &r.Spec.Queue); err != nil {
-		return err
-	}
 	q.Steps = slices.Clone(q.Steps)
-	for i := range q.Steps {
-		if x := &q.Steps[i]; q.Queue == "" {
-			if err := s.inherit(ctx, x.InventoryID, &x.Queue); err != nil {
-				return err
-			}
-		}
+	lent, err := s.inheritSteps(ctx, r, q)
+	if err != nil {
+		return err
 	}
 	normalise(&r.Spec)
 	r.Spec.Tool = "" // each step has its own
-	var err error
-	r.Graph, err = s.judgePipeline(ctx, r, q)
+	r.Graph, err = s.judgePipeline(ctx, r, q, lent)
 	return err
 }
 
-func (s *Submitter) judgePipeline(ctx context.Context, r *runs.Run, q *runs.PipelineSubmission) (*runs.Graph, error) {
+// judgePipeline judges a pipeline with what its inventories lend, by their ids, and leaves in the record and in each step the credentials
+// that they have. What an inventory lends to a step is of that step alone, so that it reaches none over another inventory.
+func (s *Submitter) judgePipeline(
+	ctx context.Context, r *runs.Run, q *runs.PipelineSubmission, lent map[string][]string,
+) (*runs.Graph, error) {
 	steps := q.Steps
 	c := newChecks()
 	c.runes("name", r.Name, maxName)
@@ -91,8 +88,17 @@ func (s *Submitter) judgePipeline(ctx context.Context, r *runs.Run, q *runs.Pipe
 			return nil, err
 		}
 		s.step(c.under(at), x, &spec)
-		refs = append(refs, references(at+".", x.InventoryID, "", x.Queue, x.CredentialIDs)...)
+		from, add := "inventory_id", lent[spec.InventoryID]
+		if x.InventoryID != "" {
+			from = at + ".inventory_id"
+		}
+		refs = append(refs, lend(references(at+".", x.InventoryID, "", x.Queue, x.CredentialIDs), from, add)...)
+		if x.CredentialIDs != nil || len(add) > 0 {
+			x.CredentialIDs = union(spec.CredentialIDs, add)
+			c.under(at).most(spec.CredentialIDs, x.CredentialIDs)
+		}
 	}
+	r.Spec.CredentialIDs = union(r.Spec.CredentialIDs)
 	if err := c.fault(); err != nil {
 		return nil, err
 	}
@@ -101,7 +107,10 @@ func (s *Submitter) judgePipeline(ctx context.Context, r *runs.Run, q *runs.Pipe
 		return nil, err
 	}
 	graph.Templated = r.Spec.Templated
-	return graph, s.resolve(ctx, refs, q.Vouched)
+	if err := s.resolve(ctx, refs, q.Vouched); err != nil {
+		return nil, err
+	}
+	return graph, s.compatibleSteps(ctx, &r.Spec, graph)
 }
 
 // step judges what a step says itself; what it has from the pipeline is judged there.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/writ-automation/writ/modules/runs/internal/rights"
 	"github.com/writ-automation/writ/ports/access"
@@ -21,18 +22,19 @@ type reference struct {
 	path string
 	kind ids.Prefix
 	id   string
+	lent bool // by the inventory, whose user needs no right to it
 }
 
 func references(prefix, inventory, project, queue string, credentials []string) []reference {
 	var out []reference
 	if inventory != "" {
-		out = append(out, reference{prefix + "inventory_id", ids.Inventory, inventory})
+		out = append(out, reference{path: prefix + "inventory_id", kind: ids.Inventory, id: inventory})
 	}
 	if project != "" {
-		out = append(out, reference{prefix + "project_id", ids.Project, project})
+		out = append(out, reference{path: prefix + "project_id", kind: ids.Project, id: project})
 	}
 	for i, id := range credentials {
-		out = append(out, reference{fmt.Sprintf("%scredential_ids[%d]", prefix, i), ids.Credential, id})
+		out = append(out, reference{path: fmt.Sprintf("%scredential_ids[%d]", prefix, i), kind: ids.Credential, id: id})
 	}
 	if queue != "" {
 		out = append(out, reference{path: prefix + "queue", id: queue})
@@ -68,9 +70,11 @@ func (r reference) unusable() error {
 	return f
 }
 
-// vouched reports whether somebody else answers for the use of what is named: a template names no queue but its own.
-func (r reference) vouched(ids []string) bool {
-	return slices.Contains(ids, r.object()) || r.kind == "" && len(ids) > 0
+// vouched reports whether somebody else answers for the use of what is named: the inventory that lends it, or the template, which names
+// no queue but its own.
+func (r reference) vouched(list []string) bool {
+	template := func(id string) bool { return strings.HasPrefix(id, string(ids.Template)) }
+	return r.lent || slices.Contains(list, r.object()) || r.kind == "" && slices.ContainsFunc(list, template)
 }
 
 // hidden is the fault of what a template names and the caller may not read: the run would be one that its own launcher cannot see.
@@ -81,10 +85,10 @@ func (r reference) hidden() error {
 	return f
 }
 
-// seen refuses what is vouched for and may not be read.
+// seen refuses what is vouched for and may not be read, but for credentials: they do not decide who may read a run.
 func (s *Submitter) seen(ctx context.Context, list []reference, vouched []string) error {
 	for _, r := range list {
-		if !r.vouched(vouched) {
+		if !r.vouched(vouched) || r.kind == ids.Credential {
 			continue
 		}
 		ok, err := s.gate.May(ctx, access.Read, r.object())
@@ -99,7 +103,7 @@ func (s *Submitter) seen(ctx context.Context, list []reference, vouched []string
 }
 
 // resolve refuses what does not exist or may not be read, and then what may not be used, with a fault that names its path. Of what is
-// vouched for it asks only whether it exists and may be read.
+// vouched for it asks only whether it exists and may be read, and of credentials not even the latter.
 func (s *Submitter) resolve(ctx context.Context, list []reference, vouched []string) error {
 	if err := s.resolveNamed(ctx, list, vouched); err != nil {
 		return err
@@ -121,8 +125,9 @@ func (s *Submitter) resolveNamed(ctx context.Context, list []reference, vouched 
 			return err
 		}
 	}
+	found := make(map[string]bool)
 	for _, r := range list {
-		known, err := s.exists(ctx, r)
+		known, err := s.found(ctx, found, r)
 		if err == nil && known && !usable && !r.vouched(vouched) {
 			known, err = s.gate.May(ctx, access.Read, r.object())
 		}
@@ -151,13 +156,31 @@ func (s *Submitter) resolveNamed(ctx context.Context, list []reference, vouched 
 	return nil // the right was given meanwhile
 }
 
-// exists reports whether a reference is to something. A queue exists by being named; without References nothing else does.
-func (s *Submitter) exists(ctx context.Context, r reference) (bool, error) {
-	if r.kind == "" {
+// found is exists for a request that names the same thing often: what exists is asked for once.
+func (s *Submitter) found(ctx context.Context, known map[string]bool, r reference) (bool, error) {
+	if known[r.object()] {
 		return true, nil
 	}
-	if s.refs == nil || !ids.Valid(r.kind, r.id) {
+	ok, err := s.exists(ctx, r)
+	known[r.object()] = ok && err == nil
+	return ok, err
+}
+
+// exists reports whether a reference is to something. A queue exists by being named; without those who know of the others none does.
+func (s *Submitter) exists(ctx context.Context, r reference) (bool, error) {
+	switch {
+	case r.kind == "":
+		return true, nil
+	case !ids.Valid(r.kind, r.id):
 		return false, nil
+	case r.kind == ids.Credential:
+		if s.credentials == nil {
+			return false, nil
+		}
+		return s.credentials.Exists(ctx, r.id)
+	case s.refs == nil:
+		return false, nil
+	default:
+		return s.refs.Exists(ctx, r.kind, r.id)
 	}
-	return s.refs.Exists(ctx, r.kind, r.id)
 }

@@ -39,7 +39,7 @@ func limited() *Submitter {
 			may[string(kind)+suffix] = level
 		}
 	}
-	return New(&lifecycle.Machine{}, nil, execution.Tools{"ansible": nil, "bash": nil}, known, rights.New(may, nil))
+	return New(&lifecycle.Machine{}, nil, execution.Tools{"ansible": nil, "bash": nil}, known, vault{knows: known}, nil, rights.New(may, nil))
 }
 
 func TestWhatIsNamedMustBeUsable(t *testing.T) {
@@ -88,12 +88,13 @@ func TestWhatATemplateNamesIsVouchedFor(t *testing.T) {
 		change func(*runs.Submission)
 		says   string
 	}{
-		"all of it":      {func(s *runs.Submission) { s.Queue = "read" }, ""},
-		"a hidden queue": {func(s *runs.Submission) { s.Queue = "hidden" }, "queue: this takes the right to read"},
-		"what is hidden": {func(s *runs.Submission) { s.ProjectID = "prj_" + hidden; s.Vouched = append(s.Vouched, "prj_"+hidden) }, "project_id: this takes the right to read"},
-		"what is absent": {func(s *runs.Submission) { s.ProjectID = "prj_" + absent; s.Vouched = append(s.Vouched, "prj_"+absent) }, "project_id: no project"},
-		"its own":        {func(s *runs.Submission) { s.InventoryID = "inv_" + hidden }, "inventory_id: no inventory"},
-		"a credential":   {func(s *runs.Submission) { s.CredentialIDs = []string{"crd_" + read} }, "credential_ids[0]: this takes"},
+		"all of it":         {func(s *runs.Submission) { s.Queue = "read" }, ""},
+		"a hidden queue":    {func(s *runs.Submission) { s.Queue = "hidden" }, "queue: this takes the right to read"},
+		"not by a template": {func(s *runs.Submission) { s.Queue, s.Vouched = "read", s.Vouched[1:] }, "queue: this takes the right to use"},
+		"what is hidden":    {func(s *runs.Submission) { s.ProjectID = "prj_" + hidden; s.Vouched = append(s.Vouched, "prj_"+hidden) }, "project_id: this takes the right to read"},
+		"what is absent":    {func(s *runs.Submission) { s.ProjectID = "prj_" + absent; s.Vouched = append(s.Vouched, "prj_"+absent) }, "project_id: no project"},
+		"its own":           {func(s *runs.Submission) { s.InventoryID = "inv_" + hidden }, "inventory_id: no inventory"},
+		"a credential":      {func(s *runs.Submission) { s.CredentialIDs = []string{"crd_" + read} }, "credential_ids[0]: this takes"},
 	} {
 		q := playbook(func(s *runs.Submission) {
 			s.InventoryID, s.ProjectID = "inv_"+read, "prj_"+read
@@ -133,7 +134,7 @@ func TestWhatStepsNameMustBeUsable(t *testing.T) {
 		c.change(&steps[1])
 		r := &runs.Run{}
 		normalise(&r.Spec)
-		_, err := limited().judgePipeline(t.Context(), r, &runs.PipelineSubmission{Steps: steps})
+		_, err := limited().judgePipeline(t.Context(), r, &runs.PipelineSubmission{Steps: steps}, nil)
 		if err == nil || err.Error() != c.says || !cmp.Equal(locations(err), []string{c.at}) {
 			t.Errorf("got %v at %v, want %s", err, locations(err), c.says)
 		}

@@ -172,7 +172,7 @@ func (c checks) common(x *runs.Spec) {
 	}
 	if c.count("notifications", len(x.Notifications)) {
 		for i := range x.Notifications {
-			c.under(fmt.Sprintf("notifications[%d]", i)).target(&x.Notifications[i])
+			c.under(fmt.Sprintf("notifications[%d]", i)).target(x.Notifications[i])
 		}
 	}
 }

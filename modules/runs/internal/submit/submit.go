@@ -11,7 +11,9 @@ import (
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
 )
 
 // keyLife is how long an idempotency key is remembered, maxKey how long it may be.
@@ -22,11 +24,13 @@ const (
 
 // Submitter takes requests for runs.
 type Submitter struct {
-	machine *lifecycle.Machine
-	keys    runs.KeyStore
-	tools   execution.Catalog
-	refs    References
-	gate    *rights.Gate
+	machine     *lifecycle.Machine
+	keys        runs.KeyStore
+	tools       execution.Catalog
+	refs        References
+	credentials secrets.References
+	targets     notify.Targets
+	gate        *rights.Gate
 }
 
 var (
@@ -34,9 +38,12 @@ var (
 	_ runs.Checker   = (*Submitter)(nil)
 )
 
-// New returns a submitter. refs may be nil: then no object of another context exists.
-func New(m *lifecycle.Machine, keys runs.KeyStore, tools execution.Catalog, refs References, g *rights.Gate) *Submitter {
-	return &Submitter{machine: m, keys: keys, tools: tools, refs: refs, gate: g}
+// New returns a submitter. refs may be nil: then no object of another context exists; so may creds: then no credential does.
+func New(
+	m *lifecycle.Machine, keys runs.KeyStore, tools execution.Catalog, refs References, creds secrets.References, t notify.Targets,
+	g *rights.Gate,
+) *Submitter {
+	return &Submitter{machine: m, keys: keys, tools: tools, refs: refs, credentials: creds, targets: t, gate: g}
 }
 
 // Request is a submission with what only the application itself may ask for.
@@ -46,6 +53,8 @@ type Request struct {
 	Of *runs.Run
 	// ShardHosts makes a split whose shards are known.
 	ShardHosts [][]string
+	// lent are the credentials that its inventory adds.
+	lent []string
 }
 
 // Submit implements runs.Submitter.
@@ -60,7 +69,8 @@ func (s *Submitter) Check(ctx context.Context, sub runs.Submission) error {
 
 // complete fills a request in and judges it.
 func (s *Submitter) complete(ctx context.Context, q *Request) error {
-	if err := s.inherit(ctx, q.InventoryID, &q.Queue); err != nil {
+	var err error
+	if q.lent, err = s.inherit(ctx, q.InventoryID, &q.Queue); err != nil {
 		return err
 	}
 	normalise(&q.Spec)
@@ -96,10 +106,17 @@ func (s *Submitter) judge(ctx context.Context, q *Request) error {
 	c.vars("extra_vars", q.ExtraVars)
 	s.spec(c, &q.Spec)
 	c.key(q.Idempotency)
+	all := union(q.CredentialIDs, q.lent)
+	c.most(q.CredentialIDs, all)
 	if err := c.fault(); err != nil {
 		return err
 	}
-	return s.resolve(ctx, references("", q.InventoryID, q.ProjectID, q.Queue, q.CredentialIDs), q.Vouched)
+	refs := lend(references("", q.InventoryID, q.ProjectID, q.Queue, q.CredentialIDs), "inventory_id", q.lent)
+	if err := s.resolve(ctx, refs, q.Vouched); err != nil {
+		return err
+	}
+	q.CredentialIDs = all
+	return s.compatible(ctx, "credential_ids", all)
 }
 
 func (c checks) key(k *runs.Idempotency) {
@@ -147,12 +164,7 @@ func (s *Submitter) store(ctx context.Context, r *runs.Run, key *runs.Idempotenc
 		if err := s.note(ctx, r, asked); err != nil {
 			return err
 		}
-		entered := *r
-		if err := s.machine.Enter(ctx, &entered); err != nil {
-			return err
-		}
-		r.Seq, r.Graph = entered.Seq, entered.Graph
-		return nil
+		return s.enter(ctx, r)
 	})
 	if err != nil {
 		return nil, false, err
@@ -165,6 +177,22 @@ func (s *Submitter) store(ctx context.Context, r *runs.Run, key *runs.Idempotenc
 	}
 	was, err := s.replay(ctx, first.RunID)
 	return was, err == nil, err
+}
+
+// enter makes a run exist in the open unit. Of its notification targets the record holds masks.
+func (s *Submitter) enter(ctx context.Context, r *runs.Run) (err error) {
+	entered := *r
+	if entered.Spec.Notifications, err = s.targets.Keep(ctx, r.Spec.Notifications); err != nil {
+		return err
+	}
+	if err := s.machine.Enter(ctx, &entered); err != nil {
+		return err
+	}
+	r.Seq, r.Graph = entered.Seq, entered.Graph
+	if r.HeldBy == nil {
+		return nil
+	}
+	return s.machine.Publisher.Publish(ctx, runs.Held{RunID: r.ID, At: r.CreatedAt})
 }
 
 // replay returns the run that a key made before. One that the caller may not read any more is as good as gone.

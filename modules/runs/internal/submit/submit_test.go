@@ -58,7 +58,7 @@ const inventory = "inv_00000000000000000000000000"
 
 func subject() *Submitter {
 	tools := execution.Tools{"ansible": nil, "bash": nil, "python": nil, "go": nil, "powershell": nil, "terraform": nil}
-	return New(&lifecycle.Machine{}, nil, tools, knows{inventory: true}, rights.New(open{}, nil))
+	return New(&lifecycle.Machine{}, nil, tools, knows{inventory: true}, nil, nil, rights.New(open{}, nil))
 }
 
 func playbook(change func(*runs.Submission)) Request {
@@ -125,16 +125,16 @@ func TestJudgeNamesTheField(t *testing.T) {
 			s.ExtraVars = runs.Vars{"a": []byte(strings.Repeat("[", 65) + strings.Repeat("]", 65))}
 		}},
 		{"extra_vars", func(s *runs.Submission) { s.ExtraVars = runs.Vars{"": []byte(`1`)} }},
-		{"notifications[0].kind", notify(runs.Notification{Kind: "pigeon"})},
-		{"notifications[0].url", notify(runs.Notification{Kind: "webhook"})},
-		{"notifications[0].url", notify(runs.Notification{Kind: "slack", To: "x"})},
-		{"notifications[0].key", notify(runs.Notification{Kind: "pagerduty", URL: "https://x"})},
-		{"notifications[0].key", notify(runs.Notification{Kind: "grafana", URL: "https://x"})},
-		{"notifications[0].to", notify(runs.Notification{Kind: "twilio"})},
-		{"notifications[0].to", notify(runs.Notification{Kind: "email"})},
-		{"notifications[0].to", notify(runs.Notification{Kind: "email", To: "nobody at all"})},
-		{"notifications[0].url", notify(runs.Notification{Kind: "webhook", URL: "ftp://host/x"})},
-		{"notifications[0].url", notify(runs.Notification{Kind: "webhook", URL: "https:///path"})},
+		{"notifications[0].kind", telling(runs.Notification{Kind: "pigeon"})},
+		{"notifications[0].url", telling(runs.Notification{Kind: "webhook"})},
+		{"notifications[0].url", telling(runs.Notification{Kind: "slack", To: "x"})},
+		{"notifications[0].key", telling(runs.Notification{Kind: "pagerduty", URL: "https://x"})},
+		{"notifications[0].key", telling(runs.Notification{Kind: "grafana", URL: "https://x"})},
+		{"notifications[0].to", telling(runs.Notification{Kind: "twilio"})},
+		{"notifications[0].to", telling(runs.Notification{Kind: "email"})},
+		{"notifications[0].to", telling(runs.Notification{Kind: "email", To: "nobody at all"})},
+		{"notifications[0].url", telling(runs.Notification{Kind: "webhook", URL: "ftp://host/x"})},
+		{"notifications[0].url", telling(runs.Notification{Kind: "webhook", URL: "https:///path"})},
 		{"Idempotency-Key", func(s *runs.Submission) { s.Idempotency = &runs.Idempotency{Key: strings.Repeat("k", 256)} }},
 	} {
 		q := playbook(c.change)
@@ -145,7 +145,7 @@ func TestJudgeNamesTheField(t *testing.T) {
 	}
 }
 
-func notify(n runs.Notification) func(*runs.Submission) {
+func telling(n runs.Notification) func(*runs.Submission) {
 	return func(s *runs.Submission) { s.Notifications = []runs.Notification{n} }
 }
 
@@ -229,7 +229,7 @@ func TestPipelineSteps(t *testing.T) {
 		c.change(&second)
 		r := &runs.Run{}
 		normalise(&r.Spec)
-		_, err := subject().judgePipeline(t.Context(), r, &runs.PipelineSubmission{Steps: []runs.StepSpec{ok, second}})
+		_, err := subject().judgePipeline(t.Context(), r, &runs.PipelineSubmission{Steps: []runs.StepSpec{ok, second}}, nil)
 		if fault.KindOf(err) != c.kind || !cmp.Equal(locations(err), []string{c.at}) {
 			t.Errorf("%s: got %v at %v", c.at, err, locations(err))
 		}

@@ -106,11 +106,15 @@ func Owner(ctx context.Context) string {
 // attempts is how often a change without a revision is made where somebody else's comes between judging it and storing it.
 const attempts = 3
 
-// Again makes a change until no other one comes between, a few times, unless its caller named a revision.
-func Again(revision int64, change func() error) error {
+// Again makes a change until no other one comes between, a few times, unless its caller named a revision. What came between may not have
+// committed yet, since units share a commit, and whoever reads outside of one sees it only then: an empty unit waits for that.
+func (k Kernel) Again(ctx context.Context, revision int64, change func() error) error {
 	for n := 1; ; n++ {
 		err := change()
 		if revision != 0 || n == attempts || !scheduling.RevisionChanged.Is(err) {
+			return err
+		}
+		if err := k.Unit.Do(ctx, func(context.Context) error { return nil }); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -24,12 +25,20 @@ func TestAgain(t *testing.T) {
 		{0, []error{other, nil}, 1, other},
 		{7, []error{changed, nil}, 1, changed},
 	} {
-		n := 0
-		err := Again(c.revision, func() error { n++; return c.errs[n-1] })
-		if !errors.Is(err, c.want) || n != c.calls {
-			t.Errorf("%+v: %v after %d calls", c, err, n)
+		n, waits := 0, units(0)
+		err := Kernel{Unit: &waits}.Again(t.Context(), c.revision, func() error { n++; return c.errs[n-1] })
+		if !errors.Is(err, c.want) || n != c.calls || int(waits) != c.calls-1 {
+			t.Errorf("%+v: %v after %d calls and %d units", c, err, n, waits)
 		}
 	}
+}
+
+// units counts them.
+type units int
+
+func (u *units) Do(ctx context.Context, fn func(context.Context) error) error {
+	*u++
+	return fn(ctx)
 }
 
 func TestUnknown(t *testing.T) {

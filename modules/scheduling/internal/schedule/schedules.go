@@ -9,6 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
@@ -26,13 +27,17 @@ type Schedules struct {
 	judge   Judge
 	times   Times
 	signals events.Signals
+	targets notify.Targets
 }
 
 var _ scheduling.Schedules = (*Schedules)(nil)
 
 // New makes the keeper of schedules.
-func New(k desk.Kernel, d *desk.Desk, s scheduling.ScheduleStore, slots scheduling.SlotStore, u catalog.Usage, j Judge, t Times, sig events.Signals) *Schedules {
-	return &Schedules{Kernel: k, desk: d, store: s, slots: slots, usage: u, judge: j, times: t, signals: sig}
+func New(
+	k desk.Kernel, d *desk.Desk, s scheduling.ScheduleStore, slots scheduling.SlotStore, u catalog.Usage, j Judge, t Times, sig events.Signals,
+	n notify.Targets,
+) *Schedules {
+	return &Schedules{Kernel: k, desk: d, store: s, slots: slots, usage: u, judge: j, times: t, signals: sig, targets: n}
 }
 
 const kind = "schedule"
@@ -55,7 +60,10 @@ func (s *Schedules) Create(ctx context.Context, x scheduling.Schedule) (scheduli
 		},
 		Cron: x.Cron, Timezone: x.Timezone, Enabled: x.Enabled, Target: x.Target,
 	}
-	err := s.Unit.Do(ctx, func(ctx context.Context) error {
+	err := s.Unit.Do(ctx, func(ctx context.Context) (err error) {
+		if made.Target, err = s.told(ctx, x.Target, scheduling.Target{}); err != nil {
+			return err
+		}
 		if err := s.plan(ctx, &made); err != nil {
 			return err
 		}
@@ -80,7 +88,8 @@ func (s *Schedules) settle(ctx context.Context, x *scheduling.Schedule) (err err
 		return err
 	}
 	x.Target = clean(x.Target)
-	return s.judge.target(ctx, &x.Target, x.Enabled)
+	said := judged(x.Target)
+	return s.judge.target(ctx, &said, x.Enabled)
 }
 
 // plan sets the next slot by the time of the store, which decides what is due.
@@ -154,7 +163,7 @@ func (s *Schedules) List(ctx context.Context, f scheduling.Filter, w page.Window
 
 // Update implements scheduling.Schedules.
 func (s *Schedules) Update(ctx context.Context, id string, revision int64, x scheduling.Schedule) (out scheduling.Schedule, err error) {
-	err = desk.Again(revision, func() error {
+	err = s.Again(ctx, revision, func() error {
 		out, err = s.update(ctx, id, revision, x)
 		return err
 	})
@@ -179,6 +188,9 @@ func (s *Schedules) update(ctx context.Context, id string, revision int64, x sch
 	next.Cron, next.Timezone, next.Enabled, next.Target = x.Cron, x.Timezone, x.Enabled, x.Target
 	err = s.Unit.Do(ctx, func(ctx context.Context) error {
 		changed := next
+		if changed.Target, err = s.told(ctx, x.Target, was.Target); err != nil {
+			return err
+		}
 		if err := s.plan(ctx, &changed); err != nil {
 			return err
 		}
@@ -207,7 +219,7 @@ func (s *Schedules) reach(ctx context.Context, id string, revision int64, orgs .
 
 // Delete implements scheduling.Schedules.
 func (s *Schedules) Delete(ctx context.Context, id string, revision int64) error {
-	err := desk.Again(revision, func() error { return s.remove(ctx, id, revision) })
+	err := s.Again(ctx, revision, func() error { return s.remove(ctx, id, revision) })
 	if err == nil {
 		s.Log.InfoContext(ctx, "schedule deleted", "schedule", id, "by", desk.Author(ctx))
 	}

@@ -25,7 +25,7 @@ func (t *Triggers) reach(ctx context.Context, id string, revision int64, orgs ..
 
 // Update implements scheduling.Triggers. Its faults are those of Create, and RevisionChanged.
 func (t *Triggers) Update(ctx context.Context, id string, revision int64, x scheduling.Trigger) (out scheduling.Trigger, err error) {
-	err = desk.Again(revision, func() error {
+	err = t.Again(ctx, revision, func() error {
 		out, err = t.update(ctx, id, revision, x)
 		return err
 	})
@@ -83,7 +83,7 @@ func (t *Triggers) Rotate(ctx context.Context, id string) (scheduling.NewTrigger
 
 // Delete implements scheduling.Triggers.
 func (t *Triggers) Delete(ctx context.Context, id string, revision int64) error {
-	err := desk.Again(revision, func() error { return t.remove(ctx, id, revision) })
+	err := t.Again(ctx, revision, func() error { return t.remove(ctx, id, revision) })
 	if err == nil {
 		t.Log.InfoContext(ctx, "trigger deleted", "trigger", id, "by", desk.Author(ctx))
 	}

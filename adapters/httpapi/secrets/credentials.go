@@ -1,0 +1,177 @@
+package secrets
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+const credentialsPath = "/v1/credentials"
+
+// SourceBody says where the secrets of a credential are fetched.
+type SourceBody struct {
+	Engine string `json:"engine" doc:"vault, vault_dynamic, aws_secretsmanager, gcp_secretmanager, azure_keyvault, env, file, or one of an extension."`
+	Config Values `json:"config,omitempty" doc:"By engine. What of it is secret is sealed and not read back: one that is omitted keeps what is stored, an empty one clears it."`
+}
+
+// CredentialFields are what a caller sets of a credential beside its secrets, and reads back.
+type CredentialFields struct {
+	Name     string      `json:"name" doc:"Unique within the organization, at most 200 characters."`
+	Kind     string      `json:"kind,omitempty" enum:"ssh_key,ssh_password,vault_password,become_password,become,network,env,token,registry,aws,azure,gcp,vmware,openstack,custom" doc:"Required unless there is a type_id, which makes it custom."`
+	Settings Values      `json:"settings,omitempty" doc:"By kind: what of it is no secret."`
+	Source   *SourceBody `json:"source,omitempty" doc:"Where the secrets are fetched when a run needs them. Stored ones fill what it does not give."`
+	TypeID   string      `json:"type_id,omitempty" doc:"A custom type."`
+	Fields   Values      `json:"fields,omitempty" doc:"Of a custom type, by the names of its fields. Those that are secrets are given here and not read back."`
+	Org      string      `json:"org_id,omitempty"`
+}
+
+// CredentialInputBody is what a caller says of a credential.
+type CredentialInputBody struct {
+	CredentialFields
+	Secret Values `json:"secret,omitempty" doc:"By kind: what of it is secret. It is sealed and never read back: a member that is omitted keeps what is stored, an empty one clears it."`
+}
+
+func (b *CredentialInputBody) change() (secrets.Change, error) {
+	c := secrets.Change{Credential: secrets.Credential{
+		Record: catalog.Record{Name: b.Name, Org: b.Org}, Kind: secrets.Kind(b.Kind), Settings: b.Settings, TypeID: b.TypeID, Fields: b.Fields,
+	}}
+	if b.Source != nil {
+		c.Source = &secrets.Source{Engine: b.Source.Engine, Config: b.Source.Config}
+	}
+	kind := c.Kind
+	if c.TypeID != "" {
+		kind = secrets.Custom
+	}
+	var err error
+	c.Secret, err = secretOf(kind, b.Secret)
+	return c, err
+}
+
+// CredentialBody is a credential. It never holds a secret.
+type CredentialBody struct {
+	ID string `json:"id"`
+	CredentialFields
+	HasSecret bool      `json:"has_secret" doc:"Whether every secret that it needs is stored, or fetched from a source."`
+	CreatedBy string    `json:"created_by"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// SavedCredentialBody is a credential that was made or changed.
+type SavedCredentialBody struct {
+	CredentialBody
+	Warnings []secrets.Warning `json:"warnings,omitempty" doc:"What is taken and may not do what somebody expects."`
+}
+
+func credentialBody(c secrets.Credential) CredentialBody {
+	b := CredentialBody{
+		ID: c.ID, CredentialFields: CredentialFields{
+			Name: c.Name, Kind: string(c.Kind), Settings: c.Settings, TypeID: c.TypeID, Fields: c.Fields, Org: c.Org,
+		},
+		HasSecret: c.HasSecret, CreatedBy: c.CreatedBy, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
+	}
+	if c.Source != nil {
+		b.Source = &SourceBody{Engine: c.Source.Engine, Config: c.Source.Config}
+	}
+	return b
+}
+
+// CredentialList is credentials by name.
+type CredentialList struct {
+	Credentials []CredentialBody `json:"credentials"`
+	httpapi.Listed
+}
+
+// CredentialsInput asks for credentials and narrows the list.
+type CredentialsInput struct {
+	httpapi.Window
+	Name   string `query:"name" doc:"Only the credential of exactly this name."`
+	Org    string `query:"org_id" doc:"Only credentials of this organization."`
+	Kind   string `query:"kind" doc:"Only credentials of this kind."`
+	TypeID string `query:"type_id" doc:"Only credentials of this custom type."`
+}
+
+func (h *handlers) createCredential(ctx context.Context, in *NewInput[CredentialInputBody]) (*NewObjectOutput[SavedCredentialBody], error) {
+	change, err := in.Body.change()
+	if err != nil {
+		return nil, err
+	}
+	c, warnings, err := h.Credentials.Create(ctx, change)
+	if err != nil {
+		return nil, err
+	}
+	return &NewObjectOutput[SavedCredentialBody]{
+		Location: credentialsPath + "/" + c.ID, ETag: httpapi.ETag(c.Revision), Body: SavedCredentialBody{credentialBody(c), warnings},
+	}, nil
+}
+
+func (h *handlers) getCredential(ctx context.Context, in *IDInput) (*ObjectOutput[CredentialBody], error) {
+	c, err := h.Credentials.Get(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &ObjectOutput[CredentialBody]{ETag: httpapi.ETag(c.Revision), Body: credentialBody(c)}, nil
+}
+
+func (h *handlers) listCredentials(ctx context.Context, in *CredentialsInput) (*ListOutput[CredentialList], error) {
+	f := secrets.Filter{Name: in.Name, Org: in.Org, Kind: secrets.Kind(in.Kind), TypeID: in.TypeID}
+	list, total, err := h.Credentials.List(ctx, f, in.Page())
+	if err != nil {
+		return nil, err
+	}
+	rows, listed := httpapi.List(list, total, in.Window, credentialBody)
+	return &ListOutput[CredentialList]{Body: CredentialList{Credentials: rows, Listed: listed}}, nil
+}
+
+func (h *handlers) updateCredential(ctx context.Context, in *ChangeInput[CredentialInputBody]) (*ObjectOutput[SavedCredentialBody], error) {
+	change, err := in.Body.change()
+	if err != nil {
+		return nil, err
+	}
+	c, warnings, err := h.Credentials.Update(ctx, in.ID, in.IfMatch.Revision(), change)
+	if err != nil {
+		return nil, err
+	}
+	return &ObjectOutput[SavedCredentialBody]{ETag: httpapi.ETag(c.Revision), Body: SavedCredentialBody{credentialBody(c), warnings}}, nil
+}
+
+func (h *handlers) deleteCredential(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
+	return deleted(ctx, in, h.Credentials.Delete)
+}
+
+func (h *handlers) credentials(r *httpapi.Router) {
+	read, write := httpapi.Needs("catalog", "read"), httpapi.Needs("catalog", "write")
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPost, Path: credentialsPath, ID: "create-credential", Action: audit.CredentialCreate, Tag: tag,
+		Summary:     "Store a credential",
+		Description: "Secrets are encrypted before they are stored. A credential may be stored without, which is a warning.",
+		Access:      write, Status: http.StatusCreated, Example: exampleSaved(), Request: exampleNewCredential(), Errors: unmade(),
+	}, h.createCredential)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: credentialsPath, ID: "list-credentials", Tag: tag, Summary: "List credentials by name, without their secrets",
+		Access: read, Status: http.StatusOK, Errors: unlisted(),
+		Example: CredentialList{Credentials: []CredentialBody{exampleCredential()}, Listed: exampleListed()},
+	}, h.listCredentials)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodGet, Path: credentialsPath + "/{id}", ID: "get-credential", Tag: tag, Summary: "Read one credential without its secrets",
+		Access: read, Status: http.StatusOK, Example: exampleCredential(), Errors: missing(),
+	}, h.getCredential)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPut, Path: credentialsPath + "/{id}", ID: "update-credential", Action: audit.CredentialUpdate, Tag: tag,
+		Summary: "Replace a credential",
+		Description: "An omitted member clears, but for secrets: one that is omitted keeps what is stored, an empty one clears it. " +
+			"Those of another kind, type or engine are not kept. While something uses the credential it stays of its kind.",
+		Access: write, Status: http.StatusOK, Example: exampleSaved(), Request: exampleNewCredential(), Errors: unchanged(),
+	}, h.updateCredential)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodDelete, Path: credentialsPath + "/{id}", ID: "delete-credential", Action: audit.CredentialDelete, Tag: tag,
+		Summary:     "Delete a credential that nothing uses",
+		Description: "What names it, and what run that has not ended needs it, is in used_by as far as the caller may read it; others counts the rest.",
+		Access:      write, Status: http.StatusNoContent, Errors: unchanged(),
+	}, h.deleteCredential)
+}

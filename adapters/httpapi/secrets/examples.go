@@ -1,0 +1,53 @@
+package secrets
+
+import (
+	"time"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+)
+
+const (
+	exampleUserID = "usr_01k0a0000vtx5zk9w2m4n6p8rs"
+	exampleTypeID = "cty_01k0a000bvtx5zk9w2m4n6p8rs"
+)
+
+func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC) }
+
+func exampleListed() httpapi.Listed { return httpapi.Listed{Count: 1, Total: 1, Limit: 1000} }
+
+func exampleFields() CredentialFields {
+	return CredentialFields{Name: "registry", Kind: "registry", Settings: Values{"username": "deploy", "server": "registry.example.com"}}
+}
+
+func exampleNewCredential() CredentialInputBody {
+	return CredentialInputBody{CredentialFields: exampleFields(), Secret: Values{"password": "correct horse battery staple"}}
+}
+
+func exampleCredential() CredentialBody {
+	return CredentialBody{
+		ID: "crd_01k0a000avtx5zk9w2m4n6p8rs", CredentialFields: exampleFields(), HasSecret: true, CreatedBy: exampleUserID,
+		CreatedAt: exampleTime(), UpdatedAt: exampleTime(),
+	}
+}
+
+func exampleSaved() SavedCredentialBody {
+	return SavedCredentialBody{CredentialBody: exampleCredential()}
+}
+
+func exampleNewType() TypeFields {
+	return TypeFields{
+		Name: "pager",
+		Fields: []FieldBody{
+			{Name: "region", Label: "Region", Type: "choice", Required: true, Default: "eu", Choices: []string{"eu", "us"}},
+			{Name: "api_key", Label: "API key", Type: "text", Secret: true, Required: true},
+		},
+		Inject: InjectBody{
+			Env: map[string]string{"PAGER_CONFIG": "{{files.pager.ini}}"}, ExtraVars: Values{"pager_region": "{{region}}"},
+			Files: map[string]string{"pager.ini": "[pager]\nkey = {{api_key}}\n"},
+		},
+	}
+}
+
+func exampleType() TypeBody {
+	return TypeBody{ID: exampleTypeID, TypeFields: exampleNewType(), CreatedBy: exampleUserID, CreatedAt: exampleTime(), UpdatedAt: exampleTime()}
+}

@@ -1,0 +1,43 @@
+package secrets_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/adapters/httpapi/httpapitest"
+	secretsapi "github.com/writ-automation/writ/adapters/httpapi/secrets"
+)
+
+// TestMain checks that no server outlives the tests.
+func TestMain(m *testing.M) { httpapitest.Main(m) }
+
+type fixture struct {
+	*httpapitest.Server
+	t     *testing.T
+	stand *stand
+}
+
+func params(s *stand) secretsapi.Params {
+	return secretsapi.Params{Credentials: credentials{s}, Types: types{s}}
+}
+
+func setup(t *testing.T, change ...func(*httpapi.Config)) *fixture {
+	t.Helper()
+	f := &fixture{t: t, stand: &stand{}}
+	config := httpapi.Config{Version: "1"}
+	for _, c := range change {
+		c(&config)
+	}
+	f.Server = httpapitest.Serve(t, config, secretsapi.New(params(f.stand)))
+	return f
+}
+
+// wasAsked compares what the port was asked. Secrets are compared by their values.
+func (f *fixture) wasAsked(want ...any) {
+	f.t.Helper()
+	if d := cmp.Diff(want, f.stand.last()); d != "" {
+		f.t.Errorf("asked (-want +got):\n%s", d)
+	}
+}

@@ -1,0 +1,92 @@
+package secrets
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/secret"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+// Values is an object of anything. Numbers are json.Number, so that none loses a digit.
+type Values map[string]any
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *Values) UnmarshalJSON(raw []byte) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	return d.Decode((*map[string]any)(v))
+}
+
+// Schema implements huma.SchemaProvider.
+func (Values) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
+}
+
+// secretOf reads the secret members of a credential. Null is as absent. It returns an Invalid fault that names secret.<member> and holds
+// nothing of the value.
+func secretOf(kind secrets.Kind, given Values) (secrets.Values, error) {
+	if len(given) == 0 {
+		return nil, nil
+	}
+	out := make(secrets.Values, len(given))
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		switch v := given[name].(type) {
+		case nil:
+		case string:
+			out[name] = secret.Text(v)
+		case bool:
+			if kind != secrets.Custom {
+				return nil, fault.BadField("secret."+name, "expected string")
+			}
+			out[name] = secret.Text(strconv.FormatBool(v))
+		case map[string]any:
+			if typeOf(kind, name) != secrets.Object {
+				return nil, fault.BadField("secret."+name, "expected string")
+			}
+			text, err := written(v)
+			if err != nil {
+				return nil, fault.BadField("secret."+name, "is not JSON")
+			}
+			out[name] = text
+		default:
+			return nil, fault.BadField("secret."+name, "expected %s", expected(typeOf(kind, name)))
+		}
+	}
+	return out, nil
+}
+
+func expected(t secrets.FieldType) string {
+	if t == secrets.Object {
+		return "object"
+	}
+	return "string"
+}
+
+// typeOf returns of what type a secret member of a built-in kind is; empty for any other one.
+func typeOf(kind secrets.Kind, name string) secrets.FieldType {
+	for _, m := range kind.Members() {
+		if m.Name == name && m.Secret {
+			return m.Type
+		}
+	}
+	return ""
+}
+
+// written returns the JSON of an object without the escapes that are for HTML.
+func written(v map[string]any) (secret.Text, error) {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return "", err
+	}
+	return secret.Text(strings.TrimSuffix(b.String(), "\n")), nil
+}

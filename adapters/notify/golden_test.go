@@ -1,0 +1,229 @@
+package notify_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	adapter "github.com/writ-automation/writ/adapters/notify"
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// sample is a failed run that people know from the fixtures.
+func sample(edit ...func(*runs.Run)) notify.Message {
+	began := time.Date(2025, 3, 4, 5, 6, 7, 891011000, time.UTC)
+	r := &runs.Run{
+		ID: "run_01jnfq3m5h8k2v4x6z7b9c0d1e", Name: "Nightly patch", Status: runs.Failed, Spec: runs.Spec{Tool: "ansible", Playbook: "site.yml"},
+		Actor: actor.Actor{Type: actor.User, ID: "usr_1", Name: "ada"}, CreatedAt: began.Add(-time.Minute), StartedAt: began, EndedAt: began.Add(192 * time.Second),
+		Error: "the playbook ended with exit code 2: 1 < 2 & *all* of @web", Hosts: runs.HostCounts{runs.HostChanged: 3, runs.HostFailed: 1,
+			runs.HostOK: 12, runs.HostUnreachable: 0},
+		Warnings: []runs.Warning{{Code: runs.WarnHostsUnreachable}, {Code: runs.WarnLogTruncated}},
+	}
+	for _, fn := range edit {
+		fn(r)
+	}
+	record := json.RawMessage(`{"id": "run_01jnfq3m5h8k2v4x6z7b9c0d1e", "status": "failed", "number": 12345678901234567890, "extra_vars": {"a": "[redacted]"}}`)
+	return notify.Message{Delivery: "nty_01jnfq3m5h8k2v4x6z7b9c0d1e", Event: notify.Finished, Run: r, Record: record}
+}
+
+// held is the same run, before somebody approved it.
+func held() notify.Message {
+	m := sample(func(r *runs.Run) {
+		r.Status, r.StartedAt, r.EndedAt, r.Error, r.Hosts, r.Warnings = runs.PendingApproval, time.Time{}, time.Time{}, "", nil, nil
+		r.Name, r.HeldBy = "", &runs.HeldBy{ID: "pol_1", Name: "Change <freeze>"}
+	})
+	m.Event = notify.Held
+	return m
+}
+
+func golden(t testing.TB, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestPayloads compares what services get with fixtures that were written by hand from their documentation.
+func TestPayloads(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"webhook", "slack", "mattermost", "rocketchat", "discord", "teams", "pagerduty", "grafana"} {
+		for name, m := range map[string]notify.Message{"failed": sample(), "held": held()} {
+			t.Run(kind+" "+name, func(t *testing.T) {
+				t.Parallel()
+				c, s, to := connect(t, kind)
+				if err := c.Deliver(t.Context(), to, m); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(value(t, golden(t, kind+"_"+name+".json")), value(t, string(s.last(t).body))); diff != "" {
+					t.Error(diff)
+				}
+			})
+		}
+	}
+}
+
+// value decodes JSON with every digit.
+func value(t testing.TB, text string) any {
+	t.Helper()
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return v
+}
+
+// TestWebhookHeaders looks at what goes beside the body, and at the body's own order and digits.
+func TestWebhookHeaders(t *testing.T) {
+	t.Parallel()
+	c, s, to := connect(t, "webhook")
+	for name, m := range map[string]notify.Message{"run.finished": sample(), "run.held": held()} {
+		if err := c.Deliver(t.Context(), to, m); err != nil {
+			t.Fatal(err)
+		}
+		got := s.last(t)
+		if got.header.Get("Writ-Event") != name || got.header.Get("Writ-Delivery") != m.Delivery || got.header.Get("Writ-Signature") != signature(got.body) {
+			t.Errorf("headers %v", got.header)
+		}
+		if want := `{"event":"` + name + `",` + string(m.Record[1:]); string(got.body) != want {
+			t.Errorf("the body is %s", got.body)
+		}
+	}
+	for record, want := range map[string]string{
+		" {} ": `{"event":"run.finished"}`, `{"event":"mine","a":1}`: `{"a":1,"event":"run.finished"}`, "\n{ \"a\": 1.0 }\n": `{"event":"run.finished", "a": 1.0 }`,
+	} {
+		m := sample()
+		m.Record = json.RawMessage(record)
+		if err := c.Deliver(t.Context(), to, m); err != nil || string(s.last(t).body) != want {
+			t.Errorf("%q: %s, %v", record, s.last(t).body, err)
+		}
+	}
+	for _, record := range []string{"", "null", "[]", "1", `"c4nary"`, "{", "c4nary"} {
+		m := sample()
+		m.Record = json.RawMessage(record)
+		if err := c.Deliver(t.Context(), to, m); err == nil || strings.Contains(err.Error(), "c4nary") {
+			t.Errorf("%q: %v", record, err)
+		}
+	}
+}
+
+// TestWebhookUnsigned sees that a target without a key gets no signature.
+func TestWebhookUnsigned(t *testing.T) {
+	t.Parallel()
+	c, s, to := connect(t, "webhook")
+	s.judge = takeAll
+	to.Key = ""
+	if err := c.Deliver(t.Context(), to, sample()); err != nil {
+		t.Fatal(err)
+	}
+	if h := s.last(t).header; h["Writ-Signature"] != nil {
+		t.Errorf("signed with nothing: %v", h)
+	}
+}
+
+// TestNtfyMessage looks at the headers of a topic.
+func TestNtfyMessage(t *testing.T) {
+	t.Parallel()
+	c, s, to := connect(t, "ntfy")
+	type seen struct{ title, priority, tags, body string }
+	for _, x := range []struct {
+		m    notify.Message
+		want seen
+	}{
+		{sample(), seen{"Nightly patch failed", "high", "x", golden(t, "ntfy_failed.txt")}},
+		{held(), seen{"ansible site.yml waits for approval", "default", "hourglass", golden(t, "ntfy_held.txt")}},
+		{sample(status(runs.Interrupted)), seen{"Nightly patch was interrupted", "high", "x", ""}},
+		{sample(status(runs.Succeeded)), seen{"Nightly patch succeeded", "default", "white_check_mark", ""}},
+		{sample(status(runs.Canceled)), seen{"Nightly patch was canceled", "default", "warning", ""}},
+		{sample(func(r *runs.Run) { r.Name = "Größe =?x?=" }), seen{"=?utf-8?b?R3LDtsOfZSA9ID94Pz0gZmFpbGVk?=", "high", "x", ""}},
+	} {
+		if err := c.Deliver(t.Context(), to, x.m); err != nil {
+			t.Fatal(err)
+		}
+		r := s.last(t)
+		got := seen{r.header.Get("Title"), r.header.Get("Priority"), r.header.Get("Tags"), strings.TrimSpace(string(r.body))}
+		if x.want.body = strings.TrimSpace(x.want.body); x.want.body == "" {
+			got.body = ""
+		}
+		if got != x.want {
+			t.Errorf("got %+v\nwant %+v", got, x.want)
+		}
+	}
+}
+
+func status(s runs.Status) func(*runs.Run) { return func(r *runs.Run) { r.Status = s } }
+
+// TestTwilioForm compares a message, and sends one by a messaging service.
+func TestTwilioForm(t *testing.T) {
+	t.Parallel()
+	c, s, to := connect(t, "twilio")
+	if err := c.Deliver(t.Context(), to, sample()); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.heard()[0]; got != "Nightly patch failed\n"+strings.TrimSpace(golden(t, "ntfy_failed.txt")) ||
+		!strings.Contains(string(s.last(t).body), "From=%2B15550002222") {
+		t.Errorf("the message is %q", got)
+	}
+	service := "MG0123456789abcdef0123456789abcdef"
+	c, s, to = connect(t, "twilio", func(c *adapter.Config) { c.Twilio.From = service })
+	if err := c.Deliver(t.Context(), to, sample()); err != nil {
+		t.Fatal(err)
+	}
+	if body := string(s.last(t).body); !strings.Contains(body, "MessagingServiceSid="+service) {
+		t.Errorf("the form is %s", body)
+	}
+}
+
+// TestGrafanaAddress gives an instance by every form of its address.
+func TestGrafanaAddress(t *testing.T) {
+	t.Parallel()
+	for suffix, want := range map[string]string{
+		"": "/api/annotations", "/": "/api/annotations", "/grafana": "/grafana/api/annotations", "/grafana/": "/grafana/api/annotations",
+		"/api/annotations": "/api/annotations", "/api/annotations/": "/api/annotations",
+		"/g/api/annotations?orgId=2": "/g/api/annotations?orgId=2", "/?orgId=2": "/api/annotations?orgId=2",
+	} {
+		path, query, _ := strings.Cut(want, "?")
+		s := serve(t, path, judgeGrafana)
+		c := channel(t, "grafana", adapter.Config{Egress: home(), Version: "1.2.3"})
+		if err := c.Deliver(t.Context(), target("grafana", s.url+suffix), sample()); err != nil {
+			t.Errorf("%q: %v", suffix, err)
+		} else if got := s.last(t).query; got != query {
+			t.Errorf("%q: the query is %q", suffix, got)
+		}
+	}
+}
+
+// TestSeverity sees that an incident of a run whose end nobody saw is worse than one of a run that failed.
+func TestSeverity(t *testing.T) {
+	t.Parallel()
+	c, s, to := connect(t, "pagerduty")
+	for st, want := range map[runs.Status]string{runs.Failed: `"severity":"error"`, runs.Interrupted: `"severity":"critical"`} {
+		if err := c.Deliver(t.Context(), to, sample(status(st))); err != nil || !strings.Contains(string(s.last(t).body), want) {
+			t.Errorf("%s: %s, %v", st, s.last(t).body, err)
+		}
+	}
+}
+
+// within delivers the sample within a time.
+func within(t testing.TB, d time.Duration, c notify.Channel, to notify.Target) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	begin := time.Now()
+	err := c.Deliver(ctx, to, sample())
+	if took := time.Since(begin); took > d+20*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	return err
+}

@@ -1,0 +1,45 @@
+package notify
+
+import (
+	"context"
+	"mime"
+
+	"github.com/writ-automation/writ/ports/notify"
+)
+
+// ntfyBody is how many bytes a message has at most; a server of ntfy makes a file of what is longer than 4096.
+const ntfyBody = 4096
+
+// ntfy publishes to a topic. The address is used as it is given, since a topic may lie anywhere below a server.
+type ntfy struct{ post *poster }
+
+var _ notify.Channel = (*ntfy)(nil)
+
+// Kind implements notify.Channel.
+func (*ntfy) Kind() string { return "ntfy" }
+
+// Deliver posts the report as plain text, with what else ntfy knows in headers. Titles that are not ASCII are words of RFC 2047, which
+// servers of ntfy decode.
+func (c *ntfy) Deliver(ctx context.Context, to notify.Target, m notify.Message) error {
+	r := reportOf(m)
+	priority := "default"
+	if r.urgent {
+		priority = "high"
+	}
+	return c.post.send(ctx, request{
+		kind: c.Kind(), address: to.URL.Reveal(), media: "text/plain; charset=utf-8", body: cutBytes(r.lines(), ntfyBody),
+		header: map[string]string{
+			"Title": mime.BEncoding.Encode("utf-8", headerText(r.title)), "Priority": priority,
+			"Tags": map[tone]string{good: "white_check_mark", bad: "x", odd: "warning", waiting: "hourglass"}[r.tone],
+		},
+	})
+}
+
+// cutBytes keeps whole characters of at most that many bytes.
+func cutBytes(s string, most int) []byte {
+	for len(s) > most {
+		runes := []rune(s)
+		s = string(runes[:len(runes)-max(1, (len(s)-most)/4)])
+	}
+	return []byte(s)
+}

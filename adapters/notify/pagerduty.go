@@ -1,0 +1,67 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"time"
+
+	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+const (
+	// pagerDutyEvents is where the Events API of PagerDuty is.
+	pagerDutyEvents = "https://events.pagerduty.com"
+	// pagerDutySummary is how many characters a summary has at most.
+	pagerDutySummary = 1024
+)
+
+// pagerDuty triggers incidents by the Events API, version 2.
+type pagerDuty struct {
+	post    *poster
+	address string
+}
+
+var _ notify.Channel = (*pagerDuty)(nil)
+
+func newPagerDuty(address string, p *poster) (*pagerDuty, error) {
+	u, err := base("pagerduty", cmp.Or(address, pagerDutyEvents))
+	if err != nil {
+		return nil, err
+	}
+	return &pagerDuty{post: p, address: u.JoinPath("v2", "enqueue").String()}, nil
+}
+
+// Kind implements notify.Channel.
+func (*pagerDuty) Kind() string { return "pagerduty" }
+
+// Deliver triggers an incident whose deduplication key is the run, so that another try makes no second one.
+func (c *pagerDuty) Deliver(ctx context.Context, to notify.Target, m notify.Message) error {
+	r := reportOf(m)
+	details := object{}
+	for _, f := range r.facts {
+		details[f.label] = f.value
+	}
+	event := object{
+		"summary": fit(r.title, pagerDutySummary, plain), "source": "writ", "severity": severity(m.Run.Status), "custom_details": details,
+	}
+	if at := r.when(); !at.IsZero() {
+		event["timestamp"] = at.UTC().Format(time.RFC3339Nano)
+	}
+	return c.post.sendJSON(ctx, request{kind: c.Kind(), address: c.address, secrets: []string{to.Key.Reveal(), url.QueryEscape(to.Key.Reveal())}}, object{
+		"routing_key": to.Key.Reveal(), "event_action": "trigger", "dedup_key": r.run, "payload": event, "client": "Writ",
+	})
+}
+
+// severity is critical where nobody knows what became of the hosts.
+func severity(s runs.Status) string {
+	switch s {
+	case runs.Interrupted:
+		return "critical"
+	case runs.Failed:
+		return "error"
+	default:
+		return "info"
+	}
+}

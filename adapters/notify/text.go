@@ -1,0 +1,193 @@
+package notify
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// How much of a text is told, in characters.
+const (
+	maxName     = 120
+	maxSentence = 400
+)
+
+// tone is how good the news is.
+type tone int
+
+const (
+	good tone = iota
+	bad
+	odd     // neither success nor failure: somebody stopped it
+	waiting // for approval
+)
+
+// colour is the tone in the form of the chat services.
+func (t tone) colour() string { return fmt.Sprintf("#%06x", t.rgb()) }
+
+func (t tone) rgb() int {
+	return map[tone]int{good: 0x2e9e5b, bad: 0xd0342c, odd: 0xd9930d, waiting: 0x2f6fde}[t]
+}
+
+// fact is one line of a report. Value is clean and not escaped.
+type fact struct{ label, value string }
+
+// long reports whether the value needs the width of the message.
+func (f fact) long() bool { return utf8.RuneCountInString(f.value) > 40 }
+
+// in returns the value for some markup. The id of a run stays as it is: nothing in it is markup, and it is there to be copied.
+func (f fact) in(most int, esc escaper) string {
+	if runID.MatchString(f.value) {
+		esc = plain
+	}
+	return fit(f.value, most, esc)
+}
+
+var runID = regexp.MustCompile(`^run_[0-9a-z]{1,40}$`)
+
+// report is what is told of a run. Its texts are one line each, clean and not escaped.
+type report struct {
+	title  string
+	tone   tone
+	urgent bool // failed or interrupted
+	facts  []fact
+	run    string
+	began  time.Time
+	ended  time.Time
+}
+
+// reportOf tells of a run what may be told: nothing of its variables, environment, outputs and command.
+func reportOf(m notify.Message) report {
+	r := m.Run
+	out := report{run: clean(r.ID, maxName), began: r.StartedAt, ended: r.EndedAt}
+	verb, status := outcome(m, &out)
+	out.title = name(r) + " " + verb
+	out.add("Status", status)
+	if !r.StartedAt.IsZero() && !r.EndedAt.IsZero() {
+		out.add("Duration", r.EndedAt.Sub(r.StartedAt).Round(time.Second).String())
+	}
+	out.add("Hosts", hosts(r.Hosts))
+	out.add("Asked by", clean(cmp.Or(r.Actor.Name, r.Actor.ID, string(r.Actor.Type)), maxName))
+	if m.Event == notify.Held && r.HeldBy != nil {
+		out.add("Held by", clean(cmp.Or(r.HeldBy.Name, r.HeldBy.ID), maxName))
+	}
+	out.add("Error", clean(r.Error, maxSentence))
+	if n := len(r.Warnings); n > 0 {
+		out.add("Warnings", strconv.Itoa(n))
+	}
+	out.add("Run", out.run)
+	return out
+}
+
+// add leaves out what is empty.
+func (r *report) add(label, value string) {
+	if value != "" {
+		r.facts = append(r.facts, fact{label, value})
+	}
+}
+
+// when is the moment that a message speaks of; zero where nothing says it.
+func (r *report) when() time.Time {
+	if r.ended.IsZero() {
+		return r.began
+	}
+	return r.ended
+}
+
+// lines is the report as plain text without its title.
+func (r *report) lines() string {
+	var b strings.Builder
+	for i, f := range r.facts {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(f.label + ": " + f.value)
+	}
+	return b.String()
+}
+
+// outcome returns what happened to a run as a verb and as its status, and sets the tone.
+func outcome(m notify.Message, r *report) (verb, status string) {
+	if m.Event == notify.Held {
+		r.tone = waiting
+		return "waits for approval", "waiting for approval"
+	}
+	switch s := m.Run.Status; s {
+	case runs.Succeeded:
+		return "succeeded", string(s)
+	case runs.Failed:
+		r.tone, r.urgent = bad, true
+		return "failed", string(s)
+	case runs.Interrupted:
+		r.tone, r.urgent = bad, true
+		return "was interrupted", string(s)
+	case runs.Canceled:
+		r.tone = odd
+		return "was canceled", string(s)
+	case runs.Rejected:
+		r.tone = odd
+		return "was rejected", string(s)
+	default:
+		r.tone = odd
+		return "has ended", clean(string(s), 40)
+	}
+}
+
+// name is the run's own, or else that of its tool with its playbook.
+func name(r *runs.Run) string {
+	tool := clean(r.Spec.Tool+" "+r.Spec.Playbook, maxName)
+	return cmp.Or(clean(r.Name, maxName), tool, "A run")
+}
+
+// hosts counts hosts by their outcome.
+func hosts(c runs.HostCounts) string {
+	var out []string
+	for _, o := range []runs.Outcome{
+		runs.HostOK, runs.HostChanged, runs.HostSkipped, runs.HostRescued, runs.HostIgnored, runs.HostFailed, runs.HostUnreachable, runs.HostIncomplete,
+	} {
+		if c[o] > 0 {
+			out = append(out, fmt.Sprintf("%d %s", c[o], o))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// clean makes one line of a text: without control characters, without what hides or reorders other characters, without space at its
+// ends, and of at most that many characters.
+func clean(s string, most int) string {
+	if len(s) > 16*most { // what follows is linear; nothing behind this can be shown
+		s = s[:16*most]
+	}
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r), unicode.IsControl(r), unicode.Is(unicode.Zl, r), unicode.Is(unicode.Zp, r):
+			return ' '
+		case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r), unicode.Is(unicode.Cs, r), hidden(r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	return cut(strings.Join(strings.Fields(s), " "), most)
+}
+
+// hidden tells characters that take room or none and show nothing, although they are of no format category.
+func hidden(r rune) bool {
+	return r == '\u034f' || r == '\u115f' || r == '\u1160' || r == '\u2800' || r == '\u3164' || r == '\uffa0' || unicode.Is(unicode.Variation_Selector, r) ||
+		unicode.Is(unicode.Noncharacter_Code_Point, r)
+}
+
+// cut keeps the first characters of a text and says where it does.
+func cut(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return strings.TrimSpace(string([]rune(s)[:most-1])) + "…"
+}

@@ -1,0 +1,123 @@
+package notify
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+func TestClean(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"": "", "  a \t\r\n b  ": "a b", "a\x00b\x1b[0m\x7f": "a b [0m", "\u202eabc\u202c": "abc",
+		"a\u200bb\u200d\ufeff\u00adc": "abc", "a\u2028b\u2029c\u0085d": "a b c d",
+		"\xffa\xc3": "\ufffda\ufffd", "\U000e0041\U000e007f": "", "\u3164\u2800x": "x",
+		"Größe 京 שלום 😀": "Größe 京 שלום 😀", "e\u0301": "e\u0301", "☎\ufe0f": "☎",
+		"123456789012345678901": "1234567890123456789…", "1234567890123456789  x y": "1234567890123456789…", strings.Repeat("é", 20): strings.Repeat("é", 20),
+	} {
+		if got := clean(in, 20); got != want {
+			t.Errorf("%q became %q instead of %q", in, got, want)
+		}
+	}
+}
+
+// TestAnyText holds the functions that all texts pass to what the services count on.
+func TestAnyText(t *testing.T) {
+	t.Parallel()
+	escapers := map[string]escaper{
+		"plain": plain, "unmentioned": unmentioned, "slack": forSlack, "mattermost": forMattermost, "discord": forDiscord,
+		"rocketchat": forRocketChat, "teams": forTeams, "html": forHTML,
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		raw := string(rapid.SliceOf(rapid.Byte()).Draw(rt, "bytes")) + rapid.String().Draw(rt, "text")
+		most := rapid.IntRange(2, 60).Draw(rt, "most")
+		s := clean(raw, most)
+		if !utf8.ValidString(s) || utf8.RuneCountInString(s) > most || clean(s, most) != s || strings.TrimSpace(s) != s {
+			rt.Fatalf("%q became %q", raw, s)
+		}
+		if strings.ContainsFunc(s, func(r rune) bool {
+			return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.IsSpace(r) && r != ' '
+		}) {
+			rt.Fatalf("%q became %q", raw, s)
+		}
+		for name, esc := range escapers {
+			got, whole := fit(s, most, esc), fit(s, 1<<20, esc)
+			body, cut := strings.CutSuffix(got, "…")
+			if units(got) > most || !utf8.ValidString(got) || cut && got != whole && !strings.HasPrefix(whole, body) || !cut && got != whole {
+				rt.Fatalf("%s: %q became %q of %d, whole %q", name, s, got, most, whole)
+			}
+			if cut && (name == "mattermost" || name == "discord") && strings.HasSuffix(strings.ReplaceAll(body, `\\`, ""), `\`) {
+				rt.Fatalf("%s: an escape was cut in two: %q", name, got)
+			}
+		}
+		if b := cutBytes(s, most); len(b) > most || !utf8.Valid(b) || !strings.HasPrefix(s, string(b)) {
+			rt.Fatalf("%q was cut to %q", s, b)
+		}
+	})
+}
+
+// TestScrubs sees that no form of a secret is left of an answer, whatever stands around it.
+func TestScrubs(t *testing.T) {
+	t.Parallel()
+	u, err := url.Parse("https://user%40x:pass%2Fword@hooks.example.com/services/T0123/B0123/to%20ken-abcdefghijkl?sig=s%2Big%3Dnature&api-version=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newScrubber(u, []string{"k"})
+	if got := s.excerpt([]byte("services: no_team in webhooks at hooks.example.com")); got != "services: no_team in webhoo***s at hoo***s.example.com" {
+		t.Errorf("what is no secret became %q", got)
+	}
+	s = newScrubber(u, []string{"a key of its own"})
+	rapid.Check(t, func(rt *rapid.T) {
+		hidden := []string{"T0123", "B0123", "to%20ken-abcdefghijkl", "to ken-abcdefghijkl", "s%2Big%3Dnature", "s+ig=nature", "user@x", "user%40x",
+			"pass/word", "pass%2Fword", "a key of its own",
+			"a+key+of+its+own", u.RequestURI(), u.String()}
+		words := rapid.SliceOf(rapid.SampledFrom(append([]string{" ", "/", "not found", "😀", "\x00", "\u202e"}, hidden...))).Draw(rt, "words")
+		got := s.excerpt([]byte(strings.Join(words, rapid.SampledFrom([]string{"", " ", ":"}).Draw(rt, "between"))))
+		for _, h := range hidden {
+			if strings.Contains(strings.ToLower(got), strings.ToLower(h)) {
+				rt.Fatalf("%q of %q", got, words)
+			}
+		}
+		if utf8.RuneCountInString(got) > maxExcerpt {
+			rt.Fatalf("%d characters", utf8.RuneCountInString(got))
+		}
+	})
+}
+
+// TestReport names runs and people by what is known of them.
+func TestReport(t *testing.T) {
+	t.Parallel()
+	began := time.Date(2025, 3, 4, 5, 6, 7, 0, time.UTC)
+	for _, c := range []struct {
+		run   runs.Run
+		title string
+		lines string
+	}{
+		{runs.Run{Name: "Patch", Status: runs.Succeeded}, "Patch succeeded", "Status: succeeded"},
+		{runs.Run{Spec: runs.Spec{Tool: "bash", Command: "rm"}, Status: runs.Rejected}, "bash was rejected", "Status: rejected"},
+		{runs.Run{Spec: runs.Spec{Tool: "ansible", Playbook: "a.yml"}, Status: runs.Canceled}, "ansible a.yml was canceled", "Status: canceled"},
+		{runs.Run{Name: "\u202e", Status: runs.Interrupted}, "A run was interrupted", "Status: interrupted"},
+		{runs.Run{Name: "a", Status: "odd\n", ID: "run_1"}, "a has ended", "Status: odd\nRun: run_1"},
+		{runs.Run{Name: "a", Status: runs.Failed, Actor: actor.Actor{Type: actor.Hook}, StartedAt: began,
+			EndedAt: began.Add(90*time.Minute + 400*time.Millisecond)},
+			"a failed", "Status: failed\nDuration: 1h30m0s\nAsked by: hook"},
+		{runs.Run{Name: "a", Status: runs.Failed, Actor: actor.Actor{Type: actor.User, ID: "usr_1"}, Hosts: runs.HostCounts{"odd": 1,
+			runs.HostIncomplete: 2, runs.HostOK: 1}, StartedAt: began},
+			"a failed", "Status: failed\nHosts: 1 ok, 2 incomplete\nAsked by: usr_1"},
+	} {
+		r := reportOf(notify.Message{Event: notify.Finished, Run: &c.run})
+		if r.title != c.title || r.lines() != c.lines {
+			t.Errorf("%q\n%s\ninstead of %q\n%s", r.title, r.lines(), c.title, c.lines)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package awssm
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/smithy-go"
+
+	"github.com/writ-automation/writ/platform/egress"
+)
+
+// unanswered says why there is no answer. The text of the transport may hold more than that, and is left out.
+func unanswered(err error) error {
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, egress.ErrRefused):
+		return errors.New("the address may not be asked")
+	case errors.Is(err, egress.ErrTooLarge):
+		return errors.New("the answer is too large")
+	case errors.Is(err, context.Canceled):
+		return context.Canceled
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("there was no answer in time: %w", context.DeadlineExceeded)
+	case errors.As(err, &certificate):
+		return errors.New("the server's certificate is not trusted")
+	default:
+		return errors.New("the server cannot be reached")
+	}
+}
+
+// failure says why there is no secret. The texts of AWS are left out: that of a wrong signature repeats what was signed.
+func failure(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return unanswered(ctx.Err())
+	}
+	var said smithy.APIError
+	if errors.As(err, &said) {
+		if known := meaning(said.ErrorCode()); known != "" {
+			return errors.New(known)
+		}
+	}
+	var answer *awshttp.ResponseError
+	if !errors.As(err, &answer) || answer.HTTPStatusCode() == 0 || errors.Is(err, egress.ErrTooLarge) {
+		return unanswered(err)
+	}
+	switch status := answer.HTTPStatusCode(); {
+	case status == http.StatusOK:
+		return errors.New("the answer is none of AWS")
+	case status >= 300 && status < 400:
+		return fmt.Errorf("the service sends elsewhere (%d), which is not followed", status)
+	default:
+		return fmt.Errorf("the service answered %d", status)
+	}
+}
+
+// meaning says what a code of AWS means, nothing for one that is not known.
+func meaning(code string) string {
+	switch code {
+	case "ResourceNotFoundException":
+		return "the secret was not found"
+	case "AccessDeniedException", "AccessDenied":
+		return "permission denied"
+	case "UnrecognizedClientException", "InvalidClientTokenId":
+		return "the access key is not known"
+	case "InvalidSignatureException", "SignatureDoesNotMatch":
+		return "the secret access key is refused, or the server's clock is wrong"
+	case "ExpiredTokenException", "ExpiredToken":
+		return "the access key has expired"
+	case "DecryptionFailure", "DecryptionFailureException":
+		return "the secret's key does not decrypt it"
+	case "InvalidRequestException":
+		return "the secret is marked for deletion, or has no current version"
+	case "InvalidParameterException", "ValidationException":
+		return "the secret's name is none"
+	case "ThrottlingException", "TooManyRequestsException", "RequestLimitExceeded":
+		return "the service is asked too often"
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,80 @@
+package azurekv
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"golang.org/x/oauth2"
+
+	"github.com/writ-automation/writ/platform/egress"
+)
+
+// unanswered says why there is no answer. The text of the transport may hold more than that, and is left out.
+func unanswered(err error) error {
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, egress.ErrRefused):
+		return errors.New("the address may not be asked")
+	case errors.Is(err, egress.ErrTooLarge):
+		return errors.New("the answer is too large")
+	case errors.Is(err, context.Canceled):
+		return context.Canceled
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("there was no answer in time: %w", context.DeadlineExceeded)
+	case errors.As(err, &certificate):
+		return errors.New("the server's certificate is not trusted")
+	default:
+		return errors.New("the server cannot be reached")
+	}
+}
+
+// failure says what an answer of a vault that is no success means.
+func failure(status int) error {
+	switch {
+	case status == http.StatusUnauthorized:
+		return errors.New("the vault does not take the tenant's tokens (401)")
+	case status == http.StatusForbidden:
+		return errors.New("permission denied, or the secret is disabled (403)")
+	case status == http.StatusNotFound:
+		return errors.New("the secret was not found")
+	case status == http.StatusTooManyRequests:
+		return errors.New("the vault is asked too often (429)")
+	case status >= 300 && status < 400:
+		return fmt.Errorf("the vault sends elsewhere (%d), which is not followed", status)
+	default:
+		return fmt.Errorf("the vault answered %d", status)
+	}
+}
+
+// refused says why there is no token.
+func refused(err error) error {
+	var answer *oauth2.RetrieveError
+	var transport *url.Error
+	switch {
+	case errors.As(err, &answer) && answer.Response != nil:
+		return judged(answer.Response.StatusCode, answer.ErrorCode)
+	case errors.As(err, &transport), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return unanswered(err)
+	default:
+		return errors.New("the answer holds no token")
+	}
+}
+
+// judged repeats the codes of RFC 6749 and no other words.
+func judged(status int, code string) error {
+	known := []string{"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
+		"temporarily_unavailable"}
+	switch {
+	case code == "invalid_client":
+		return errors.New("the client id or the client secret is refused (invalid_client)")
+	case slices.Contains(known, code):
+		return fmt.Errorf("the token endpoint answered %d (%s)", status, code)
+	default:
+		return fmt.Errorf("the token endpoint answered %d", status)
+	}
+}

@@ -1,0 +1,67 @@
+package gcpsm
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"golang.org/x/oauth2"
+
+	"github.com/writ-automation/writ/platform/egress"
+)
+
+// unanswered says why there is no answer. The text of the transport may hold more than that, and is left out.
+func unanswered(err error) error {
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, egress.ErrRefused):
+		return errors.New("the address may not be asked")
+	case errors.Is(err, egress.ErrTooLarge):
+		return errors.New("the answer is too large")
+	case errors.Is(err, context.Canceled):
+		return context.Canceled
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("there was no answer in time: %w", context.DeadlineExceeded)
+	case errors.As(err, &certificate):
+		return errors.New("the server's certificate is not trusted")
+	default:
+		return errors.New("the server cannot be reached")
+	}
+}
+
+// failure says what an answer of the service that is no success means.
+func failure(status int) error {
+	switch {
+	case status == http.StatusBadRequest:
+		return errors.New("the version is disabled or destroyed, or the name is none (400)")
+	case status == http.StatusUnauthorized:
+		return errors.New("the server's account is not known (401)")
+	case status == http.StatusForbidden:
+		return errors.New("permission denied")
+	case status == http.StatusNotFound:
+		return errors.New("the secret or its version was not found")
+	case status == http.StatusTooManyRequests:
+		return errors.New("the service is asked too often (429)")
+	case status >= 300 && status < 400:
+		return fmt.Errorf("the service sends elsewhere (%d), which is not followed", status)
+	default:
+		return fmt.Errorf("the service answered %d", status)
+	}
+}
+
+// refused says why there is no token, in words of this package: the library's hold what the endpoint answered.
+func refused(ctx context.Context, err, transport error) error {
+	var answer *oauth2.RetrieveError
+	switch {
+	case ctx.Err() != nil:
+		return unanswered(ctx.Err())
+	case transport != nil:
+		return unanswered(transport)
+	case errors.As(err, &answer) && answer.Response != nil:
+		return fmt.Errorf("the token endpoint answered %d", answer.Response.StatusCode)
+	default:
+		return errors.New("the server's credentials give no token")
+	}
+}

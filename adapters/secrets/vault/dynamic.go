@@ -1,0 +1,118 @@
+package vault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/writ-automation/writ/ports/extension"
+)
+
+// engine is the name that leases have.
+const engine = "vault_dynamic"
+
+// Dynamic is the engine vault_dynamic. It is safe for concurrent use and keeps nothing between two questions.
+type Dynamic struct{ conf Config }
+
+var (
+	_ extension.SecretMinter    = (*Dynamic)(nil)
+	_ extension.LeaseRevoker    = (*Dynamic)(nil)
+	_ extension.ConfigDescriber = (*Dynamic)(nil)
+	_ extension.ConfigValidator = (*Dynamic)(nil)
+)
+
+// NewDynamic makes the engine for what is made anew at each read, such as database/creds/ROLE. Leases are not renewed.
+func NewDynamic(c Config) *Dynamic { return &Dynamic{conf: c} }
+
+// ConfigFields implements extension.ConfigDescriber.
+func (d *Dynamic) ConfigFields() []extension.ConfigField { return fields() }
+
+// ValidateConfig implements extension.ConfigValidator. It wants the secret members of the config as well.
+func (d *Dynamic) ValidateConfig(config map[string]any) error {
+	_, err := d.conf.parse(config)
+	return err
+}
+
+// Mint implements extension.SecretMinter: it reads the path and returns the value of the member field, or the text of the JSON object
+// of all members. The handle of the lease is its id in Vault; an answer without one gives a lease that cannot be revoked. After an
+// error nothing is left that this engine can end.
+func (d *Dynamic) Mint(ctx context.Context, config map[string]any) (string, *extension.SecretLease, error) {
+	src, err := d.conf.parse(config)
+	if err != nil {
+		return "", nil, fmt.Errorf("vault: %w", err)
+	}
+	s, err := d.conf.open(ctx, src)
+	if err != nil {
+		return "", nil, err
+	}
+	r, err := s.read(ctx)
+	if err != nil {
+		s.end(ctx)
+		return "", nil, err
+	}
+	value, err := pick(r.Data, src.field)
+	switch {
+	case err != nil:
+		return "", nil, errors.Join(err, s.discard(ctx, r.LeaseID))
+	case r.LeaseID == "":
+		s.end(ctx)
+		return value, extension.NewSecretLease(engine, nil), nil
+	}
+	s.close()
+	token, own := s.token, s.own
+	return value, extension.NewSecretLease(engine, func(ctx context.Context) error {
+		if !own {
+			return d.revoke(ctx, src, r.LeaseID)
+		}
+		return d.revokeOwn(ctx, src, token, r.LeaseID)
+	}).WithHandle(r.LeaseID), nil
+}
+
+// discard ends a lease that nobody will get, and the session. A token of the own takes its leases along.
+func (s *session) discard(ctx context.Context, lease string) error {
+	defer s.close()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	if s.own && s.leave(ctx) == nil || lease == "" {
+		return nil
+	}
+	return s.revoke(ctx, lease)
+}
+
+// revokeOwn ends a lease with the token that it was made with, and that token. One of both is enough: the token takes the lease along.
+// Where the token is over, a new login does it.
+func (d *Dynamic) revokeOwn(ctx context.Context, src source, token, lease string) error {
+	s := d.conf.resume(src, token)
+	revoked := s.revoke(ctx, lease)
+	left := s.leave(ctx)
+	s.close()
+	if revoked == nil || left == nil {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return revoked
+	}
+	return d.revoke(ctx, src, lease)
+}
+
+// RevokeLease implements extension.LeaseRevoker, with the config's own token or that of a new login. The policy has to allow update on
+// sys/leases/revoke.
+func (d *Dynamic) RevokeLease(ctx context.Context, config map[string]any, handle string) error {
+	src, err := d.conf.parse(config)
+	if err != nil {
+		return fmt.Errorf("vault: %w", err)
+	}
+	return d.revoke(ctx, src, handle)
+}
+
+func (d *Dynamic) revoke(ctx context.Context, src source, lease string) error {
+	if lease == "" {
+		return errors.New("vault: revoke the lease: it has no id")
+	}
+	s, err := d.conf.open(ctx, src)
+	if err != nil {
+		return err
+	}
+	defer s.end(ctx)
+	return s.revoke(ctx, lease)
+}

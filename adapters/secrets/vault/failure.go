@@ -1,0 +1,73 @@
+package vault
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/writ-automation/writ/platform/egress"
+)
+
+// unanswered says why there is no answer. The text of the transport may hold more than that, and is left out.
+func unanswered(err error) error {
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, egress.ErrRefused):
+		return errors.New("the address may not be asked")
+	case errors.Is(err, egress.ErrTooLarge):
+		return errors.New("the answer is too large")
+	case errors.Is(err, context.Canceled):
+		return context.Canceled
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("there was no answer in time: %w", context.DeadlineExceeded)
+	case errors.As(err, &certificate):
+		return errors.New("the server's certificate is not trusted")
+	default:
+		return errors.New("the server cannot be reached")
+	}
+}
+
+// failure says what an answer that is no success means.
+func (r reply) failure() error {
+	switch {
+	case r.status == http.StatusServiceUnavailable && r.says("sealed"):
+		return errors.New("the server is sealed")
+	case r.status == http.StatusServiceUnavailable:
+		return errors.New("the server does not serve now (503)")
+	case r.status == http.StatusNotImplemented:
+		return errors.New("the server was never initialised (501)")
+	case r.status == http.StatusForbidden:
+		return errors.New("permission denied")
+	case r.status == http.StatusNotFound && r.versioned():
+		return errors.New("the path is one of a KV engine of version 2")
+	case r.status == http.StatusNotFound && present(r.Data):
+		return errors.New("the newest version of the secret is deleted")
+	case r.status == http.StatusNotFound:
+		return errors.New("the path was not found")
+	case r.status == http.StatusTooManyRequests:
+		return errors.New("the server is asked too often (429)")
+	case r.status >= 300 && r.status < 400:
+		return fmt.Errorf("the server sends elsewhere (%d), which is not followed: give the address of the active one", r.status)
+	default:
+		return fmt.Errorf("the server answered %d", r.status)
+	}
+}
+
+// says looks for a word of Vault in the errors of an answer.
+func (r reply) says(word string) bool {
+	return slices.ContainsFunc(r.Errors, func(e string) bool { return strings.Contains(strings.ToLower(e), word) })
+}
+
+// versioned tells the warning of an engine of version 2 that was asked as one of version 1.
+func (r reply) versioned() bool {
+	return slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "Invalid path for a versioned K/V secrets engine") })
+}
+
+// unknownLease tells the refusal of a lease that does not exist any more.
+func (r reply) unknownLease() bool {
+	return r.status == http.StatusBadRequest && (r.says("lease not found") || r.says("invalid lease"))
+}

@@ -1,0 +1,179 @@
+package vault
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/writ-automation/writ/platform/egress"
+)
+
+const (
+	// maxAnswer bounds an answer, in bytes.
+	maxAnswer = 1 << 20
+	// farewell is how long tidying up may take when the time of the question is over.
+	farewell = 3 * time.Second
+)
+
+// Config of an engine.
+type Config struct {
+	// Policy says which addresses may be dialled. Vault lives on private networks, so egress.PrivateAllowed is what fits.
+	Policy egress.Policy
+	// Options of the connections; answers are at most 1 MiB whatever they say.
+	Options egress.Options
+}
+
+// session speaks to one server for one question. It has to be closed.
+type session struct {
+	client *http.Client
+	src    source
+	token  string
+	own    bool // the token was made by a login of this session
+}
+
+// reply is what is known of an answer. Data is the answer's own member.
+type reply struct {
+	status   int
+	LeaseID  string          `json:"lease_id"`
+	Data     json.RawMessage `json:"data"`
+	Errors   []string        `json:"errors"`
+	Warnings []string        `json:"warnings"`
+	Auth     *struct {
+		ClientToken string `json:"client_token"`
+	} `json:"auth"`
+}
+
+// open connects and comes in.
+func (c Config) open(ctx context.Context, src source) (*session, error) {
+	s := c.resume(src, src.token)
+	if src.token != "" {
+		return s, nil
+	}
+	r, err := s.call(ctx, http.MethodPost, "auth/approle/login", map[string]string{"role_id": src.roleID, "secret_id": src.secretID})
+	switch {
+	case err != nil:
+	case r.status == http.StatusBadRequest:
+		err = errors.New("the role id or the secret id is refused")
+	case r.status != http.StatusOK:
+		err = r.failure()
+	case r.Auth == nil || !fit(r.Auth.ClientToken):
+		err = errors.New("the answer holds no token")
+	}
+	if err != nil {
+		s.close()
+		return nil, fmt.Errorf("vault: log in: %w", err)
+	}
+	s.token, s.own = r.Auth.ClientToken, true
+	return s, nil
+}
+
+// resume connects with a token that is there.
+func (c Config) resume(src source, token string) *session {
+	if c.Options.MaxAnswer <= 0 || c.Options.MaxAnswer > maxAnswer {
+		c.Options.MaxAnswer = maxAnswer
+	}
+	client := egress.Client(c.Policy, c.Options)
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &session{client: client, src: src, token: token}
+}
+
+func (s *session) close() { s.client.CloseIdleConnections() }
+
+// fit tells tokens that a header can hold.
+func fit(token string) bool {
+	return token != "" && len(token) <= maxText && !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// call asks for a path below /v1/. Of an answer that says that it worked, a body that is none of Vault is an error.
+func (s *session) call(ctx context.Context, method, path string, body any) (r reply, err error) {
+	var text []byte
+	if body != nil {
+		if text, err = json.Marshal(body); err != nil {
+			return reply{}, errors.New("the question cannot be written")
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, s.src.base+"/v1/"+path, bytes.NewReader(text))
+	if err != nil {
+		return reply{}, errors.New("the address and the path make no address together")
+	}
+	req.Header.Set("X-Vault-Request", "true")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if s.token != "" {
+		req.Header.Set("X-Vault-Token", s.token)
+	}
+	if s.src.namespace != "" {
+		req.Header.Set("X-Vault-Namespace", s.src.namespace)
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return reply{}, unanswered(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	answer, err := egress.ReadAll(resp.Body, maxAnswer)
+	if err != nil {
+		return reply{}, unanswered(err)
+	}
+	if len(answer) > 0 && json.Unmarshal(answer, &r) != nil {
+		if r = (reply{}); resp.StatusCode < http.StatusMultipleChoices {
+			return reply{}, errors.New("the answer is none of Vault")
+		}
+	}
+	r.status = resp.StatusCode
+	return r, nil
+}
+
+// read asks for what the config names, at its path or where version 2 of a KV engine has it.
+func (s *session) read(ctx context.Context) (reply, error) {
+	r, err := s.call(ctx, http.MethodGet, s.src.path, nil)
+	if err == nil && r.status != http.StatusOK {
+		err = r.failure()
+	}
+	if err != nil {
+		return reply{}, fmt.Errorf("vault: read: %w", err)
+	}
+	return r, nil
+}
+
+// revoke ends a lease. One that is gone is none to end.
+func (s *session) revoke(ctx context.Context, lease string) error {
+	r, err := s.call(ctx, http.MethodPut, "sys/leases/revoke", map[string]string{"lease_id": lease})
+	switch {
+	case err != nil:
+	case r.status == http.StatusOK, r.status == http.StatusNoContent, r.status == http.StatusNotFound, r.unknownLease():
+		return nil
+	default:
+		err = r.failure()
+	}
+	return fmt.Errorf("vault: revoke the lease: %w", err)
+}
+
+// leave takes a token of the own back, and with it all leases that were made with it.
+func (s *session) leave(ctx context.Context) error {
+	r, err := s.call(ctx, http.MethodPost, "auth/token/revoke-self", nil)
+	if err == nil && r.status != http.StatusOK && r.status != http.StatusNoContent {
+		err = r.failure()
+	}
+	if err != nil {
+		return fmt.Errorf("vault: take the token back: %w", err)
+	}
+	return nil
+}
+
+// end closes the session when nothing depends on its token any more. What a login made is taken back, also when the time of the
+// question is over; a server that refuses lets it end with its TTL.
+func (s *session) end(ctx context.Context) {
+	defer s.close()
+	if !s.own {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	_ = s.leave(ctx)
+}

@@ -1,0 +1,63 @@
+package secrets_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
+	sqlsecrets "github.com/writ-automation/writ/adapters/sqlstore/secrets"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+// TestThoseWhoHoldOneTypeDoNotWait holds a type in one unit while another one holds it too, where units run side by side. Who changes
+// the type waits for both.
+func TestThoseWhoHoldOneTypeDoNotWait(t *testing.T) {
+	t.Parallel()
+	const id = "cty_00000000000000000000000001"
+	d := dbtest.Open(t, db.Postgres, migrations.FS)
+	s := sqlsecrets.New(d)
+	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	made := secrets.Type{Record: catalog.Record{ID: id, Name: "n", CreatedAt: at, UpdatedAt: at}}
+	if err := d.Do(t.Context(), func(ctx context.Context) error { return s.InsertType(ctx, made) }); err != nil {
+		t.Fatal(err)
+	}
+	changed := make(chan error, 1)
+	change := func() {
+		changed <- d.Do(t.Context(), func(ctx context.Context) error {
+			_, err := s.UpdateType(ctx, made, 1)
+			return err
+		})
+	}
+	hold := func(ctx context.Context) error {
+		_, err := s.HoldType(ctx, id)
+		return err
+	}
+	err := d.Do(t.Context(), func(ctx context.Context) error {
+		if err := hold(ctx); err != nil {
+			return err
+		}
+		limit, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		if err := d.Do(limit, hold); err != nil {
+			return err
+		}
+		go change()
+		select {
+		case err := <-changed:
+			return fmt.Errorf("the change did not wait and ended with: %v", err)
+		case <-time.After(100 * time.Millisecond):
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-changed; err != nil {
+		t.Errorf("the change ended with %v", err)
+	}
+}

@@ -1,0 +1,74 @@
+package ansible
+
+import (
+	"os"
+	"strings"
+
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// checkLogin returns an Invalid fault for a login that could be taken for something else.
+func checkLogin(l execution.Login) error {
+	for what, value := range map[string]string{"user": l.User, "become method": l.BecomeMethod, "become user": l.BecomeUser} {
+		if err := refuse(what, value); err != nil {
+			return err
+		}
+	}
+	for _, v := range l.Vaults {
+		if err := refuse("vault id", v.ID); err != nil {
+			return err
+		}
+		if v.ID == "" || strings.Contains(v.ID, "@") { // the first one ends the id
+			return &fault.Error{Kind: fault.Invalid, Message: "A vault id must not be empty or hold the character @."}
+		}
+	}
+	return nil
+}
+
+// loginArguments says who logs in and where the passwords lie. Ansible takes them for what neither the inventory nor the play says itself.
+func loginArguments(l execution.Login) []string {
+	var args []string
+	if l.User != "" {
+		args = append(args, "--user="+l.User)
+	}
+	if l.PasswordFile != "" {
+		args = append(args, "--connection-password-file="+l.PasswordFile)
+	}
+	if l.BecomePasswordFile != "" {
+		args = append(args, "--become-password-file="+l.BecomePasswordFile)
+	}
+	return append(args, vaultArguments(l)...)
+}
+
+func vaultArguments(l execution.Login) []string {
+	var args []string
+	for _, v := range l.Vaults {
+		args = append(args, "--vault-id="+v.ID+"@"+v.Path)
+	}
+	return args
+}
+
+// loginEnvironment says what has no argument. Whether to become somebody is the playbook's to say, and how is the credential's. The key's
+// public half makes ssh offer the agent's key first, and it alone where IdentitiesOnly is set.
+func loginEnvironment(env map[string]string, l execution.Login) {
+	for name, value := range map[string]string{
+		"ANSIBLE_BECOME_METHOD": l.BecomeMethod, "ANSIBLE_BECOME_USER": l.BecomeUser, "ANSIBLE_PRIVATE_KEY_FILE": l.PublicKeyFile,
+	} {
+		if value != "" {
+			env[name] = value
+		}
+	}
+}
+
+// forget removes the files of the passwords. Those that are gone are none the worse, and those that stay go with the run's directory.
+func forget(l execution.Login) {
+	for _, path := range []string{l.PasswordFile, l.BecomePasswordFile} {
+		if path != "" {
+			_ = os.Remove(path)
+		}
+	}
+	for _, v := range l.Vaults {
+		_ = os.Remove(v.Path)
+	}
+}

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/writ-automation/writ/cmd/compose"
+	"github.com/writ-automation/writ/ports/actor"
+)
+
+// rewrapView is what a rewrapping did, as --json shows it.
+type rewrapView struct {
+	KeyID   string         `json:"key_id"`
+	Held    map[string]int `json:"held"`
+	Wrapped map[string]int `json:"wrapped"`
+	Lost    []string       `json:"lost"`
+}
+
+func keyRewrapCommand(w world) *cobra.Command {
+	var in install
+	var keyFile, to string
+	var addKey, asJSON bool
+	c := &cobra.Command{
+		Use: "rewrap", Short: "Make a new encryption key and wrap every secret under it", Args: args(cobra.NoArgs),
+		Long: "Makes a new key, puts it before the others in the encryption key's file, and wraps the data key of everything that is sealed in the\n" +
+			"database under it. Servers go on meanwhile and notice the file by themselves. The old keys stay in the file, behind the new one: take\n" +
+			"them out once no backup needs them.\n\n" +
+			"Where several servers have a file each, make the key with --add-key, which seals nothing under it, copy the file to every server,\n" +
+			"and then name it: --to ID. Where the key comes from the environment, put the new one on the first line there, start the\n" +
+			"servers with it, and use --to with its id.",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if addKey && to != "" {
+				return usagef("--add-key and --to exclude one another")
+			}
+			s, err := in.settings(w)
+			if err != nil {
+				return err
+			}
+			if keyFile != "" {
+				s.EncryptionKeyFile = keyFile
+			}
+			ctx := actor.With(c.Context(), actor.Actor{Type: actor.System, Name: commandLine()})
+			if addKey {
+				return addEncryptionKey(ctx, w, s, asJSON)
+			}
+			return rewrap(ctx, w, s, to, asJSON)
+		},
+	}
+	in.register(c)
+	c.Flags().StringVar(&keyFile, "encryption-key-file", "", "`file` of the encryption keys (default as for serve)")
+	c.Flags().BoolVar(&addKey, "add-key", false, "only add a new key to the file, behind the others, and print its id")
+	c.Flags().StringVar(&to, "to", "", "the key with this `id`, instead of a new one")
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+func addEncryptionKey(ctx context.Context, w world, s compose.Settings, asJSON bool) error {
+	id, err := compose.AddEncryptionKey(ctx, s)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(w.out, map[string]any{"key_id": id})
+	}
+	_, err = fmt.Fprintf(w.out, "added the key %s; copy the file to every server, then: writ audit key rewrap --to %s\n", id, id)
+	return err
+}
+
+func rewrap(ctx context.Context, w world, s compose.Settings, to string, asJSON bool) error {
+	done, err := compose.Rewrap(ctx, s, to)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = printJSON(w.out, rewrapView{KeyID: done.KeyID, Held: done.Held, Wrapped: done.Wrapped, Lost: append([]string{}, done.Lost...)})
+	} else {
+		_, err = fmt.Fprintf(w.out, "secrets are sealed under the key %s\n", done.KeyID)
+		for _, what := range slices.Sorted(maps.Keys(done.Held)) {
+			if err == nil {
+				_, err = fmt.Fprintf(w.out, "%s: %d wrapped anew, %d in all\n", what, done.Wrapped[what], done.Held[what])
+			}
+		}
+	}
+	if err == nil && len(done.Lost) > 0 {
+		return fmt.Errorf("%d secrets cannot be opened and stay as they are: %s", len(done.Lost), oneLine(strings.Join(done.Lost, " "), 1000))
+	}
+	return err
+}

@@ -1,0 +1,93 @@
+package compose
+
+import (
+	"fmt"
+	"maps"
+
+	"go.uber.org/fx"
+
+	httpnotify "github.com/writ-automation/writ/adapters/httpapi/notify"
+	httpsecrets "github.com/writ-automation/writ/adapters/httpapi/secrets"
+	"github.com/writ-automation/writ/adapters/metrics"
+	adapternotify "github.com/writ-automation/writ/adapters/notify"
+	"github.com/writ-automation/writ/adapters/secrets/agent"
+	"github.com/writ-automation/writ/adapters/secrets/awssm"
+	"github.com/writ-automation/writ/adapters/secrets/azurekv"
+	"github.com/writ-automation/writ/adapters/secrets/envvar"
+	"github.com/writ-automation/writ/adapters/secrets/gcpsm"
+	"github.com/writ-automation/writ/adapters/secrets/localfile"
+	"github.com/writ-automation/writ/adapters/secrets/sshkey"
+	"github.com/writ-automation/writ/adapters/secrets/vault"
+	notifymodule "github.com/writ-automation/writ/modules/notify"
+	secretsmodule "github.com/writ-automation/writ/modules/secrets"
+	"github.com/writ-automation/writ/platform/egress"
+	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+// credentials provides what is kept sealed, what it gives to runs, and its REST.
+func credentials(s *Settings) fx.Option {
+	return fx.Options(
+		fx.Supply(secretsmodule.Config{ReadOnly: s.ReadOnly}),
+		fx.Module("engines", fx.Provide(
+			func() (map[string]extension.Engine, error) { return engines(s) },
+			func() secrets.KeyReader { return sshkey.New() },
+			func() secrets.Agents { return agent.New(agent.Config{}) },
+		)),
+		secretsmodule.Module, httpsecrets.Module,
+	)
+}
+
+// engines lists every built-in secret engine, one line each, and adds those that extensions registered. Registration ends here. Engines
+// often live in the own network, so that private addresses are allowed for them.
+func engines(s *Settings) (map[string]extension.Engine, error) {
+	private := egress.Policy{Level: egress.PrivateAllowed}
+	env, err := envvar.New(envvar.Config{Pattern: s.Secrets.Env})
+	if err != nil {
+		return nil, fmt.Errorf("secret-env: %w", err)
+	}
+	files, err := localfile.New(localfile.Config{Dir: s.Secrets.Files})
+	if err != nil {
+		return nil, fmt.Errorf("secret-files: %w", err)
+	}
+	out := map[string]extension.Engine{
+		"vault":              {Resolver: vault.NewKV(vault.Config{Policy: private})},
+		"vault_dynamic":      {Minter: vault.NewDynamic(vault.Config{Policy: private})},
+		"aws_secretsmanager": {Resolver: awssm.New(awssm.Config{Policy: private})},
+		"gcp_secretmanager":  {Resolver: gcpsm.New(gcpsm.Config{Policy: private})},
+		"azure_keyvault":     {Resolver: azurekv.New(azurekv.Config{Policy: private})},
+		"env":                {Resolver: env},
+		"file":               {Resolver: files},
+	}
+	maps.Copy(out, extension.SecretEngines.Freeze())
+	return out, nil
+}
+
+// notifications tells those who are to hear of runs, and who was told.
+func notifications(s *Settings) fx.Option {
+	return fx.Options(
+		fx.Supply(notifymodule.Config{Server: s.Notify.Targets, OnFailure: s.Notify.OnFailure, ReadOnly: s.ReadOnly}),
+		fx.Module("channels", fx.Provide(
+			fx.Annotate(func() ([]notify.Channel, error) { return channels(s) }, fx.ResultTags(`group:"notify.channels,flatten"`)),
+			func() map[string]extension.Notifier { return extension.Notifiers.Freeze() },
+			metrics.NewNotifications,
+			func(m *metrics.Notifications) notifymodule.Meter { return m },
+		)),
+		notifymodule.Module, httpnotify.Module,
+	)
+}
+
+// channels makes what reaches targets. What they reach is named by whoever may submit runs, so that private addresses have to be allowed.
+func channels(s *Settings) ([]notify.Channel, error) {
+	n := &s.Notify
+	list, err := adapternotify.New(adapternotify.Config{
+		Egress: egress.Policy{Allow: s.Catalog.AllowPrivate}, Version: s.Info.Version,
+		Twilio: adapternotify.Twilio{SID: n.Twilio.SID, Token: n.Twilio.Token, From: n.Twilio.From},
+		SMTP:   adapternotify.SMTP{Addr: n.SMTP.Addr, From: n.SMTP.From, Username: n.SMTP.Username, Password: n.SMTP.Password},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("notifications: %w", err)
+	}
+	return list, nil
+}

@@ -1,0 +1,83 @@
+package arch
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+// TestCredentialPage holds the table in docs/reference/credentials.md to the members that the kinds have.
+func TestCredentialPage(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("| Kind | Member | | Type | |\n|---|---|---|---|---|\n")
+	for _, k := range secrets.Kinds() {
+		for _, m := range k.Members() {
+			fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n", k, m.Name, part(m), m.Type, m.Doc)
+		}
+	}
+	section(t, "docs/reference/credentials.md", "credential-kinds", b.String())
+}
+
+// part says where a request has a member, and whether a credential needs it.
+func part(m secrets.Member) string {
+	switch {
+	case m.Secret && m.Required:
+		return "secret, required"
+	case m.Secret:
+		return "secret"
+	default:
+		return "setting"
+	}
+}
+
+// TestNotificationPage holds the table in docs/reference/notifications.md to the kinds of targets, and the kinds to the names that no
+// notifier of an extension may take.
+func TestNotificationPage(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("| Kind | Requires | Hears of | Flag | What is sent |\n|---|---|---|---|---|\n")
+	var names []string
+	for _, k := range notify.Kinds() {
+		names = append(names, k.Name)
+		hears := "every end, and of holds"
+		if k.Incident {
+			hears = "failed and interrupted runs"
+		}
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | `--notify-%s %s` | %s |\n", k.Name, strings.Join(k.Required, "`, `"), hears, k.Name,
+			strings.ToUpper(strings.Join(k.Required, ",")), k.Doc)
+	}
+	section(t, "docs/reference/notifications.md", "notification-kinds", b.String())
+	if have, want := strings.Join(extension.NotificationKinds(), " "), strings.Join(names, " "); have != want {
+		t.Errorf("rule %q: ports/extension reserves %q\n\twhy: the kinds are %q", "reserved names", have, want)
+	}
+}
+
+// TestGuidesKnowEveryKind asks the guides for what a person looks for in them: each kind of credential and of target, and a section
+// for each secret engine.
+func TestGuidesKnowEveryKind(t *testing.T) {
+	t.Parallel()
+	want := map[string][]string{}
+	for _, k := range secrets.Kinds() {
+		want["docs/guides/credentials.md"] = append(want["docs/guides/credentials.md"], fmt.Sprintf("| `%s` |", k), fmt.Sprintf(`"kind": "%s"`, k))
+	}
+	for _, k := range notify.Kinds() {
+		want["docs/guides/notifications.md"] = append(want["docs/guides/notifications.md"], fmt.Sprintf("| `%s` |", k.Name),
+			fmt.Sprintf(`"kind": "%s"`, k.Name))
+	}
+	for _, name := range extension.BuiltinEngines() {
+		want["docs/guides/secret-engines.md"] = append(want["docs/guides/secret-engines.md"], "\n## `"+name+"`\n", fmt.Sprintf(`"engine": "%s"`, name))
+	}
+	for page, texts := range want {
+		have := tree(t).text(t, page)
+		for _, text := range texts {
+			if !strings.Contains(have, text) {
+				t.Errorf("rule %q: %s has no %q\n\twhy: what can be said has to be found", "complete guides", page, text)
+			}
+		}
+	}
+}

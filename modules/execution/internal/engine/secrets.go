@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/writ-automation/writ/modules/execution/internal/rundir"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+const (
+	// revokeTime is how long one attempt to revoke what was made for a run may take. Whoever provides secrets tries again later.
+	revokeTime = 5 * time.Second
+	// revokeWait is how long a slot waits for that before it goes on without.
+	revokeWait = 2 * time.Second
+)
+
+// owner is for whom the job's secrets are.
+func (j *job) owner() secrets.Owner { return secrets.Owner{ID: j.lease.RunID, Epoch: j.lease.Epoch} }
+
+// unlock fetches what the run's credentials open; nothing for a run without any. A panic of a secret engine fails its run and nothing else.
+func (w *work) unlock(ctx context.Context) (in secrets.Injection, err error) {
+	ids := w.run.Spec.CredentialIDs
+	if len(ids) == 0 {
+		return secrets.Injection{}, nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			in, err = secrets.Injection{}, fmt.Errorf("a secret engine panicked: %T", p) // its text may hold anything
+		}
+	}()
+	w.asked = true
+	if in, err = w.e.Secrets.Provide(ctx, w.owner(), ids); err != nil {
+		return secrets.Injection{}, fmt.Errorf("get the secrets: %w", err)
+	}
+	return in, nil
+}
+
+// inject puts secrets where the tool finds them.
+func (w *work) inject(in secrets.Injection) error {
+	if !w.asked {
+		return nil
+	}
+	s, err := w.dir.Inject(w.run.Vars, in)
+	if err != nil {
+		return err
+	}
+	if err := w.serve(in.Keys, &s); err != nil {
+		return err
+	}
+	vars, err := decode(w.run.Vars.Merge(s.Vars))
+	if err != nil {
+		return fmt.Errorf("read the variables of credentials: %w", err)
+	}
+	w.secrets, w.spec.ExtraVars, w.spec.Env = s, vars, w.dir.Env(w.e.base, w.run, s)
+	if w.agent != nil {
+		w.spec.Env["SSH_AUTH_SOCK"] = w.agent.Socket()
+	}
+	if _, play := w.playbook(); !play && w.run.Kind != runs.Split { // a playbook's tool is told where the passwords are
+		maps.Copy(w.spec.Env, rundir.LoginEnv(s.Login))
+	}
+	return nil
+}
+
+// serve starts the run's ssh agent, where it has keys. A play names the first one: it is the credential's.
+func (w *work) serve(keys []secrets.Key, s *rundir.Secrets) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	if w.e.Agents == nil {
+		return &fault.Error{Kind: fault.Conflict, Message: "this executor cannot serve the private key of a credential"}
+	}
+	dir, err := w.dir.Agent()
+	if err != nil {
+		return err
+	}
+	if w.agent, err = w.e.Agents.Start(dir, keys); err != nil {
+		return fmt.Errorf("start the run's ssh agent: %w", err)
+	}
+	if public := w.agent.PublicKeys(); len(public) > 0 {
+		s.Login.PublicKeyFile = public[0]
+	}
+	return nil
+}
+
+// dismiss ends the run's ssh agent.
+func (w *work) dismiss() {
+	if w.agent == nil {
+		return
+	}
+	if err := w.agent.Close(); err != nil {
+		w.e.Log.Warn("end the ssh agent of a run", "run", w.lease.RunID, "error", err)
+	}
+	w.agent = nil
+}
+
+// strip removes what is secret and begins to revoke what was made for the run as soon as nothing needs it: to store the run's ending may
+// take as long as the plane is away.
+func (w *work) strip() {
+	w.dismiss()
+	if !w.asked {
+		return
+	}
+	if err := w.dir.Strip(); err != nil {
+		w.e.Log.Error("remove the secrets of a run", "run", w.lease.RunID, "error", err)
+	}
+	w.e.letGo(w.job)
+}
+
+// letGo begins to revoke what was made for a job, once.
+func (e *Engine) letGo(j *job) {
+	if j.revoked != nil {
+		return
+	}
+	j.revoked = make(chan struct{})
+	e.aux.Go(func() {
+		defer close(j.revoked)
+		defer func() {
+			if p := recover(); p != nil {
+				e.Log.Error("a secret engine panicked", "run", j.lease.RunID, "panic", fmt.Sprintf("%T", p))
+			}
+		}()
+		ctx, cancel := context.WithTimeout(context.Background(), revokeTime)
+		defer cancel()
+		e.Secrets.Release(ctx, j.owner())
+	})
+}
+
+// revoke lets go of what was made for a job, however that ended. It goes on beside the next job where it takes long.
+func (e *Engine) revoke(j *job) {
+	if !j.asked {
+		return
+	}
+	e.letGo(j)
+	t := time.NewTimer(revokeWait)
+	defer t.Stop()
+	select {
+	case <-j.revoked:
+	case <-t.C:
+	}
+}

@@ -1,0 +1,68 @@
+package deliver
+
+import (
+	"context"
+	"time"
+
+	"github.com/writ-automation/writ/ports/notify"
+)
+
+const (
+	// again is the pause after something failed, and soon the one where other servers were quicker.
+	again = time.Second
+	soon  = 20 * time.Millisecond
+	// askTime bounds one question to the store.
+	askTime = 5 * time.Second
+)
+
+// pass begins tries until there is no room or nothing is due, and returns how long nothing is to be done.
+func (e *Engine) pass(ctx context.Context) time.Duration {
+	for ctx.Err() == nil {
+		free, full := e.room()
+		if free == 0 {
+			return e.set.Poll
+		}
+		list, wait, err := e.take(ctx, free, full)
+		if err != nil {
+			e.log.ErrorContext(ctx, "notifications that are due were not read; it is tried again", "err", err)
+			return min(again, e.set.Poll)
+		}
+		for i := range list {
+			e.start(list[i])
+		}
+		switch {
+		case len(list) > 0:
+		case wait == 0:
+			return e.set.Poll
+		default:
+			return min(max(wait, soon), e.set.Poll)
+		}
+	}
+	return 0
+}
+
+// take is not ended by a stop: what it books would be lost for the time of the booking.
+func (e *Engine) take(ctx context.Context, free int, full []string) ([]notify.Delivery, time.Duration, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
+	defer cancel()
+	return e.store.TakeDeliveries(ctx, free, e.set.Hold, full)
+}
+
+// start tries a delivery in a place of its own.
+func (e *Engine) start(d notify.Delivery) {
+	lane := d.Lane()
+	e.enter(lane)
+	e.work.Go(func() {
+		if d.Attempts > e.tries() {
+			// It was booked for the last time by a server that told no end.
+			e.fail(&d, lost())
+			e.leave(lane, nil)
+			return
+		}
+		err, stray := e.try(&d)
+		e.settle(&d, err)
+		e.leave(lane, stray)
+	})
+}
+
+func (e *Engine) tries() int { return len(e.set.Pauses) + 1 }

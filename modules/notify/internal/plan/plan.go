@@ -1,0 +1,152 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/writ-automation/writ/modules/notify/internal/standing"
+	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+const (
+	// Topic is that of the signal that deliveries were planned. The payload is the run's id.
+	Topic = "notify"
+	// maxOwn bounds the targets of one run, as a submission is bounded.
+	maxOwn = 1000
+	// Pauses between attempts grow from the first to the longest.
+	firstPause   = 100 * time.Millisecond
+	longestPause = 2 * time.Second
+)
+
+// Runs reads the runs that events name.
+type Runs interface {
+	ByID(ctx context.Context, id string) (*runs.Run, error)
+}
+
+// Meter counts what became of notifications.
+type Meter interface {
+	// Count counts one. The kind is that of a target, or the name of an extension's notifier where origin says so.
+	Count(origin notify.Origin, kind string, s notify.Status)
+}
+
+// Planner is one server's part: it knows the server's targets and notifiers.
+type Planner struct {
+	Runs      Runs
+	Store     notify.Store
+	Standing  *standing.Targets
+	Notifiers []string // names, in an order that stays
+	Unit      tx.Unit
+	Signals   events.Signals
+	IDs       ids.Generator
+	Meter     Meter
+}
+
+// Subscriptions are what the bus calls for every run that ended or is held.
+func (p *Planner) Subscriptions() (finished, held events.Subscription) {
+	finished = events.On("notify", func(ctx context.Context, _ string, e runs.Finished) error {
+		if !e.TopLevel {
+			return nil
+		}
+		return p.patiently(ctx, func(ctx context.Context) error { return p.plan(ctx, e.RunID, notify.Finished, e.Status) })
+	})
+	held = events.On("notify", func(ctx context.Context, _ string, e runs.Held) error {
+		return p.patiently(ctx, func(ctx context.Context) error { return p.plan(ctx, e.RunID, notify.Held, runs.PendingApproval) })
+	})
+	return finished, held
+}
+
+// patiently calls fn until it succeeds, fails for good or ctx ends: the bus gives up soon, and nobody would hear of the run then.
+func (p *Planner) patiently(ctx context.Context, fn func(ctx context.Context) error) error {
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		err := fn(ctx)
+		if !fault.Is(err, fault.Unavailable) {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
+}
+
+// plan is done once for an event, however often it comes. A run that is gone has nobody to tell.
+func (p *Planner) plan(ctx context.Context, id string, e notify.Event, s runs.Status) error {
+	r, err := p.Runs.ByID(ctx, id)
+	switch {
+	case runs.RunNotFound.Is(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("plan notifications: %w", err)
+	}
+	list := p.deliveries(r, e, s)
+	fresh := 0
+	err = p.Unit.Do(ctx, func(ctx context.Context) error {
+		fresh, err = p.Store.InsertDeliveries(ctx, list)
+		if err != nil || fresh == 0 || !pending(list) {
+			return err
+		}
+		return p.Signals.Signal(ctx, Topic, id)
+	})
+	if err != nil {
+		return fmt.Errorf("plan notifications: %w", err)
+	}
+	if fresh < len(list) {
+		return nil // the event came again; what was new then was counted then
+	}
+	for _, d := range list {
+		if d.Status == notify.Skipped {
+			p.Meter.Count(d.Origin, d.Kind, d.Status)
+		}
+	}
+	return nil
+}
+
+func pending(list []notify.Delivery) bool {
+	for i := range list {
+		if list[i].Status == notify.Pending {
+			return true
+		}
+	}
+	return false
+}
+
+// deliveries lists who is a target: those of the server, those of the run, and the notifiers of extensions, which hear of ends alone.
+func (p *Planner) deliveries(r *runs.Run, e notify.Event, s runs.Status) []notify.Delivery {
+	var list []notify.Delivery
+	add := func(o notify.Origin, position int, kind string, n runs.Notification) *notify.Delivery {
+		list = append(list, notify.Delivery{
+			ID: p.IDs.New(ids.Delivery), RunID: r.ID, Event: e, Origin: o, Position: position, Kind: kind, Target: n, Status: notify.Pending,
+		})
+		return &list[len(list)-1]
+	}
+	judge := func(d *notify.Delivery) {
+		if wants, why := notify.Wants(d.Target, e, s); !wants {
+			d.Status, d.Reason = notify.Skipped, why
+		}
+	}
+	for i, t := range p.Standing.All() {
+		d := add(notify.OfServer, i, t.Masked.Kind, t.Masked)
+		d.Digest = t.Digest
+		judge(d)
+	}
+	for i, n := range r.Spec.Notifications[:min(len(r.Spec.Notifications), maxOwn)] {
+		shown := n.Masked()
+		shown.Ref = n.Ref
+		judge(add(notify.OfRun, i, n.Kind, shown))
+	}
+	if e == notify.Finished {
+		for i, name := range p.Notifiers {
+			add(notify.OfExtension, i, name, runs.Notification{})
+		}
+	}
+	return list
+}

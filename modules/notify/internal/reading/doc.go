@@ -1,0 +1,2 @@
+// Package reading tells who heard of a run to those who may read it.
+package reading

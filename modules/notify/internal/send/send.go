@@ -1,0 +1,114 @@
+package send
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/writ-automation/writ/modules/notify/internal/show"
+	"github.com/writ-automation/writ/modules/notify/internal/standing"
+	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+// Runs reads the runs that deliveries are about.
+type Runs interface {
+	ByID(ctx context.Context, id string) (*runs.Run, error)
+}
+
+// Sender tries deliveries. It is safe for concurrent use.
+type Sender struct {
+	Runs      Runs
+	Opener    notify.Opener
+	Renderer  notify.Renderer
+	Standing  *standing.Targets
+	Channels  map[string]notify.Channel // by kind
+	Notifiers map[string]extension.Notifier
+}
+
+// Send makes one try within the time of ctx. RunNotFound of package runs for a run that is gone. Any other error is a fault whose message
+// may be told: Refused says that another try is useless.
+func (s *Sender) Send(ctx context.Context, d notify.Delivery) error {
+	r, err := s.Runs.ByID(ctx, d.RunID)
+	switch {
+	case runs.RunNotFound.Is(err):
+		return err
+	case err != nil:
+		return within(err, "the run could not be read")
+	}
+	shown := show.Run(r)
+	record, err := s.Renderer.Record(shown)
+	if err != nil {
+		return within(err, "the record of the run could not be made")
+	}
+	if d.Origin == notify.OfExtension {
+		return s.call(ctx, d, shown, record)
+	}
+	channel, ok := s.Channels[d.Kind]
+	if !ok {
+		return notify.Refused.New("this server delivers no notifications of the kind %s", word(d.Kind))
+	}
+	to, err := s.where(ctx, d, r)
+	if err != nil {
+		return err
+	}
+	err = channel.Deliver(ctx, to, notify.Message{Delivery: d.ID, Event: d.Event, Run: shown, Record: record})
+	return told(err, to.URL.Reveal(), to.Key.Reveal())
+}
+
+// call tells a notifier of an extension.
+func (s *Sender) call(ctx context.Context, d notify.Delivery, r *runs.Run, record json.RawMessage) error {
+	n, ok := s.Notifiers[d.Kind]
+	if !ok {
+		return notify.Refused.New("this server has no notifier of this name any more")
+	}
+	return told(n.Notify(ctx, extension.EndedRun{
+		Delivery: d.ID, ID: r.ID, Name: r.Name, Tool: r.Spec.Tool, Status: string(r.Status), Error: r.Error,
+		StartedAt: r.StartedAt, EndedAt: r.EndedAt, Record: record,
+	}))
+}
+
+// where finds out where a target leads. Those of a run are as its record has them, which never changes.
+func (s *Sender) where(ctx context.Context, d notify.Delivery, r *runs.Run) (notify.Target, error) {
+	if d.Origin == notify.OfServer {
+		to, ok := s.Standing.Find(d.Digest)
+		if !ok {
+			return to, notify.Refused.New("the server's target is no longer configured")
+		}
+		return to, nil
+	}
+	if d.Position >= len(r.Spec.Notifications) {
+		return notify.Target{}, notify.Refused.New("the run does not name this target")
+	}
+	n := r.Spec.Notifications[d.Position]
+	if n.Ref == "" {
+		to := notify.Target{Kind: n.Kind, To: n.To}
+		if address, key := notify.IsMask(n); address || key {
+			return to, notify.Refused.New("of this target only the mask was kept")
+		}
+		return notify.Target{Kind: n.Kind, URL: text(n.URL), Key: text(n.Key), To: n.To}, nil
+	}
+	to, err := s.Opener.Open(ctx, n)
+	switch {
+	case err == nil:
+		return to, nil
+	case secrets.KeyLost.Is(err):
+		return to, notify.Refused.New("the target is sealed under a key that this install does not have").Because(err)
+	case notify.TargetNotFound.Is(err):
+		return to, notify.Refused.New("the target is gone").Because(err)
+	default:
+		return to, within(err, "the target could not be read")
+	}
+}
+
+// within is the fault of something that failed inside of the server. Its cause goes to the log.
+func within(err error, format string, args ...any) error {
+	kind := fault.Internal
+	if fault.Is(err, fault.Unavailable) {
+		kind = fault.Unavailable
+	}
+	return fault.Wrap(kind, err, "%s", fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,127 @@
+package targets
+
+import (
+	"context"
+	"slices"
+
+	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Echoed implements notify.Targets. A stored target is found by its kind and its masks: the one at the same place of an equally long list,
+// else the next one where as many are said as are stored, else the only one.
+func (k *Keeper) Echoed(ctx context.Context, said, stored []runs.Notification) ([]runs.Notification, error) {
+	out := slices.Clone(said)
+	taken := make([]bool, len(stored))
+	for i := range out {
+		out[i].Ref = ""
+		address, key := notify.IsMask(out[i])
+		if !address && !key {
+			continue
+		}
+		at, err := k.find(ctx, said, i, stored, taken)
+		if err != nil {
+			return nil, err
+		}
+		taken[at] = true
+		if out[i], err = k.fill(ctx, out[i], stored[at]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// fill puts the stored values into the places of masks. Where nothing is new, the target stays the stored one.
+func (k *Keeper) fill(ctx context.Context, n, stored runs.Notification) (runs.Notification, error) {
+	address, key := notify.IsMask(n)
+	if stored.Ref != "" && (address || n.URL == "") && (key || n.Key == "" && stored.Key == "") {
+		n.URL, n.Key, n.Ref = stored.URL, stored.Key, stored.Ref
+		return n, nil
+	}
+	h, err := k.open(ctx, stored)
+	if err != nil {
+		return n, err
+	}
+	if address {
+		n.URL = h.URL
+	}
+	if key {
+		n.Key = h.Key
+	}
+	return n, nil
+}
+
+// find returns the place of the stored target that a mask stands for.
+func (k *Keeper) find(ctx context.Context, said []runs.Notification, i int, stored []runs.Notification, taken []bool) (int, error) {
+	n := said[i]
+	var all, free []int
+	for at := range stored {
+		ok, err := k.fits(ctx, n, stored[at])
+		if err != nil {
+			return 0, err
+		}
+		if !ok {
+			continue
+		}
+		if at == i && len(said) == len(stored) && !taken[at] {
+			return i, nil
+		}
+		all = append(all, at)
+		if !taken[at] {
+			free = append(free, at)
+		}
+	}
+	same := 0
+	for at := range said {
+		if said[at].Kind == n.Kind && said[at].URL == n.URL && said[at].Key == n.Key {
+			same++
+		}
+	}
+	address, _ := notify.IsMask(n)
+	switch {
+	case len(all) == 0:
+		return 0, k.nothing(ctx, n, i, stored)
+	case len(free) > 0 && same == len(all):
+		return free[0], nil
+	case !slices.ContainsFunc(all, func(at int) bool { return !equal(stored[at], stored[all[0]]) }):
+		return all[0], nil
+	default:
+		return 0, refuse(i, address, "is the mask of several stored targets; give the value itself")
+	}
+}
+
+// equal reports whether two stored targets lead to the same place: equal ones are kept once.
+func equal(a, b runs.Notification) bool { return a.Ref == b.Ref && a.URL == b.URL && a.Key == b.Key }
+
+// fits reports whether what is said may stand for a stored target.
+func (k *Keeper) fits(ctx context.Context, n, stored runs.Notification) (bool, error) {
+	if _, key := notify.IsMask(n); key && stored.Key == "" {
+		return false, nil
+	}
+	return k.sameAddress(ctx, n, stored)
+}
+
+// sameAddress reports whether what is said has the address of a stored target, or its mask: a stored key goes nowhere else.
+func (k *Keeper) sameAddress(ctx context.Context, n, stored runs.Notification) (bool, error) {
+	if n.Kind != stored.Kind {
+		return false, nil
+	}
+	if address, _ := notify.IsMask(n); address || n.URL == "" || stored.URL == "" {
+		return n.URL == stored.Masked().URL, nil
+	}
+	h, err := k.open(ctx, stored)
+	return err == nil && n.URL == h.URL, err
+}
+
+// nothing names the member whose mask stands for nothing.
+func (k *Keeper) nothing(ctx context.Context, n runs.Notification, i int, stored []runs.Notification) error {
+	address, _ := notify.IsMask(n)
+	for _, s := range stored {
+		same, err := k.sameAddress(ctx, n, s)
+		if err != nil {
+			return err
+		}
+		address = address && !same
+	}
+	return refuse(i, address, "is a mask, and no stored target of this kind and address has it")
+}

@@ -1,0 +1,249 @@
+package targets_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/writ-automation/writ/modules/notify/internal/targets"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secret"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+// desk keeps sealed targets in memory and counts what was asked of it. Its seal is readable, so that tests see for which record it is.
+type desk struct {
+	sealed  map[string][]byte // by ref
+	digests map[string]string // refs by digest
+	opened  int
+	lost    bool
+	made    int
+}
+
+func (d *desk) KeepTarget(_ context.Context, ref, digest string, sealed []byte) (string, error) {
+	if was, ok := d.digests[digest]; ok {
+		return was, nil
+	}
+	d.digests[digest], d.sealed[ref] = ref, sealed
+	return ref, nil
+}
+
+func (d *desk) SealedTarget(_ context.Context, ref string) ([]byte, error) {
+	if text, ok := d.sealed[ref]; ok {
+		return text, nil
+	}
+	return nil, notify.TargetNotFound.New("no target %q", ref)
+}
+
+func (*desk) Seal(_ context.Context, record string, plain []byte) ([]byte, error) {
+	return append([]byte(record+"\n"), plain...), nil
+}
+
+func (d *desk) Open(_ context.Context, record string, sealed []byte) ([]byte, error) {
+	d.opened++
+	text, ok := strings.CutPrefix(string(sealed), record+"\n")
+	switch {
+	case d.lost:
+		return nil, secrets.KeyLost.New("the key is lost")
+	case !ok:
+		return nil, errors.New("sealed for another record")
+	}
+	return []byte(text), nil
+}
+
+func (d *desk) New(p ids.Prefix) string {
+	d.made++
+	return fmt.Sprintf("%s%d", p, d.made)
+}
+
+func setup() (*targets.Keeper, *desk) {
+	d := &desk{sealed: map[string][]byte{}, digests: map[string]string{}}
+	return targets.New(d, d, d), d
+}
+
+type list = []runs.Notification
+
+const (
+	hook = "https://hooks.example.com/"
+	mask = "https://hooks.example.com/***"
+)
+
+// said are targets of every shape, as somebody gives them.
+func said() list {
+	return list{
+		{Kind: "slack", URL: hook + "a"}, {Kind: "slack", URL: hook + "b"}, {Kind: "teams", URL: hook + "c", OnFailure: true},
+		{Kind: "pagerduty", Key: "routing"}, {Kind: "grafana", URL: "http://u:p@g.example.com:3000/x", Key: "k"}, {Kind: "email", To: "a@example.com"},
+	}
+}
+
+// masked are the same as they are shown.
+func masked() list {
+	return list{
+		{Kind: "slack", URL: mask}, {Kind: "slack", URL: mask}, {Kind: "teams", URL: mask, OnFailure: true}, {Kind: "pagerduty", Key: "***"},
+		{Kind: "grafana", URL: "http://g.example.com:3000/***", Key: "***"}, {Kind: "email", To: "a@example.com"},
+	}
+}
+
+func kept(t *testing.T, k *targets.Keeper, said list) list {
+	t.Helper()
+	out, err := k.Keep(t.Context(), said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// plain opens targets again.
+func plain(t *testing.T, k *targets.Keeper, stored list) (out list) {
+	t.Helper()
+	for _, n := range stored {
+		to, err := k.Open(t.Context(), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, runs.Notification{Kind: to.Kind, URL: to.URL.Reveal(), Key: to.Key.Reveal(), To: to.To, OnFailure: n.OnFailure})
+	}
+	return out
+}
+
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	k, d := setup()
+	stored := kept(t, k, said())
+	var shown list
+	for _, n := range stored {
+		if (n.Ref == "") != (n.Kind == "email") {
+			t.Errorf("%s has the ref %q", n.Kind, n.Ref)
+		}
+		n.Ref = ""
+		shown = append(shown, n)
+	}
+	if diff := cmp.Diff(masked(), shown); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(said(), plain(t, k, stored)); diff != "" {
+		t.Error(diff)
+	}
+	// Equal ones are kept once, whatever surrounds the secret; what is kept already stays.
+	other := said()[2]
+	other.OnFailure = false
+	again := kept(t, k, list{other, stored[0]})
+	if again[0].Ref != stored[2].Ref || again[1] != stored[0] || len(d.sealed) != 5 {
+		t.Errorf("%+v, %d sealed", again, len(d.sealed))
+	}
+	// One kind's target is not another one's, and the parts are kept apart.
+	for _, n := range []runs.Notification{{Kind: "mattermost", URL: hook + "a"}, {Kind: "grafana", URL: "http://u:p@g.example.com:3000/xk"}} {
+		if got := kept(t, k, list{n}); slices.ContainsFunc(stored, func(s runs.Notification) bool { return s.Ref == got[0].Ref }) {
+			t.Errorf("%+v is kept as another one", n)
+		}
+	}
+	for ref, text := range d.sealed {
+		if !strings.HasPrefix(string(text), "target/"+ref+"\n") {
+			t.Errorf("%s is sealed for another record", ref)
+		}
+	}
+	for field, n := range map[string]runs.Notification{
+		"notifications[1].url": {Kind: "slack", URL: mask}, "notifications[1].key": {Kind: "pagerduty", Key: secret.Mask},
+	} {
+		if _, err := k.Keep(t.Context(), list{stored[0], n}); location(err) != field {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	k, d := setup()
+	// A record of before targets were sealed holds what it says.
+	old := runs.Notification{Kind: "slack", URL: hook + "old"}
+	if to, err := k.Open(t.Context(), old); err != nil || to.URL.Reveal() != old.URL {
+		t.Error(to, err)
+	}
+	stored := kept(t, k, said())
+	d.sealed[stored[0].Ref], d.sealed[stored[1].Ref] = d.sealed[stored[1].Ref], d.sealed[stored[0].Ref]
+	if _, err := k.Open(t.Context(), stored[0]); err == nil {
+		t.Error("what was sealed for another target opens")
+	}
+	d.sealed[stored[2].Ref] = []byte("target/" + stored[2].Ref + "\nnonsense with s3cret")
+	if _, err := k.Open(t.Context(), stored[2]); !fault.Is(err, fault.Internal) || strings.Contains(fmt.Sprintf("%+v", err), "s3cret") {
+		t.Error(err)
+	}
+	d.lost = true
+	if _, err := k.Open(t.Context(), stored[3]); !secrets.KeyLost.Is(err) {
+		t.Error(err)
+	}
+	gone := runs.Notification{Kind: "slack", URL: mask, Ref: "ntg_none"}
+	if _, err := k.Open(t.Context(), gone); !notify.TargetNotFound.Is(err) {
+		t.Error(err)
+	}
+}
+
+func location(err error) string {
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Fields) == 0 {
+		return ""
+	}
+	return f.Fields[0].Location
+}
+
+// TestEchoes: what echoes masks keeps the stored values of the same kind, and a stored key goes nowhere but to its address.
+func TestEchoes(t *testing.T) {
+	t.Parallel()
+	x, m := said(), masked()
+	for _, c := range []struct {
+		name       string
+		said, want list
+		field      string
+	}{
+		{"echo", m, x, ""},
+		{"less", m[2:4], x[2:4], ""},
+		{"more", append(list{{Kind: "ntfy", URL: hook}}, m...), append(list{{Kind: "ntfy", URL: hook}}, x...), ""},
+		{"which of the two", m[1:3], nil, "notifications[0].url"},
+		{"one for two", list{m[2], m[2]}, list{x[2], x[2]}, ""},
+		{"in another order", list{m[5], m[3], m[2], m[0], m[1]}, list{x[5], x[3], x[2], x[0], x[1]}, ""},
+		{"one replaced", append(list{{Kind: "slack", URL: hook + "new"}}, m[1:]...), append(list{{Kind: "slack", URL: hook + "new"}}, x[1:]...), ""},
+		{"a new key", list{{Kind: "grafana", URL: "http://g.example.com:3000/***", Key: "n"}},
+			list{{Kind: "grafana", URL: "http://u:p@g.example.com:3000/x", Key: "n"}}, ""},
+		{"the address given anew", list{{Kind: "grafana", URL: "http://u:p@g.example.com:3000/x", Key: "***"}}, x[4:5], ""},
+		{"of another kind", list{{Kind: "discord", URL: mask}}, nil, "notifications[0].url"},
+		{"of another server", list{m[5], {Kind: "slack", URL: "https://evil.example.net/***"}}, nil, "notifications[1].url"},
+		{"a key to elsewhere", list{{Kind: "grafana", URL: "http://evil.example.net/", Key: "***"}}, nil, "notifications[0].key"},
+		{"a key that never was", list{{Kind: "slack", URL: mask, Key: "***"}}, nil, "notifications[0].key"},
+		{"nothing new", list{{Kind: "teams", URL: mask}}, list{{Kind: "teams", URL: hook + "c"}}, ""},
+	} {
+		for _, sealed := range []bool{true, false} {
+			k, d := setup()
+			stored := x
+			if sealed {
+				stored = kept(t, k, x)
+			}
+			got, err := k.Echoed(t.Context(), c.said, stored)
+			if location(err) != c.field || (err == nil) != (c.field == "") {
+				t.Errorf("%s (sealed %t): %v", c.name, sealed, err)
+				continue
+			}
+			if err != nil {
+				continue
+			}
+			if c.name == "echo" && sealed && d.opened != 0 {
+				t.Errorf("%s: %d targets were opened for it", c.name, d.opened)
+			}
+			if diff := cmp.Diff(c.want, plain(t, k, kept(t, k, got))); diff != "" {
+				t.Errorf("%s (sealed %t): %s", c.name, sealed, diff)
+			}
+		}
+	}
+	k, _ := setup()
+	forged := list{{Kind: "slack", URL: hook + "a", Ref: "ntg_forged"}}
+	if got, err := k.Echoed(t.Context(), forged, nil); err != nil || got[0].Ref != "" {
+		t.Errorf("somebody gave a ref: %+v, %v", got, err)
+	}
+}

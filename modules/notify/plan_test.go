@@ -1,0 +1,218 @@
+package notify_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	module "github.com/writ-automation/writ/modules/notify"
+	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secret"
+)
+
+const (
+	failedAlone   = "the target hears of failed runs alone"
+	incidentAlone = "this kind hears of failed and interrupted runs alone"
+)
+
+// told is the rule, written down once more: why a target of a kind does not hear of something, empty where it does.
+func told(kind string, onFailure bool, e notify.Event, s runs.Status) string {
+	switch {
+	case onFailure && (e == notify.Held || s != runs.Failed):
+		return failedAlone
+	case kind == "pagerduty" && (e == notify.Held || s != runs.Failed && s != runs.Interrupted):
+		return incidentAlone
+	}
+	return ""
+}
+
+// TestWhoHears goes through kinds, states, on_failure and events, for targets of runs and for those of the server.
+func TestWhoHears(t *testing.T) {
+	kinds := notify.Kinds()
+	for _, serverOnFailure := range []bool{false, true} {
+		t.Run(fmt.Sprint("server on failure ", serverOnFailure), func(t *testing.T) {
+			eachEngine(t, func(p *module.Params) {
+				p.Config.OnFailure = serverOnFailure
+				for _, k := range kinds {
+					p.Config.Server = append(p.Config.Server, target(k.Name))
+				}
+			}, func(t *testing.T, b *bundle) {
+				var own []runs.Notification
+				for _, k := range kinds {
+					for _, onFailure := range []bool{false, true} {
+						own = append(own, runs.Notification{Kind: k.Name, OnFailure: onFailure, URL: "https://hooks.example/***", Ref: "ntg_" + k.Name})
+					}
+				}
+				check := func(e notify.Event, s runs.Status) {
+					r := b.add(s, own)
+					if e == notify.Held {
+						b.holds(r)
+					} else {
+						b.ends(r)
+					}
+					list := b.list(r)
+					if len(list) != len(kinds)+len(own) {
+						t.Fatalf("%s %s: %d deliveries", e, s, len(list))
+					}
+					for _, d := range list {
+						onFailure := d.Target.OnFailure
+						if d.Origin == notify.OfServer && onFailure != serverOnFailure {
+							t.Errorf("the server's %s is %t", d.Kind, onFailure)
+						}
+						status, why := notify.Pending, told(d.Kind, onFailure, e, s)
+						if why != "" {
+							status = notify.Skipped
+						}
+						if d.Status != status || d.Reason != why || d.Event != e || d.Attempts != 0 {
+							t.Errorf("%s %s %s on_failure %t: %s %q, want %s %q", e, s, d.Kind, onFailure, d.Status, d.Reason, status, why)
+						}
+					}
+				}
+				check(notify.Held, runs.PendingApproval)
+				for _, s := range []runs.Status{runs.Succeeded, runs.Failed, runs.Canceled, runs.Interrupted, runs.Rejected} {
+					check(notify.Finished, s)
+				}
+				if n := b.world.count["run slack skipped"]; n != 5 {
+					t.Errorf("%d were counted as skipped: %v", n, b.world.count)
+				}
+			})
+		})
+	}
+}
+
+func secretOf(s string) secret.Text { return secret.Text(s) }
+
+// target is a target of the server that has all that its kind asks for.
+func target(kind string) notify.Target {
+	k, _ := notify.KindOf(kind)
+	to := notify.Target{Kind: kind}
+	for _, member := range k.Required {
+		switch member {
+		case "url":
+			to.URL = secretOf("https://" + kind + ".example/S3CRET")
+		case "key":
+			to.Key = "S3CRETKEY"
+		case "to":
+			to.To = "a@example.org"
+		}
+	}
+	return to
+}
+
+func TestWhatIsPlanned(t *testing.T) {
+	eachEngine(t, func(p *module.Params) {
+		p.Config.Server = []notify.Target{target("slack"), target("grafana"), target("slack")}
+		p.Notifiers = map[string]extension.Notifier{"siem": nil, "audit": nil}
+	}, func(t *testing.T, b *bundle) {
+		r := b.add(runs.Failed, []runs.Notification{
+			{Kind: "webhook", URL: "https://own.example/***", Key: "***", Ref: "ntg_1"}, {Kind: "email", To: "a@example.org"},
+			{Kind: "slack", URL: "https://old.example/S3CRET", Key: "S3CRET"},
+		})
+		for range 3 {
+			b.ends(r)
+		}
+		list := b.list(r)
+		want := []notify.Delivery{
+			{Origin: notify.OfServer, Kind: "slack", Target: runs.Notification{Kind: "slack", URL: "https://slack.example/***"}},
+			{Origin: notify.OfServer, Position: 1, Kind: "grafana", Target: runs.Notification{Kind: "grafana", URL: "https://grafana.example/***", Key: "***"}},
+			{Origin: notify.OfRun, Kind: "webhook", Target: runs.Notification{Kind: "webhook", URL: "https://own.example/***", Key: "***", Ref: "ntg_1"}},
+			{Origin: notify.OfRun, Position: 1, Kind: "email", Target: runs.Notification{Kind: "email", To: "a@example.org"}},
+			{Origin: notify.OfRun, Position: 2, Kind: "slack", Target: runs.Notification{Kind: "slack", URL: "https://old.example/***", Key: "***"}},
+			{Origin: notify.OfExtension, Kind: "audit"}, {Origin: notify.OfExtension, Position: 1, Kind: "siem"},
+		}
+		lanes := map[string]bool{}
+		for i := range list {
+			if list[i].ID == "" || (list[i].Digest != "") != (list[i].Origin == notify.OfServer) || strings.Contains(list[i].Digest, "S3CRET") {
+				t.Errorf("%+v", list[i])
+			}
+			lanes[list[i].Lane()] = true
+			list[i].ID, list[i].Digest = "", ""
+			want[i].RunID, want[i].Event, want[i].Status = r.ID, notify.Finished, notify.Pending
+		}
+		same(t, "the plan", want, list)
+		same(t, "every target for itself", len(want), len(lanes))
+		held := b.add(runs.PendingApproval, r.Spec.Notifications)
+		b.holds(held)
+		if got := b.list(held); len(got) != 5 || got[4].Origin == notify.OfExtension {
+			t.Errorf("a hold is told to %+v", got)
+		}
+	})
+}
+
+func TestNotPlanned(t *testing.T) {
+	eachEngine(t, func(p *module.Params) { p.Config.Server = []notify.Target{target("slack")} }, func(t *testing.T, b *bundle) {
+		parent := b.add(runs.Failed, nil, func(r *runs.Run) { r.Kind, r.ShardCount, r.ShardHosts = runs.Split, 1, [][]string{{"a"}} })
+		child := b.add(runs.Failed, nil, func(r *runs.Run) { r.Kind, r.ParentID = runs.Shard, parent.ID })
+		b.ends(child)
+		same(t, "of a child", 0, len(b.list(child)))
+		b.ends(&runs.Run{ID: "run_none", Status: runs.Failed})
+		b.holds(&runs.Run{ID: "run_none"})
+		b.ends(parent)
+		same(t, "of its parent", 1, len(b.list(parent)))
+	})
+}
+
+// TestPlannedAtOnce tells many times at once of the same end.
+func TestPlannedAtOnce(t *testing.T) {
+	eachEngine(t, func(p *module.Params) { p.Config.Server = []notify.Target{target("slack"), target("pagerduty")} }, func(t *testing.T, b *bundle) {
+		r := b.add(runs.Succeeded, nil)
+		var group sync.WaitGroup
+		for range 10 {
+			group.Go(func() { b.ends(r) })
+		}
+		group.Wait()
+		same(t, "deliveries", 2, len(b.list(r)))
+		same(t, "counted", map[string]int{"server pagerduty skipped": 1}, b.world.count)
+	})
+}
+
+// away is a store that is not there for a while.
+type away struct {
+	notify.Store
+	mu    sync.Mutex
+	times int
+}
+
+func (s *away) InsertDeliveries(ctx context.Context, list []notify.Delivery) (int, error) {
+	s.mu.Lock()
+	s.times--
+	gone := s.times >= 0
+	s.mu.Unlock()
+	if gone {
+		return 0, &fault.Error{Kind: fault.Unavailable, Message: "the database is away"}
+	}
+	return s.Store.InsertDeliveries(ctx, list)
+}
+
+func TestPlannedPatiently(t *testing.T) {
+	eachEngine(t, func(p *module.Params) {
+		p.Store, p.Config.Server = &away{Store: p.Store, times: 3}, []notify.Target{target("slack")}
+	}, func(t *testing.T, b *bundle) {
+		store, ok := b.params.Store.(*away)
+		if !ok {
+			t.Fatalf("%T", b.params.Store)
+		}
+		r := b.add(runs.Succeeded, nil)
+		b.ends(r)
+		same(t, "deliveries", 1, len(b.list(r)))
+		store.mu.Lock()
+		store.times = 1 << 20
+		store.mu.Unlock()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		raw, err := json.Marshal(runs.Finished{RunID: r.ID, Status: r.Status, TopLevel: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Finished.Handle(ctx, events.Message{Name: b.Finished.Event, Data: raw}); err == nil {
+			t.Error("a message whose time is over is done with")
+		}
+	})
+}

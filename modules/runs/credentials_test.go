@@ -1,0 +1,300 @@
+package runs_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
+	sqlruns "github.com/writ-automation/writ/adapters/sqlstore/runs"
+	module "github.com/writ-automation/writ/modules/runs"
+	"github.com/writ-automation/writ/platform/clock"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/platform/ids"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/fault"
+	portids "github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+// safe is the inventories of a test with what each lends, and the credentials: two of one kind clash.
+type safe struct {
+	mu   sync.Mutex
+	lent map[string][]string
+	kind map[string]string // by credential; "" has no secret
+}
+
+func (s *safe) lend(inventory string, list ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lent[inventory] = list
+}
+
+func (s *safe) Exists(_ context.Context, id string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.kind[id]
+	return ok, nil
+}
+
+func (s *safe) Judge(_ context.Context, list []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	had := map[string]bool{}
+	for _, id := range list {
+		switch k := s.kind[id]; {
+		case k == "":
+			return secrets.SecretMissing.New("the credential %s has no secret", id)
+		case had[k]:
+			return secrets.Clash.New("two credentials are of the kind %s", k)
+		default:
+			had[k] = true
+		}
+	}
+	return nil
+}
+
+// shelf is the safe as the catalog of a test.
+type shelf struct{ *safe }
+
+func (s shelf) Exists(_ context.Context, kind portids.Prefix, id string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.lent[id]
+	return ok && portids.Valid(kind, id), nil
+}
+
+func (s shelf) Defaults(_ context.Context, id string) (string, []string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return "", s.lent[id], nil
+}
+
+func (shelf) Pin(context.Context, string, bool) (commit, stale string, err error) { return "", "", nil }
+
+func oid(kind portids.Prefix, n int) string { return fmt.Sprintf("%s%026d", kind, n) }
+
+var (
+	keyA, keyB, vaultA, empty = oid(portids.Credential, 1), oid(portids.Credential, 2), oid(portids.Credential, 3), oid(portids.Credential, 4)
+	lender, other             = oid(portids.Inventory, 1), oid(portids.Inventory, 2)
+)
+
+// eachSafe opens the module over each engine with rights, credentials and inventories that can be changed.
+func eachSafe(t *testing.T, test func(t *testing.T, b *bundle, l *ledger, s *safe)) {
+	t.Helper()
+	t.Parallel()
+	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
+		l := &ledger{d: d, level: map[string]map[string]access.Level{}}
+		s := &safe{lent: map[string][]string{lender: {keyA}, other: nil}, kind: map[string]string{keyA: "ssh", keyB: "ssh", vaultA: "vault", empty: ""}}
+		b := &bundle{t: t, d: d, store: sqlruns.New(d), heard: &heard{}, trail: &trail{}}
+		x := b.store
+		var err error
+		b.Result, err = module.New(module.Params{
+			Stores: module.Stores{Store: x, Queue: x, Logs: x, EventStore: x, Summaries: x, Keys: x, TicketStore: x, Purger: x},
+			Kernel: module.Kernel{Unit: d, Publisher: b.heard, Signals: d.Signals(), Clock: clock.New(), IDs: ids.New(clock.New())},
+			Tools:  execution.Tools{"ansible": nil, "bash": nil}, References: shelf{s}, Credentials: s,
+			Guard: l, Objects: x, Recorder: b.trail, Targets: masking{},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, b, l, s)
+	})
+}
+
+func over(inventory string, credentials ...string) runs.Submission {
+	s := script()
+	s.InventoryID, s.CredentialIDs = inventory, credentials
+	return s
+}
+
+// TestCredentialsTakeTheRightToUseThem, unless the inventory lends them or the template vouches for them. Refusals make no run and no entry.
+func TestCredentialsTakeTheRightToUseThem(t *testing.T) {
+	eachSafe(t, func(t *testing.T, b *bundle, l *ledger, _ *safe) {
+		ctx := as(t, "ada")
+		lent := []string{oid(portids.Template, 1), keyA, vaultA}
+		for _, c := range []struct {
+			level access.Level // of ada with keyA and vaultA
+			s     runs.Submission
+			vouch []string
+			want  fault.Code
+			have  []string
+		}{
+			{level: access.Use, s: over("", vaultA, keyA), have: []string{vaultA, keyA}},
+			{level: access.Read, s: over("", vaultA, keyA), want: runs.UseRequired},
+			{level: access.None, s: over("", vaultA, keyA), want: secrets.CredentialNotFound},
+			{level: access.None, s: over(lender), have: []string{keyA}},
+			{level: access.None, s: over(lender, keyA), have: []string{keyA}},
+			{level: access.Read, s: over(lender, vaultA), want: runs.UseRequired},
+			{level: access.None, s: over(lender, vaultA), want: secrets.CredentialNotFound},
+			{level: access.None, s: over(other, keyA), want: secrets.CredentialNotFound},
+			{level: access.None, s: over(lender, vaultA), vouch: lent, have: []string{vaultA, keyA}},
+			{level: access.None, s: over(other, keyA), vouch: lent, have: []string{keyA}},
+			{level: access.None, s: over("", vaultA), vouch: lent[:2], want: secrets.CredentialNotFound},
+			{level: access.Use, s: over("", keyA, keyB), want: secrets.Clash},
+			{level: access.Use, s: over(lender, keyB), want: secrets.Clash},
+			{level: access.Use, s: over(lender, empty), want: secrets.SecretMissing},
+			{level: access.None, s: over(lender, vaultA, empty), want: secrets.CredentialNotFound}, // what may not be read comes before
+			{level: access.Use, s: over("", oid(portids.Credential, 9)), want: secrets.CredentialNotFound},
+		} {
+			for _, id := range []string{keyA, vaultA} {
+				l.must(t, id, map[string]access.Level{"ada": c.level})
+			}
+			c.s.Vouched = c.vouch
+			before := b.trail.size()
+			check := b.Checker.Check(ctx, c.s)
+			r, _, err := b.Submitter.Submit(ctx, c.s)
+			if c.want.Name != "" {
+				if !c.want.Is(err) || !c.want.Is(check) || b.trail.size() != before {
+					t.Errorf("%q %v over %q: %v, %v, %d entries", c.level, c.s.CredentialIDs, c.s.InventoryID, check, err, b.trail.size()-before)
+				}
+				continue
+			}
+			if err != nil || check != nil {
+				t.Errorf("%q %v over %q: %v, %v", c.level, c.s.CredentialIDs, c.s.InventoryID, check, err)
+				continue
+			}
+			if d := cmp.Diff(c.have, b.get(r.ID).Spec.CredentialIDs); d != "" {
+				t.Error(d)
+			}
+			named := b.trail.of(r.ID)[0].Detail["credential_ids"]
+			if list, ok := named.([]any); !ok || len(list) != len(c.have) {
+				t.Errorf("the entry names %v", named)
+			}
+		}
+		list := must[*runs.List](t)(b.Reader.List(t.Context(), runs.Filter{}))
+		if list.Total != 5 {
+			t.Errorf("%d runs were made", list.Total)
+		}
+	})
+}
+
+// TestWhoReadsARunNeedsNotReadItsCredentials.
+func TestWhoReadsARunNeedsNotReadItsCredentials(t *testing.T) {
+	eachSafe(t, func(t *testing.T, b *bundle, l *ledger, _ *safe) {
+		r := b.submit(over(lender, vaultA))
+		l.must(t, keyA, map[string]access.Level{})
+		l.must(t, vaultA, map[string]access.Level{})
+		if got := must[*runs.Run](t)(b.Reader.Get(as(t, "eve"), r.ID)); len(got.Spec.CredentialIDs) != 2 {
+			t.Errorf("%v", got.Spec.CredentialIDs)
+		}
+	})
+}
+
+// TestStepsCarryTheirCredentials from the record of the pipeline to the runs of the steps, also of those that begin later.
+func TestStepsCarryTheirCredentials(t *testing.T) {
+	eachSafe(t, func(t *testing.T, b *bundle, l *ledger, s *safe) {
+		step := func(name, inventory string, list []string) runs.StepSpec {
+			return runs.StepSpec{Name: name, Tool: "bash", Command: "true", InventoryID: inventory, CredentialIDs: list}
+		}
+		q := runs.PipelineSubmission{InventoryID: lender, CredentialIDs: []string{vaultA}, Steps: []runs.StepSpec{
+			step("pipeline's", "", nil), step("own", "", []string{vaultA, vaultA}), step("elsewhere", other, nil), step("none", other, []string{}),
+			step("another key", other, []string{keyB}),
+		}}
+		want := map[string][]string{
+			"pipeline's": {vaultA, keyA}, "own": {vaultA, keyA}, "elsewhere": {vaultA}, "none": nil, "another key": {keyB},
+		}
+		carried := func(id string) map[string][]string {
+			t.Helper()
+			for range q.Steps {
+				b.run(runs.Succeeded)
+			}
+			got := map[string][]string{}
+			for _, k := range must[[]*runs.Run](t)(b.Reader.Children(t.Context(), id)) {
+				got[k.StepName] = b.get(k.ID).Spec.CredentialIDs
+			}
+			return got
+		}
+		ctx := as(t, "ada")
+		l.must(t, keyA, map[string]access.Level{})
+		p, _, err := b.Submitter.SubmitPipeline(ctx, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, carried(p.ID)); d != "" {
+			t.Error(d)
+		}
+		if d := cmp.Diff([]string{vaultA}, b.get(p.ID).Spec.CredentialIDs); d != "" {
+			t.Errorf("what is lent became the pipeline's: %s", d)
+		}
+		again := must[*runs.Run](t)(b.Controller.Rerun(ctx, p.ID))
+		if d := cmp.Diff(want, carried(again.ID)); d != "" {
+			t.Errorf("again: %s", d)
+		}
+		// The inventory lends another one: what it lent before has to be usable.
+		s.lend(lender)
+		if _, err := b.Controller.Rerun(ctx, p.ID); !secrets.CredentialNotFound.Is(err) {
+			t.Error(err)
+		}
+		s.lend(lender, keyB)
+		before := b.trail.size()
+		if _, err := b.Controller.Rerun(t.Context(), p.ID); !secrets.Clash.Is(err) || b.trail.size() != before {
+			t.Error(err)
+		}
+		if err := b.Checker.CheckPipeline(t.Context(), runs.PipelineSubmission{InventoryID: lender, Steps: []runs.StepSpec{step("a", "", []string{keyA})}}); !secrets.Clash.Is(err) {
+			t.Error(err)
+		}
+	})
+}
+
+// TestWhatIsMadeOfARunIsJudgedAnew: what its inventory lends stays lent, what it named itself does not.
+func TestWhatIsMadeOfARunIsJudgedAnew(t *testing.T) {
+	eachSafe(t, func(t *testing.T, b *bundle, l *ledger, s *safe) {
+		l.must(t, keyA, map[string]access.Level{})
+		l.must(t, vaultA, map[string]access.Level{"ada": access.Use, "bob": access.Read})
+		ada, bob := as(t, "ada"), as(t, "bob")
+		named, _, err := b.Submitter.Submit(ada, over(lender, vaultA))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lent := b.submit(over(lender))
+		again := must[*runs.Run](t)(b.Controller.Rerun(ada, named.ID))
+		if d := cmp.Diff([]string{vaultA, keyA}, b.get(again.ID).Spec.CredentialIDs); d != "" {
+			t.Error(d)
+		}
+		if _, err := b.Controller.Rerun(bob, named.ID); !runs.UseRequired.Is(err) {
+			t.Error(err)
+		}
+		must[*runs.Run](t)(b.Controller.Rerun(bob, lent.ID))
+		s.lend(lender, keyB)
+		if _, err := b.Controller.Rerun(bob, lent.ID); !secrets.CredentialNotFound.Is(err) {
+			t.Error(err)
+		}
+		if _, err := b.Controller.Rerun(t.Context(), lent.ID); !secrets.Clash.Is(err) {
+			t.Error(err)
+		}
+
+		s.lend(lender, keyA)
+		play := runs.Submission{Spec: runs.Spec{Playbook: "site.yml", Shards: 2, InventoryID: lender}}
+		split := b.submit(play)
+		for { // whatever waits before it
+			a := b.claim()
+			if a.Run.ID == split.ID {
+				if err := b.Worklist.Divide(t.Context(), a.Lease, []string{"x", "y"}, nil); err != nil {
+					t.Fatal(err)
+				}
+				break
+			}
+			b.finish(a, runs.Ending{Status: runs.Succeeded})
+		}
+		for range 2 {
+			a := b.claim()
+			if !slices.Equal(a.Run.Spec.CredentialIDs, []string{keyA}) {
+				t.Errorf("a shard has %v", a.Run.Spec.CredentialIDs)
+			}
+			b.begin(a)
+			b.finish(a, runs.Ending{Status: runs.Failed})
+		}
+		retry := must[*runs.Run](t)(b.Controller.Retry(bob, split.ID))
+		if d := cmp.Diff([]string{keyA}, b.get(retry.ID).Spec.CredentialIDs); d != "" {
+			t.Error(d)
+		}
+	})
+}

@@ -1,0 +1,96 @@
+package submit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/writ-automation/writ/modules/runs/internal/pipeline"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// union returns the ids of lists in their order, each once. Of nil lists alone it is nil, and never nil otherwise: a step with an empty
+// list has none, one without a list those of its pipeline.
+func union(lists ...[]string) []string {
+	var out []string
+	seen := make(map[string]bool)
+	for _, list := range lists {
+		if list != nil && out == nil {
+			out = make([]string, 0, len(list))
+		}
+		for _, id := range list {
+			if !seen[id] {
+				seen[id] = true
+				out = append(out, id)
+			}
+		}
+	}
+	return out
+}
+
+// lend marks the credentials that come from the inventory as well: whoever may use that needs no right to them. Those that nothing else
+// names follow, under the path of the inventory.
+func lend(list []reference, inventory string, lent []string) []reference {
+	from := make(map[string]bool, len(lent)) // whether it is named beside the inventory
+	for _, id := range lent {
+		from[id] = false
+	}
+	for i := range list {
+		if _, ok := from[list[i].id]; ok && list[i].kind == ids.Credential {
+			list[i].lent, from[list[i].id] = true, true
+		}
+	}
+	for _, id := range lent {
+		if !from[id] {
+			list = append(list, reference{path: inventory, kind: ids.Credential, id: id, lent: true})
+		}
+	}
+	return list
+}
+
+// most judges how many credentials a run has together with those of its inventory. A list that is too long by itself is told of elsewhere.
+func (c checks) most(given, all []string) {
+	if len(given) <= maxItems && len(all) > maxItems {
+		c.bad("credential_ids", "has more than %d members together with those of the inventory", maxItems)
+	}
+}
+
+// compatible refuses credentials that a run cannot have together, or not use as they are. It comes behind every question of rights.
+func (s *Submitter) compatible(ctx context.Context, path string, credentials []string) error {
+	if s.credentials == nil || len(credentials) == 0 {
+		return nil
+	}
+	err := s.credentials.Judge(ctx, credentials)
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Kind != fault.Conflict {
+		return err
+	}
+	at := *f
+	at.Message = path + ": " + f.Message
+	at.Fields = []fault.Field{{Location: path, Message: f.Message}}
+	return &at
+}
+
+// compatibleSteps does the same for what each step of a pipeline gets.
+func (s *Submitter) compatibleSteps(ctx context.Context, of *runs.Spec, g *runs.Graph) error {
+	judged := make(map[string]bool)
+	for i := range g.Steps {
+		path, x := "credential_ids", &g.Steps[i].StepSpec
+		if x.CredentialIDs != nil {
+			path = fmt.Sprintf("steps[%d].credential_ids", i)
+		}
+		list := pipeline.Spec(of, x).CredentialIDs
+		key := strings.Join(list, "\x00")
+		if judged[key] {
+			continue
+		}
+		judged[key] = true
+		if err := s.compatible(ctx, path, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package runs_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// masking keeps the masks of targets and forgets the rest.
+type masking struct{}
+
+var _ notify.Targets = masking{}
+
+func (masking) Keep(_ context.Context, list []runs.Notification) ([]runs.Notification, error) {
+	var out []runs.Notification
+	for _, n := range list {
+		if n.Ref == "" {
+			n = n.Masked()
+			n.Ref = "ntg_1"
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+func (masking) Echoed(_ context.Context, said, _ []runs.Notification) ([]runs.Notification, error) {
+	return said, nil
+}
+
+// TestTargetsAreKept: the record of a run holds masks with a reference, its children hold none, and what is made of it repeats the reference.
+func TestTargetsAreKept(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		s := script()
+		s.Notifications = []runs.Notification{{Kind: "grafana", URL: "https://grafana.example.org/S3CRET", Key: "K3Y", OnFailure: true}}
+		want := []runs.Notification{{Kind: "grafana", URL: "https://grafana.example.org/***", Key: "***", OnFailure: true, Ref: "ntg_1"}}
+		r := b.submit(s)
+		stored := must[*runs.Run](t)(b.store.ByID(t.Context(), r.ID))
+		if d := cmp.Diff(want, stored.Spec.Notifications); d != "" {
+			t.Error(d)
+		}
+		again := must[*runs.Run](t)(b.Controller.Rerun(t.Context(), r.ID))
+		if d := cmp.Diff(want, again.Spec.Notifications); d != "" {
+			t.Error(d)
+		}
+		s.Notifications[0].URL = "https://grafana.example.org/***"
+		if _, _, err := b.Submitter.Submit(t.Context(), s); err == nil || !strings.Contains(err.Error(), "notifications[0].url") {
+			t.Errorf("a mask is taken: %v", err)
+		}
+	})
+}
+
+// TestHoldsAreTold: that a run waits for approval is told once, for runs and pipelines, and not of those that do not wait.
+func TestHoldsAreTold(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		s := script()
+		b.submit(s)
+		s.RequireApproval = true
+		r := b.submit(s)
+		p, _, err := b.Submitter.SubmitPipeline(t.Context(), runs.PipelineSubmission{
+			RequireApproval: true, Steps: []runs.StepSpec{{Name: "one", Tool: "bash", Command: "true"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told []string
+		b.heard.mu.Lock()
+		defer b.heard.mu.Unlock()
+		for _, e := range b.heard.all {
+			if h, ok := e.(runs.Held); ok {
+				told = append(told, h.RunID)
+			}
+		}
+		if d := cmp.Diff([]string{r.ID, p.ID}, told); d != "" {
+			t.Error(d)
+		}
+	})
+}

@@ -1,0 +1,91 @@
+package scheduling_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/scheduling"
+)
+
+// masking keeps the masks of targets, and knows one stored target of each kind and address.
+type masking struct{}
+
+var _ notify.Targets = masking{}
+
+func (masking) Keep(_ context.Context, list []runs.Notification) ([]runs.Notification, error) {
+	var out []runs.Notification
+	for _, n := range list {
+		if n.Ref == "" && n.URL+n.Key != "" {
+			n = n.Masked()
+			n.Ref = "ntg_1"
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+func (masking) Echoed(_ context.Context, said, stored []runs.Notification) ([]runs.Notification, error) {
+	var out []runs.Notification
+	for _, n := range said {
+		if address, key := notify.IsMask(n); address || key {
+			at := slices.IndexFunc(stored, func(s runs.Notification) bool { return s.Kind == n.Kind && s.URL == n.URL })
+			if at < 0 {
+				return nil, fault.BadField("notifications[0].url", "is a mask")
+			}
+			n.Ref = stored[at].Ref
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+// TestScheduledTargetsAreKept: a schedule holds masks of its notifications with references, whatever it fires, and an echo keeps them.
+func TestScheduledTargetsAreKept(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		said := []runs.Notification{{Kind: "slack", URL: "https://hooks.example.com/a", OnFailure: true}}
+		held := []runs.Notification{{Kind: "slack", URL: "https://hooks.example.com/***", OnFailure: true, Ref: "ntg_1"}}
+		echo := []runs.Notification{{Kind: "slack", URL: "https://hooks.example.com/***", OnFailure: true}}
+		for _, c := range []struct {
+			name   string
+			target func(list []runs.Notification) scheduling.Target
+			list   func(scheduling.Target) []runs.Notification
+		}{
+			{"run", func(list []runs.Notification) scheduling.Target {
+				return scheduling.Target{Run: &runs.Submission{Spec: runs.Spec{Tool: "bash", Command: "true", Notifications: list}}}
+			}, func(t scheduling.Target) []runs.Notification { return t.Run.Notifications }},
+			{"pipeline", func(list []runs.Notification) scheduling.Target {
+				return scheduling.Target{Pipeline: &runs.PipelineSubmission{
+					Steps: []runs.StepSpec{{Name: "one", Tool: "bash", Command: "true"}}, Notifications: list,
+				}}
+			}, func(t scheduling.Target) []runs.Notification { return t.Pipeline.Notifications }},
+		} {
+			x := scheduling.Schedule{Cron: "0 7 * * *", Enabled: true, Target: c.target(said)}
+			x.Name = c.name
+			made, err := b.Schedules.Create(t.Context(), x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(held, c.list(made.Target)); d != "" {
+				t.Errorf("%s: %s", c.name, d)
+			}
+			x.Target = c.target(echo)
+			now, err := b.Schedules.Update(t.Context(), made.ID, 0, x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(held, c.list(now.Target)); d != "" {
+				t.Errorf("%s: %s", c.name, d)
+			}
+			x.Name = c.name + " anew"
+			if _, err := b.Schedules.Create(t.Context(), x); fields(err) != c.name+".notifications[0].url" {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,2 @@
+// Package secrets keeps credentials and their types sealed, and opens them for the runs that hold them.
+package secrets

@@ -1,0 +1,244 @@
+package check
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+const below = "source.config."
+
+// Source is what a caller says of where secrets are fetched, told apart into what everybody may read and what is sealed.
+type Source struct {
+	Engine string
+	Public map[string]any
+	Secret map[string]any // an empty text clears what is stored
+
+	engine any // the extension itself
+	fields []extension.ConfigField
+	known  bool // that the fields are all there are
+}
+
+// NewSource tells apart what a caller says of a source. An engine that does not say which members of its config are secrets has only such.
+// Invalid faults name source.engine or source.config.<member>.
+func NewSource(engines map[string]extension.Engine, s *secrets.Source, extra secrets.Values) (*Source, error) {
+	if s == nil {
+		if len(extra) > 0 {
+			return nil, fault.BadField("source", "is required")
+		}
+		return nil, nil
+	}
+	out := &Source{Engine: s.Engine}
+	engine, ok := engines[s.Engine]
+	if !ok {
+		return nil, fault.BadField("source.engine", "is none that this install has; it has %s", listed(engines))
+	}
+	if out.engine = any(engine.Resolver); engine.Minter != nil {
+		out.engine = engine.Minter
+	}
+	if d, ok := out.engine.(extension.ConfigDescriber); ok {
+		out.fields, out.known = d.ConfigFields(), true
+	}
+	given, err := plain(s.Config)
+	if err != nil {
+		return nil, err
+	}
+	for name, text := range extra {
+		given[name] = text.Reveal()
+	}
+	return out, out.split(given)
+}
+
+func listed(engines map[string]extension.Engine) string {
+	if len(engines) == 0 {
+		return "none"
+	}
+	return strings.Join(slices.Sorted(maps.Keys(engines)), ", ")
+}
+
+// plain returns a config as JSON says it, so that an engine sees when it judges what it sees later.
+func plain(config map[string]any) (map[string]any, error) {
+	text, err := json.Marshal(config)
+	if err != nil {
+		return nil, fault.BadField("source.config", "is not JSON")
+	}
+	if err := Multiline("source.config", string(text)); err != nil {
+		return nil, err
+	}
+	out := map[string]any{}
+	if err := json.Unmarshal(text, &out); err != nil {
+		return nil, fault.BadField("source.config", "is not JSON")
+	}
+	if out == nil {
+		out = map[string]any{}
+	}
+	return out, nil
+}
+
+func (s *Source) field(name string) (extension.ConfigField, bool) {
+	i := slices.IndexFunc(s.fields, func(f extension.ConfigField) bool { return f.Name == name })
+	if i >= 0 {
+		return s.fields[i], true
+	}
+	return extension.ConfigField{Name: name, Secret: true}, !s.known
+}
+
+func (s *Source) split(given map[string]any) error {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		f, ok := s.field(name)
+		v := given[name]
+		switch {
+		case !ok:
+			return fault.BadField(below+name, "is no member of the config of %s", s.Engine)
+		case v == nil:
+			continue
+		}
+		if text, ok := v.(string); ok {
+			if err := Multiline(below+name, text); err != nil {
+				return err
+			}
+		}
+		switch to := &s.Public; {
+		case f.Secret:
+			put(&s.Secret, name, v)
+		case v != "":
+			put(to, name, v)
+		}
+	}
+	return nil
+}
+
+func put(to *map[string]any, name string, v any) {
+	if *to == nil {
+		*to = map[string]any{}
+	}
+	(*to)[name] = v
+}
+
+// Stored returns the source as it is kept and shown.
+func (s *Source) Stored() *secrets.Source {
+	if s == nil {
+		return nil
+	}
+	return &secrets.Source{Engine: s.Engine, Config: s.Public}
+}
+
+// Same reports whether nothing of a stored source is changed.
+func (s *Source) Same(was *secrets.Source) bool {
+	if s == nil || was == nil {
+		return s == nil && was == nil
+	}
+	return s.Engine == was.Engine && len(s.Secret) == 0 && alike(s.Public, was.Config)
+}
+
+// Keeps reports whether a stored source may have secret members that the caller says nothing of.
+func (s *Source) Keeps(was *secrets.Source) bool {
+	if s == nil || was == nil || s.Engine != was.Engine {
+		return false
+	}
+	said := func(f extension.ConfigField) bool { _, ok := s.Secret[f.Name]; return ok || !f.Secret }
+	return !s.known || !all(s.fields, said)
+}
+
+func all[T any](list []T, holds func(T) bool) bool {
+	return !slices.ContainsFunc(list, func(x T) bool { return !holds(x) })
+}
+
+// alike compares two configs by their JSON.
+func alike(a, b map[string]any) bool {
+	if len(a) == 0 && len(b) == 0 {
+		return true
+	}
+	x, err := plain(a)
+	y, other := plain(b)
+	return err == nil && other == nil && reflect.DeepEqual(x, y)
+}
+
+// Join returns the secret members of the source with those that are stored where the caller says nothing, and has the engine judge the
+// whole. A stored secret goes nowhere but where it was given for: with another address it has to be given anew. Invalid faults name
+// source.config.<member>.
+func (s *Source) Join(was *secrets.Source, stored map[string]any) (map[string]any, error) {
+	if s == nil {
+		return nil, nil
+	}
+	sealed := map[string]any{}
+	if s.Keeps(was) {
+		for name, v := range stored {
+			if f, ok := s.field(name); ok && f.Secret {
+				sealed[name] = v
+			}
+		}
+	}
+	kept := maps.Clone(sealed)
+	for name, v := range s.Secret {
+		delete(kept, name)
+		if sealed[name] = v; v == "" {
+			delete(sealed, name)
+		}
+	}
+	now := maps.Clone(sealed)
+	maps.Copy(now, s.Public)
+	if len(kept) > 0 {
+		before := maps.Clone(stored)
+		maps.Copy(before, was.Config)
+		if where := moved(before, now); where != "" {
+			at := slices.Min(slices.Collect(maps.Keys(kept)))
+			return nil, fault.BadField(below+at, "has to be given anew where %s%s is another one", below, where)
+		}
+	}
+	return sealed, s.judge(now)
+}
+
+// moved returns the member by which a config says where to go that is another one than before.
+func moved(before, now map[string]any) string {
+	for _, name := range []string{"address", "url", "endpoint", "host", "server", "vault"} {
+		if !reflect.DeepEqual(before[name], now[name]) {
+			return name
+		}
+	}
+	return ""
+}
+
+// judge asks the engine about a whole config.
+func (s *Source) judge(config map[string]any) error {
+	for _, f := range s.fields {
+		if _, ok := config[f.Name]; f.Required && !ok {
+			return fault.BadField(below+f.Name, "is required")
+		}
+	}
+	v, ok := s.engine.(extension.ConfigValidator)
+	if !ok {
+		return nil
+	}
+	err := v.ValidateConfig(maps.Clone(config))
+	if err == nil {
+		return nil
+	}
+	var said *extension.ConfigError
+	switch {
+	case !errors.As(err, &said) || s.tells(config, said):
+		return fault.BadField("source.config", "is refused by the engine %s", s.Engine)
+	case said.Field == "":
+		return fault.BadField("source.config", "%s", said.Message)
+	default:
+		return fault.BadField(below+said.Field, "%s", said.Message)
+	}
+}
+
+// tells reports whether an engine says a secret member of the config, which none should.
+func (s *Source) tells(config map[string]any, said *extension.ConfigError) bool {
+	for name, v := range config {
+		f, _ := s.field(name)
+		if text, ok := v.(string); ok && f.Secret && !Short(text) && text != "" && (strings.Contains(said.Message, text) || strings.Contains(said.Field, text)) {
+			return true
+		}
+	}
+	return false
+}

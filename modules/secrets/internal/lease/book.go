@@ -1,0 +1,276 @@
+package lease
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/secrets"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+const (
+	// revokeTime bounds one call of an engine that revokes, storeTime one write of the store.
+	revokeTime = 10 * time.Second
+	storeTime  = 10 * time.Second
+	// maxAttempts is how often one lease is tried. After that it ends on the engine's own time to live.
+	maxAttempts = 10
+	// workers is how many leases are revoked at once.
+	workers = 4
+	// maxLater is how many minted secrets wait in this process.
+	maxLater = 10_000
+)
+
+// Params is what a book is made of.
+type Params struct {
+	Store   secrets.LeaseStore
+	Sealer  secrets.Sealer
+	Engines map[string]extension.Engine
+	Calls   *Calls
+	Unit    tx.Unit
+	Clock   clock.Clock
+	IDs     ids.Generator
+	Log     *slog.Logger
+}
+
+// Book knows what was minted. It is safe for concurrent use.
+type Book struct {
+	Params
+
+	mu    sync.Mutex
+	held  map[secrets.Owner][]*Held
+	later []*Held // to be revoked once their time has come
+}
+
+// New returns an empty book.
+func New(p Params) *Book { return &Book{Params: p, held: map[secrets.Owner][]*Held{}} }
+
+// Held is a minted secret that this process can revoke.
+type Held struct {
+	ID           string
+	CredentialID string
+	Engine       string
+
+	stored   bool // in the store, so that other processes can revoke it as well
+	revoke   func(ctx context.Context) error
+	hidden   []string  // what its errors must not tell
+	after    time.Time // when it is to be revoked, of those that wait
+	attempts int
+}
+
+// handle is what is sealed of a lease.
+type handle struct {
+	Handle string         `json:"handle"`
+	Config map[string]any `json:"config,omitempty"`
+}
+
+// Note takes down what an engine minted, and keeps it sealed in the store where the engine can revoke it by its handle. It returns nil
+// where nobody can revoke it. After an error it is revoked already, or was tried to be.
+func (b *Book) Note(ctx context.Context, o secrets.Owner, credential, engine string, config map[string]any, l *extension.SecretLease) (*Held, error) {
+	h := &Held{ID: b.IDs.New(ids.Lease), CredentialID: credential, Engine: engine, hidden: Texts(config)}
+	if l == nil {
+		return nil, nil
+	}
+	if l.Handle() != "" {
+		h.hidden = append(h.hidden, l.Handle())
+	}
+	revoker, can := b.Engines[engine].Minter.(extension.LeaseRevoker)
+	kept := can && l.Handle() != ""
+	switch {
+	case l.Revocable():
+		h.revoke = l.Revoke
+	case kept:
+		h.revoke = func(ctx context.Context) error { return revoker.RevokeLease(ctx, config, l.Handle()) }
+	default:
+		return nil, nil
+	}
+	if !kept {
+		return h, nil
+	}
+	if err := b.store(ctx, h, o, handle{Handle: l.Handle(), Config: config}); err != nil {
+		h.stored = true // perhaps: a commit that was not answered may have happened
+		b.GiveBack(context.WithoutCancel(ctx), []*Held{h})
+		if f, ok := errors.AsType[*fault.Error](err); ok && secrets.KeyLost.Is(err) {
+			return nil, secrets.KeyLost.New("the credential %s: what its engine %s minted cannot be kept: %s", credential, engine, f.Message)
+		}
+		return nil, fmt.Errorf("keep the lease of what the engine %s minted for the credential %s: %w", engine, credential, err)
+	}
+	h.stored = true
+	return h, nil
+}
+
+func (b *Book) store(ctx context.Context, h *Held, o secrets.Owner, what handle) error {
+	plain, err := json.Marshal(what)
+	if err != nil {
+		return errors.New("the config has no form in JSON") // the cause may hold a part of it
+	}
+	defer clear(plain)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
+	defer cancel()
+	sealed, err := b.Sealer.Seal(ctx, secrets.LeaseRecord(h.ID), plain)
+	if err != nil {
+		return err
+	}
+	l := secrets.Lease{
+		ID: h.ID, Owner: o, CredentialID: h.CredentialID, Engine: h.Engine, Sealed: sealed, CreatedAt: b.Clock.Now(),
+	}
+	return b.Unit.Do(ctx, func(ctx context.Context) error { return b.Store.InsertLease(ctx, l) })
+}
+
+// open returns what is sealed of a lease.
+func (b *Book) open(ctx context.Context, l secrets.Lease) (handle, error) {
+	plain, err := b.Sealer.Open(ctx, secrets.LeaseRecord(l.ID), l.Sealed)
+	if err != nil {
+		return handle{}, err
+	}
+	defer clear(plain)
+	decoder := json.NewDecoder(bytes.NewReader(plain))
+	decoder.UseNumber()
+	var out handle
+	if decoder.Decode(&out) != nil {
+		return handle{}, errors.New("a lease is not in its form") // the cause may hold a part of it
+	}
+	return out, nil
+}
+
+// Keep remembers what was minted for an owner until Release.
+func (b *Book) Keep(o secrets.Owner, list []*Held) {
+	if len(list) == 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held[o] = append(b.held[o], list...)
+}
+
+// Release revokes what was minted for an owner, here or by a process that is no more.
+func (b *Book) Release(ctx context.Context, o secrets.Owner) {
+	b.mu.Lock()
+	list := b.held[o]
+	delete(b.held, o)
+	b.mu.Unlock()
+	b.GiveBack(ctx, list)
+	bound, cancel := context.WithTimeout(ctx, storeTime)
+	rows, err := b.Store.LeasesOf(bound, o)
+	cancel()
+	if err != nil {
+		b.Log.WarnContext(ctx, "the leases of an owner cannot be read; they are revoked later", "owner", o.ID, "epoch", o.Epoch, "err", err)
+		return
+	}
+	tried := make(map[string]bool, len(list))
+	for _, h := range list {
+		tried[h.ID] = true
+	}
+	each(rows, func(l secrets.Lease) {
+		if !tried[l.ID] {
+			b.revokeStored(ctx, l)
+		}
+	})
+}
+
+// GiveBack revokes now. What fails and is in the store is left to whoever takes leases; what only this process knows is tried again by
+// its own passes.
+func (b *Book) GiveBack(ctx context.Context, list []*Held) {
+	each(list, func(h *Held) { b.giveBack(ctx, h) })
+}
+
+func (b *Book) giveBack(ctx context.Context, h *Held) {
+	done := func(err error) bool {
+		if err == nil && h.stored {
+			b.drop(ctx, h.ID)
+		}
+		return err == nil
+	}
+	err := b.call(ctx, h.Engine, h.revoke, func(err error) { done(err) })
+	if done(err) {
+		return
+	}
+	h.attempts++
+	attrs := []any{"lease", h.ID, "engine", h.Engine, "credential", h.CredentialID, "err", Words(err, h.hidden...)}
+	switch {
+	case h.stored:
+		b.Log.WarnContext(ctx, "a minted secret was not revoked; it is tried again", attrs...)
+	case h.attempts >= maxAttempts:
+		b.Log.ErrorContext(ctx, "a minted secret was not revoked; it ends by itself", attrs...)
+	default:
+		b.Log.WarnContext(ctx, "a minted secret was not revoked; it is tried again", attrs...)
+		b.wait([]*Held{h}, b.Clock.Now())
+	}
+}
+
+// call has an engine revoke something. late is called where it took too long and has ended.
+func (b *Book) call(ctx context.Context, engine string, revoke func(ctx context.Context) error, late func(error)) error {
+	type nothing struct{}
+	_, err := Do(ctx, b.Calls, engine, revokeTime,
+		func(ctx context.Context) (nothing, error) { return nothing{}, revoke(ctx) }, func(_ nothing, err error) { late(err) })
+	return err
+}
+
+// Later revokes after a time, for those who do not say when they are done.
+func (b *Book) Later(list []*Held, after time.Duration) { b.wait(list, b.Clock.Now().Add(after)) }
+
+func (b *Book) wait(list []*Held, until time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, h := range list {
+		h.after = until
+		b.later = append(b.later, h)
+	}
+	for len(b.later) > maxLater {
+		if h := b.later[0]; !h.stored {
+			b.Log.Error("too many minted secrets wait to be revoked; this one ends by itself",
+				"lease", h.ID, "engine", h.Engine, "credential", h.CredentialID)
+		}
+		b.later = b.later[1:]
+	}
+}
+
+// due takes out of those that wait the ones whose time has come, or all.
+func (b *Book) due(all bool) []*Held {
+	now := b.Clock.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var due, rest []*Held
+	for _, h := range b.later {
+		if all || !h.after.After(now) {
+			due = append(due, h)
+		} else {
+			rest = append(rest, h)
+		}
+	}
+	b.later = rest
+	return due
+}
+
+// drop forgets a stored lease. One that stays is revoked once more, which is no error.
+func (b *Book) drop(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
+	defer cancel()
+	err := b.Unit.Do(ctx, func(ctx context.Context) error { return b.Store.DropLease(ctx, id) })
+	if err != nil {
+		b.Log.WarnContext(ctx, "a lease that is over cannot be forgotten; it is tried again", "lease", id, "err", err)
+	}
+}
+
+// each calls fn for every element, for a few at once, and returns when all are done.
+func each[T any](list []T, fn func(T)) {
+	var work sync.WaitGroup
+	slots := make(chan struct{}, workers)
+	for _, e := range list {
+		slots <- struct{}{}
+		work.Go(func() {
+			defer func() { <-slots }()
+			fn(e)
+		})
+	}
+	work.Wait()
+}

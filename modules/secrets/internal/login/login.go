@@ -1,0 +1,120 @@
+package login
+
+import (
+	"context"
+	"encoding/base64"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/writ-automation/writ/modules/secrets/internal/lease"
+	"github.com/writ-automation/writ/modules/secrets/internal/provide"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/secret"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+// loginTime is for how long what an engine minted for a repository is kept: nobody says when git is done with it, and no exchange
+// with a server takes longer.
+const loginTime = 30 * time.Minute
+
+// Logins implements catalog.Logins. It is safe for concurrent use.
+type Logins struct {
+	provider *provide.Provider
+	book     *lease.Book
+}
+
+var _ catalog.Logins = (*Logins)(nil)
+
+// New returns logins out of what a provider opens.
+func New(p *provide.Provider, b *lease.Book) *Logins { return &Logins{provider: p, book: b} }
+
+// Login implements catalog.Logins. A token comes without a user name, so that one in the address counts, as deploy tokens need it; where
+// there is none, adapters send a name of theirs, and GitHub, GitLab and Gitea take any name beside a token.
+func (l *Logins) Login(ctx context.Context, credentialID string) (catalog.Login, error) {
+	owner := secrets.Owner{ID: credentialID}
+	opened, injection, held, err := l.provider.Fetch(ctx, owner, []string{credentialID}, opensRepositories)
+	if err != nil {
+		return catalog.Login{}, err
+	}
+	l.book.Later(held, loginTime)
+	var out catalog.Login
+	for _, o := range opened {
+		switch o.Kind {
+		case secrets.Token:
+			out.Password = trim(o.Secret["token"])
+		case secrets.SSHPassword:
+			out.Username, out.Password = injection.Login.User, injection.Login.Password
+		case secrets.SSHKey:
+			out.Username, out.Key = injection.Login.User, injection.Keys[0].PrivateKey
+		}
+	}
+	return out, nil
+}
+
+func opensRepositories(c secrets.Credential) error {
+	switch c.Kind {
+	case secrets.Token, secrets.SSHPassword, secrets.SSHKey:
+		return nil
+	default:
+		return unfit(c, "opens no repository: that takes one of the kind token, ssh_password or ssh_key")
+	}
+}
+
+// Access implements catalog.Logins. A token goes into the header Authorization of requests as a bearer's, a name with a password in the
+// basic form; both are beside what the credential gives to programs.
+func (l *Logins) Access(ctx context.Context, sourceID, credentialID string) (catalog.Access, func(), error) {
+	owner := secrets.Owner{ID: sourceID}
+	opened, injection, held, err := l.provider.Fetch(ctx, owner, []string{credentialID}, helpsSources)
+	if err != nil {
+		return catalog.Access{}, func() {}, err
+	}
+	var once sync.Once
+	done := func() { once.Do(func() { l.book.GiveBack(context.WithoutCancel(ctx), held) }) }
+	out := catalog.Access{Env: maps.Clone(injection.Env), Headers: map[string]secret.Text{}, Files: map[string]secret.Text{}}
+	for _, f := range injection.Files {
+		out.Files[f.Name] = f.Content
+	}
+	for _, o := range opened {
+		switch o.Kind {
+		case secrets.Token:
+			out.Headers["Authorization"] = "Bearer " + trim(o.Secret["token"])
+		case secrets.SSHPassword:
+			pair := injection.Login.User + ":" + injection.Login.Password.Reveal()
+			out.Headers["Authorization"] = secret.Text("Basic " + base64.StdEncoding.EncodeToString([]byte(pair)))
+		}
+	}
+	if slices.ContainsFunc(slices.Collect(maps.Values(out.Headers)), breaks) {
+		done()
+		return catalog.Access{}, func() {}, &fault.Error{
+			Kind: fault.Conflict, Code: secrets.Unresolved.Name,
+			Message: "the credential " + credentialID + ": its token holds characters that no header can",
+		}
+	}
+	return out, done, nil
+}
+
+// helpsSources refuses what only those use who drive hosts.
+func helpsSources(c secrets.Credential) error {
+	switch c.Kind {
+	case secrets.SSHKey, secrets.VaultPassword, secrets.BecomePassword, secrets.Become:
+		return unfit(c, "gives nothing to an inventory source")
+	default:
+		return nil
+	}
+}
+
+func unfit(c secrets.Credential, text string) error {
+	return &fault.Error{Kind: fault.Conflict, Message: "the credential " + c.ID + " of the kind " + string(c.Kind) + " " + text}
+}
+
+// trim takes away the line break that a file has at its end.
+func trim(token secret.Text) secret.Text { return secret.Text(strings.TrimSpace(token.Reveal())) }
+
+// breaks reports whether a text would end a header.
+func breaks(header secret.Text) bool {
+	return strings.ContainsFunc(header.Reveal(), func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
+}

@@ -1,0 +1,155 @@
+package provide
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/writ-automation/writ/modules/secrets/internal/lease"
+	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+const (
+	// engineTime bounds one call of an engine.
+	engineTime = 30 * time.Second
+	// engineCalls is how many credentials of one owner are asked for at once.
+	engineCalls = 8
+	// maxValue is how many bytes an engine gives at most.
+	maxValue = 1 << 20
+)
+
+// answer is what came of one credential.
+type answer struct {
+	held *lease.Held
+	err  error
+}
+
+// ask fetches what the sources say and fills the credentials with it. It returns what was minted; after a fault nothing is.
+func (p *Provider) ask(ctx context.Context, o secrets.Owner, list []*unsealed) ([]*lease.Held, error) {
+	bound, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make([]answer, len(list))
+	slots := make(chan struct{}, engineCalls)
+	var work sync.WaitGroup
+	for i, u := range list {
+		if u.Source == nil {
+			continue
+		}
+		slots <- struct{}{}
+		work.Go(func() {
+			defer func() { <-slots }()
+			if answers[i].held, answers[i].err = p.askOne(bound, o, u); answers[i].err != nil {
+				cancel() // the others are not needed any more
+			}
+		})
+	}
+	work.Wait()
+	var held []*lease.Held
+	var fault error
+	for _, a := range answers {
+		if a.held != nil {
+			held = append(held, a.held)
+		}
+		if a.err != nil && (fault == nil || errors.Is(fault, context.Canceled)) {
+			fault = a.err
+		}
+	}
+	if fault != nil {
+		p.Book.GiveBack(context.WithoutCancel(ctx), held)
+		return nil, fault
+	}
+	return held, nil
+}
+
+// askOne asks the engine of one credential. What it returns beside a fault was minted all the same.
+func (p *Provider) askOne(ctx context.Context, o secrets.Owner, u *unsealed) (*lease.Held, error) {
+	engine, ok := p.Engines[u.Source.Engine]
+	if !ok || engine.Resolver == nil && engine.Minter == nil {
+		return nil, unresolved(u.Credential, "is not installed here")
+	}
+	config := config(u)
+	got, err := lease.Do(ctx, p.Calls, u.Source.Engine, engineTime, func(ctx context.Context) (minted, error) {
+		return call(ctx, engine, clone(config))
+	}, func(got minted, _ error) {
+		// Nobody waits for it any more.
+		ctx := context.WithoutCancel(ctx)
+		if held, err := p.Book.Note(ctx, o, u.ID, u.Source.Engine, config, got.lease); err == nil && held != nil {
+			p.Book.GiveBack(ctx, []*lease.Held{held})
+		}
+	})
+	held, noted := p.Book.Note(ctx, o, u.ID, u.Source.Engine, config, got.lease)
+	switch {
+	case noted != nil:
+		return nil, noted
+	case err != nil && errors.Is(ctx.Err(), context.Canceled):
+		return held, fmt.Errorf("ask for the secret of the credential %s: %w", u.ID, context.Canceled)
+	case errors.Is(err, lease.ErrSilent):
+		return held, unresolved(u.Credential, "did not answer in time")
+	case err != nil:
+		return held, refused(u.Credential, lease.Words(err, append(lease.Texts(u.document.Source), got.value)...))
+	case len(got.value) > maxValue:
+		return held, unresolved(u.Credential, fmt.Sprintf("gave more than %d bytes", maxValue))
+	}
+	if text := fill(u, got.value); text != "" {
+		return held, unresolved(u.Credential, text)
+	}
+	return held, nil
+}
+
+// refused is the fault of an engine that gave nothing, with its words, if any may be told.
+func refused(c secrets.Credential, words string) error {
+	if words == "" {
+		return unresolved(c, "did not give the secret")
+	}
+	return unresolved(c, "did not give the secret: "+words)
+}
+
+// minted is what an engine returned; of one that only fetches there is no lease.
+type minted struct {
+	value string
+	lease *extension.SecretLease
+}
+
+func call(ctx context.Context, e extension.Engine, config map[string]any) (got minted, err error) {
+	if e.Minter != nil {
+		got.value, got.lease, err = e.Minter.Mint(ctx, config)
+		return got, err
+	}
+	got.value, err = e.Resolver.Resolve(ctx, config)
+	return got, err
+}
+
+// config returns the whole config of a source, its secret members included.
+func config(u *unsealed) map[string]any {
+	out := clone(u.Source.Config)
+	maps.Copy(out, clone(u.document.Source))
+	return out
+}
+
+// clone copies a document, so that what an engine does to it stays with the engine.
+func clone(doc map[string]any) map[string]any {
+	out := make(map[string]any, len(doc))
+	for name, value := range doc {
+		out[name] = cloneValue(value)
+	}
+	return out
+}
+
+func cloneValue(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		return clone(v)
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = cloneValue(e)
+		}
+		return out
+	default:
+		return value
+	}
+}

@@ -1,0 +1,158 @@
+package provide
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/writ-automation/writ/modules/secrets/internal/envelope"
+	"github.com/writ-automation/writ/modules/secrets/internal/inject"
+	"github.com/writ-automation/writ/modules/secrets/internal/judge"
+	"github.com/writ-automation/writ/modules/secrets/internal/lease"
+	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+// Params is what a provider is made of.
+type Params struct {
+	Store   secrets.Store
+	Types   secrets.TypeStore
+	Sealer  secrets.Sealer
+	Keys    secrets.KeyReader
+	Engines map[string]extension.Engine
+	Book    *lease.Book
+	Calls   *lease.Calls
+}
+
+// Provider implements secrets.Provider. It is safe for concurrent use.
+type Provider struct{ Params }
+
+var _ secrets.Provider = (*Provider)(nil)
+
+// New returns a provider.
+func New(p Params) *Provider { return &Provider{p} }
+
+// Provide implements secrets.Provider.
+func (p *Provider) Provide(ctx context.Context, o secrets.Owner, credentials []string) (secrets.Injection, error) {
+	_, injection, held, err := p.Fetch(ctx, o, credentials, nil)
+	if err != nil {
+		return secrets.Injection{}, err
+	}
+	p.Book.Keep(o, held)
+	return injection, nil
+}
+
+// Release implements secrets.Provider.
+func (p *Provider) Release(ctx context.Context, o secrets.Owner) { p.Book.Release(ctx, o) }
+
+// Fetch does what Provide does, and returns what was minted to its caller, with the credentials as they were opened. Where fits is not nil
+// its fault is returned for a credential that it refuses, before any engine is asked.
+func (p *Provider) Fetch(
+	ctx context.Context, o secrets.Owner, credentials []string, fits func(secrets.Credential) error,
+) ([]inject.Opened, secrets.Injection, []*lease.Held, error) {
+	list, err := p.open(ctx, credentials, fits)
+	if err != nil {
+		return nil, secrets.Injection{}, nil, err
+	}
+	held, err := p.ask(ctx, o, list)
+	if err != nil {
+		return nil, secrets.Injection{}, nil, err // nothing is left minted
+	}
+	opened, injection, err := p.inject(list)
+	if err != nil {
+		p.Book.GiveBack(context.WithoutCancel(ctx), held)
+		return nil, secrets.Injection{}, nil, err
+	}
+	return opened, injection, held, nil
+}
+
+// unsealed is a credential with what was sealed of it.
+type unsealed struct {
+	inject.Opened
+	document envelope.Document
+}
+
+// open reads credentials, each once, and judges them.
+func (p *Provider) open(ctx context.Context, ids []string, fits func(secrets.Credential) error) ([]*unsealed, error) {
+	var out []*unsealed
+	var all []secrets.Credential
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			continue
+		}
+		u, err := p.openOne(ctx, id, fits)
+		if err != nil {
+			return nil, err
+		}
+		out, all = append(out, u), append(all, u.Credential)
+	}
+	return out, judge.Together(all)
+}
+
+func (p *Provider) openOne(ctx context.Context, id string, fits func(secrets.Credential) error) (*unsealed, error) {
+	c, sealed, err := p.Store.SealedByID(ctx, id)
+	if secrets.CredentialNotFound.Is(err) {
+		return nil, secrets.CredentialNotFound.New("no credential %q", id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the credential %s: %w", id, err)
+	}
+	if fits != nil {
+		if err := fits(c); err != nil {
+			return nil, err
+		}
+	}
+	if err := judge.Ready(c); err != nil {
+		return nil, err
+	}
+	u := &unsealed{Opened: inject.Opened{Credential: c}}
+	if u.document, err = judge.Open(ctx, p.Sealer, c, sealed); err != nil {
+		return nil, err
+	}
+	if c.Kind == secrets.Custom {
+		if u.Type, err = p.Types.TypeByID(ctx, c.TypeID); err != nil {
+			return nil, fmt.Errorf("read the type of the credential %s: %w", id, err)
+		}
+	}
+	u.Secret = u.document.Secret
+	if c.Source == nil {
+		if name := lacks(u.Opened); name != "" {
+			return nil, secrets.SecretMissing.New("the credential %s has no secret yet: %s is missing", id, name)
+		}
+	}
+	return u, nil
+}
+
+// inject puts together what the credentials give, once every secret is at hand.
+func (p *Provider) inject(list []*unsealed) ([]inject.Opened, secrets.Injection, error) {
+	opened := make([]inject.Opened, 0, len(list))
+	parts := make([]inject.Part, 0, len(list))
+	for _, u := range list {
+		injection, err := inject.Of(u.Opened, p.Keys)
+		if err != nil {
+			return nil, secrets.Injection{}, unusable(u.Credential, err)
+		}
+		opened = append(opened, u.Opened)
+		parts = append(parts, inject.Part{ID: u.ID, Injection: injection})
+	}
+	injection, err := inject.Merge(parts)
+	return opened, injection, err
+}
+
+// unusable is the fault of a secret with which nothing can be done.
+func unusable(c secrets.Credential, err error) error {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return fmt.Errorf("use the credential %s: %w", c.ID, f)
+	}
+	if c.Source != nil {
+		return unresolved(c, "gave nothing that can be used: "+err.Error())
+	}
+	return secrets.Unresolved.New("the credential %s: its secret cannot be used: %s", c.ID, err)
+}
+
+// unresolved is the fault of a source. The text goes on from the engine's name.
+func unresolved(c secrets.Credential, text string) error {
+	return secrets.Unresolved.New("the credential %s: its engine %s %s", c.ID, c.Source.Engine, text)
+}

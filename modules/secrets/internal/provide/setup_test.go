@@ -1,0 +1,287 @@
+package provide_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
+	sqlsecrets "github.com/writ-automation/writ/adapters/sqlstore/secrets"
+	module "github.com/writ-automation/writ/modules/secrets"
+	"github.com/writ-automation/writ/modules/secrets/internal/envelope"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/platform/ids"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/fault"
+	port "github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/secret"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// box is a sealer that binds to records and hides nothing: what it made is told apart from a text by its form.
+type box struct {
+	mu   sync.Mutex
+	lost bool
+}
+
+func (b *box) lose() { b.mu.Lock(); defer b.mu.Unlock(); b.lost = true }
+
+func (b *box) Seal(_ context.Context, record string, plain []byte) ([]byte, error) {
+	return []byte(record + "\n" + base64.StdEncoding.EncodeToString(plain)), nil
+}
+
+func (b *box) Open(_ context.Context, record string, sealed []byte) ([]byte, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.lost {
+		return nil, secrets.KeyLost.New("the key of this test was lost")
+	}
+	of, text, _ := bytes.Cut(sealed, []byte("\n"))
+	if string(of) != record {
+		return nil, &fault.Error{Kind: fault.Internal, Message: "sealed for another record"}
+	}
+	return base64.StdEncoding.DecodeString(string(text))
+}
+
+// keys unlocks what begins as a key does.
+type keys struct{}
+
+func (keys) Unlock(private, _ secret.Text) (secrets.Key, error) {
+	if !strings.HasPrefix(private.Reveal(), "KEY ") {
+		return secrets.Key{}, fault.BadField("private_key", "is no private key")
+	}
+	return secrets.Key{PrivateKey: private, Comment: "of a test"}, nil
+}
+
+// hands is a clock that the test moves.
+type hands struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (h *hands) Now() time.Time { h.mu.Lock(); defer h.mu.Unlock(); return h.now }
+
+func (h *hands) move(d time.Duration) { h.mu.Lock(); defer h.mu.Unlock(); h.now = h.now.Add(d) }
+
+// journal keeps what is logged.
+type journal struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.buf.Write(p)
+}
+
+func (j *journal) String() string { j.mu.Lock(); defer j.mu.Unlock(); return j.buf.String() }
+
+// world is the context over a real store.
+type world struct {
+	*module.Providing
+	t       testing.TB
+	d       *db.DB
+	store   *sqlsecrets.Store
+	clock   *hands
+	ids     *ids.Generator
+	box     *box
+	journal *journal
+	engines map[string]extension.Engine
+	n       int
+}
+
+func eachEngine(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Parallel()
+	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) { test(t, setup(t, d)) })
+}
+
+// onSQLite is for what no engine has a part in.
+func onSQLite(t *testing.T) *world {
+	t.Helper()
+	return setup(t, dbtest.Open(t, db.SQLite, migrations.FS))
+}
+
+func setup(t testing.TB, d *db.DB) *world {
+	t.Helper()
+	w := &world{
+		t: t, d: d, store: sqlsecrets.New(d), clock: &hands{now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}, box: &box{}, journal: &journal{},
+		engines: map[string]extension.Engine{},
+	}
+	w.ids = ids.New(w.clock)
+	w.Providing = w.another(false)
+	return w
+}
+
+// another makes the context anew over the same store, as another process would.
+func (w *world) another(readOnly bool) *module.Providing {
+	w.t.Helper()
+	p, err := module.NewProviding(module.ProvidingParams{
+		ProvidingStores: module.ProvidingStores{Credentials: w.store, Types: w.store, Leases: w.store},
+		ProvidingKernel: module.ProvidingKernel{
+			Unit: w.d, Clock: w.clock, IDs: w.ids, Log: slog.New(slog.NewTextHandler(w.journal, nil)),
+		},
+		Sealer: w.box, Keys: keys{}, Engines: w.engines, ReadOnly: readOnly,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := p.Background.Stop(ctx); err != nil {
+			w.t.Error(err)
+		}
+	})
+	return p
+}
+
+// resolve installs an engine that fetches.
+func (w *world) resolve(name string, fn func(ctx context.Context, config map[string]any) (string, error)) {
+	w.engines[name] = extension.Engine{Resolver: extension.SecretResolverFunc(fn)}
+}
+
+// add stores a credential and returns its id.
+func (w *world) add(c secrets.Credential, values secrets.Values, source map[string]any) string {
+	w.t.Helper()
+	w.n++
+	c.Record = catalog.Record{
+		ID: w.ids.New(port.Credential), Name: fmt.Sprintf("credential %d", w.n), CreatedBy: "usr_1", CreatedAt: w.clock.Now(),
+		UpdatedAt: w.clock.Now(), Revision: 1,
+	}
+	c.SecretVersion = 3
+	c.HasSecret = len(values) > 0 || c.Source != nil
+	doc := envelope.Document{Secret: values, Source: source}
+	var sealed []byte
+	if !doc.Empty() {
+		plain, err := envelope.Encode(doc)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if sealed, err = w.box.Seal(context.Background(), secrets.CredentialRecord(c.ID, c.SecretVersion), plain); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	if err := w.d.Do(context.Background(), func(ctx context.Context) error { return w.store.InsertCredential(ctx, c, sealed) }); err != nil {
+		w.t.Fatal(err)
+	}
+	return c.ID
+}
+
+// sourced stores a credential whose secrets an engine has, with secret members of its config.
+func (w *world) sourced(kind secrets.Kind, engine string, secretConfig map[string]any) string {
+	w.t.Helper()
+	return w.add(secrets.Credential{Kind: kind, Source: &secrets.Source{Engine: engine, Config: map[string]any{"path": "app"}}}, nil, secretConfig)
+}
+
+// typed stores a custom type and returns its id.
+func (w *world) typed(fields []secrets.Field, in secrets.Injectors) string {
+	w.t.Helper()
+	w.n++
+	ty := secrets.Type{Fields: fields, Inject: in}
+	ty.Record = catalog.Record{
+		ID: w.ids.New(port.CredentialType), Name: fmt.Sprintf("type %d", w.n), CreatedBy: "usr_1", CreatedAt: w.clock.Now(),
+		UpdatedAt: w.clock.Now(), Revision: 1,
+	}
+	if err := w.d.Do(context.Background(), func(ctx context.Context) error { return w.store.InsertType(ctx, ty) }); err != nil {
+		w.t.Fatal(err)
+	}
+	return ty.ID
+}
+
+// leases is how many leases the store has of an owner.
+func (w *world) leases(o secrets.Owner) int {
+	w.t.Helper()
+	list, err := w.store.LeasesOf(context.Background(), o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return len(list)
+}
+
+// mint is an engine that makes secrets, and knows which of them live.
+type mint struct {
+	mu      sync.Mutex
+	n       int
+	live    map[string]bool
+	broken  error         // of what revokes
+	refuses error         // of what mints
+	value   string        // in place of a number
+	forever bool          // without a closure
+	plain   bool          // without a handle
+	hold    chan struct{} // what mints waits for it
+	revoked chan string
+}
+
+func newMint() *mint { return &mint{live: map[string]bool{}, revoked: make(chan string, 1000)} }
+
+func (m *mint) Mint(_ context.Context, _ map[string]any) (string, *extension.SecretLease, error) {
+	m.mu.Lock()
+	hold := m.hold
+	m.mu.Unlock()
+	if hold != nil {
+		<-hold
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.refuses != nil {
+		return "", nil, m.refuses
+	}
+	m.n++
+	handle := fmt.Sprintf("handle-%d", m.n)
+	m.live[handle] = true
+	revoke := func(context.Context) error { return m.revoke(handle) }
+	if m.forever {
+		revoke = nil
+	}
+	l := extension.NewSecretLease("mint", revoke)
+	if !m.plain {
+		l = l.WithHandle(handle)
+	}
+	value := fmt.Sprintf("minted-%d", m.n)
+	if m.value != "" {
+		value = m.value
+	}
+	return value, l, nil
+}
+
+func (m *mint) revoke(handle string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.broken != nil {
+		return m.broken
+	}
+	if m.live[handle] {
+		delete(m.live, handle)
+		m.revoked <- handle
+	}
+	return nil
+}
+
+func (m *mint) living() int { m.mu.Lock(); defer m.mu.Unlock(); return len(m.live) }
+
+func (m *mint) set(fn func()) { m.mu.Lock(); defer m.mu.Unlock(); fn() }
+
+// revoker is a mint that revokes by handle as well.
+type revoker struct{ *mint }
+
+func (r revoker) RevokeLease(_ context.Context, config map[string]any, handle string) error {
+	if config["path"] != "app" || config["key"] != "canary-config" {
+		return io.ErrUnexpectedEOF
+	}
+	return r.revoke(handle)
+}

@@ -1,0 +1,120 @@
+package secrets
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/secrets"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+const (
+	// wrapBatch is how many sealed texts are wrapped in one unit: few enough that nobody waits for it.
+	wrapBatch = 200
+	// wrapRounds bounds how often everything is gone through: a text that a server seals meanwhile may still be under the old key.
+	wrapRounds = 5
+)
+
+// Rewrapping wraps everything that rests sealed under the key that seals now.
+type Rewrapping struct {
+	Unit     tx.Unit
+	Sealer   secrets.Rewrapper
+	Holders  []secrets.Holder
+	Recorder audit.Recorder
+}
+
+// Wrapped is what a rewrapping did.
+type Wrapped struct {
+	KeyID   string
+	Wrapped map[string]int // by what is held, how many were wrapped anew
+	Held    map[string]int // how many there are
+	Lost    []string       // records that cannot be opened, which stay as they are
+}
+
+// Rewrap wraps what is sealed under another key than the current one, in batches and beside whoever uses it. It records the change before
+// the first batch. What cannot be opened is listed and left; KeyLost where no key is at hand at all.
+func (r *Rewrapping) Rewrap(ctx context.Context) (Wrapped, error) {
+	out := Wrapped{KeyID: r.Sealer.KeyID(), Wrapped: map[string]int{}, Held: map[string]int{}}
+	if out.KeyID == "" {
+		return out, secrets.KeyLost.New("no encryption key is at hand")
+	}
+	err := r.Unit.Do(ctx, func(ctx context.Context) error {
+		return r.Recorder.Record(ctx, audit.Entry{
+			Action: audit.SecretsRewrap, Detail: map[string]any{"key_id": out.KeyID},
+		})
+	})
+	if err != nil {
+		return out, err
+	}
+	for _, h := range r.Holders {
+		for round := range wrapRounds {
+			n, err := r.pass(ctx, h, &out, round == 0)
+			if err != nil {
+				return out, fmt.Errorf("wrap %s anew: %w", h.Holds(), err)
+			}
+			out.Wrapped[h.Holds()] += n
+			if n == 0 {
+				break
+			}
+		}
+	}
+	return out, nil
+}
+
+// pass goes through a holder once and returns how many texts it wrapped.
+func (r *Rewrapping) pass(ctx context.Context, h secrets.Holder, out *Wrapped, first bool) (int, error) {
+	total, after := 0, ""
+	for {
+		list, err := h.ListSealed(ctx, after, wrapBatch)
+		if err != nil || len(list) == 0 {
+			return total, err
+		}
+		after = list[len(list)-1].Key
+		changed, fresh, err := r.wrap(ctx, list, out, first)
+		if err != nil {
+			return total, err
+		}
+		n := 0
+		err = r.Unit.Do(ctx, func(ctx context.Context) error {
+			n = 0
+			for i, was := range changed {
+				ok, err := h.Reseal(ctx, was, fresh[i])
+				if err != nil {
+					return err
+				}
+				if ok {
+					n++
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return total, err
+		}
+		total += n
+		if first {
+			out.Held[h.Holds()] += len(list)
+		}
+	}
+}
+
+// wrap returns those of a list that have to change, with their new forms.
+func (r *Rewrapping) wrap(ctx context.Context, list []secrets.Sealed, out *Wrapped, first bool) (was []secrets.Sealed, now [][]byte, err error) {
+	for _, s := range list {
+		text, err := r.Sealer.Rewrap(ctx, s.Record, s.Text)
+		switch {
+		case err == nil && bytes.Equal(text, s.Text):
+		case err == nil:
+			was, now = append(was, s), append(now, text)
+		case ctx.Err() != nil:
+			return nil, nil, errors.Join(err, ctx.Err())
+		case first:
+			// One that was lost or altered must not keep the others under the old key.
+			out.Lost = append(out.Lost, s.Record)
+		}
+	}
+	return was, now, nil
+}

@@ -1,0 +1,159 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/secrets"
+	"github.com/writ-automation/writ/ports/system"
+)
+
+// CredentialCheck looks whether credentials hold a secret that can be had, and under which key things rest sealed.
+type CredentialCheck struct{ p CredentialParams }
+
+var _ system.Check = (*CredentialCheck)(nil)
+
+// CredentialParams are what the check of credentials reads. Holders may be empty; everything else is required.
+type CredentialParams struct {
+	Credentials secrets.Store
+	Sealer      secrets.Sealer
+	// Holders are the tables in which something rests sealed.
+	Holders []secrets.Holder
+	// HasEngine reports whether this process has the engine of a name.
+	HasEngine func(engine string) bool
+	// KeyID returns the id of the key that seals now, empty where no key is at hand, and KeyOf that of the key that sealed a text.
+	KeyID func() string
+	KeyOf func(sealed []byte) (string, error)
+}
+
+// NewCredentialCheck makes the check. It returns an error where a dependency is missing.
+func NewCredentialCheck(p CredentialParams) (*CredentialCheck, error) {
+	if p.Credentials == nil || p.Sealer == nil || p.HasEngine == nil || p.KeyID == nil || p.KeyOf == nil {
+		return nil, errors.New("system: a dependency of the check of credentials is missing")
+	}
+	for _, h := range p.Holders {
+		if h == nil {
+			return nil, errors.New("system: a holder of what is sealed is missing")
+		}
+	}
+	return &CredentialCheck{p: p}, nil
+}
+
+// Name implements system.Check.
+func (*CredentialCheck) Name() string { return "credentials" }
+
+// Examine implements system.Check. It looks at no more than 10,000 credentials, and at as many sealed texts of each holder. No engine is
+// asked for anything.
+func (c *CredentialCheck) Examine(ctx context.Context) (system.Examination, error) {
+	l := &credentialLook{CredentialParams: c.p}
+	list := func(w page.Window) ([]secrets.Credential, int, error) {
+		return l.Credentials.ListCredentials(ctx, access.Everything(), secrets.Filter{}, w)
+	}
+	err := each(ctx, &l.survey, "credentials", list, func(k secrets.Credential) error { return l.credential(ctx, k) })
+	if err != nil {
+		return l.result(err)
+	}
+	current := l.KeyID()
+	for _, h := range l.Holders {
+		if current == "" {
+			break // which key there should be nobody knows; what cannot be opened is told of one by one
+		}
+		if err := l.holder(ctx, h, current); err != nil {
+			return l.result(err)
+		}
+	}
+	return l.result(nil)
+}
+
+// credentialLook is one examination.
+type credentialLook struct {
+	CredentialParams
+	survey
+}
+
+func (l *credentialLook) credential(ctx context.Context, k secrets.Credential) error {
+	f := system.Finding{Severity: system.Warning, Object: subject(k.Record), Link: "/v1/credentials/" + k.ID}
+	if !k.HasSecret {
+		f.Problem = "the credential has no secret, so that no run can have it"
+		f.Fix = "give it its secret, or delete it"
+		l.add(f)
+	}
+	f.Severity = system.Error
+	if k.Source != nil && !l.HasEngine(k.Source.Engine) {
+		f.Problem = fmt.Sprintf("its secret comes from the engine %s, which this server does not have", clip(k.Source.Engine))
+		f.Fix = "start the server with the extension that has the engine, or name another source"
+		l.add(f)
+	}
+	return l.opens(ctx, f, k.ID)
+}
+
+// opens notes where what is sealed of a credential cannot be opened. One that went away meanwhile holds nothing.
+func (l *credentialLook) opens(ctx context.Context, f system.Finding, id string) error {
+	k, sealed, err := l.Credentials.SealedByID(ctx, id)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return l.skip(ctx, fmt.Errorf("read the credential %s: %w", id, err))
+	}
+	if len(sealed) == 0 {
+		return nil
+	}
+	text, err := l.Sealer.Open(ctx, secrets.CredentialRecord(id, k.SecretVersion), sealed)
+	clear(text)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil || fault.Is(err, fault.Unavailable):
+		return l.skip(ctx, fmt.Errorf("open the credential %s: %w", id, err))
+	case secrets.KeyLost.Is(err):
+		f.Problem = "the key that sealed the secret of the credential is gone"
+		f.Fix = "bring the encryption key back, or give the credential its secret anew"
+	default:
+		f.Problem = "what is sealed of the credential was altered, or is not its own"
+		f.Fix = "give the credential its secret anew, and find out who changes the database"
+	}
+	l.add(f)
+	return nil
+}
+
+// holder counts what rests under another key than the current one, and what names no key at all.
+func (l *credentialLook) holder(ctx context.Context, h secrets.Holder, current string) error {
+	seen, other, odd := 0, 0, 0
+	for after := ""; seen < maxObjects; {
+		list, err := h.ListSealed(ctx, after, pageRows)
+		if err != nil {
+			return fmt.Errorf("list sealed %s: %w", h.Holds(), err)
+		}
+		for _, s := range list {
+			switch id, err := l.KeyOf(s.Text); {
+			case err != nil:
+				odd++
+			case id != current:
+				other++
+			}
+			after = s.Key
+		}
+		seen += len(list)
+		if len(list) < pageRows {
+			break
+		}
+	}
+	if other > 0 {
+		l.add(system.Finding{
+			Severity: system.Notice, Problem: fmt.Sprintf("%d of %d sealed %s rest under another key than the current one", other, seen, h.Holds()),
+			Fix: "wrap them under the current key with writ audit key rewrap, and keep the other keys until then",
+		})
+	}
+	if odd > 0 {
+		l.add(system.Finding{
+			Severity: system.Error, Problem: fmt.Sprintf("%d of %d sealed %s are in no form that this server reads", odd, seen, h.Holds()),
+			Fix: "restore them from a backup, or store what they held anew",
+		})
+	}
+	return nil
+}

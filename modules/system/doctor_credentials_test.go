@@ -1,0 +1,189 @@
+package system_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	module "github.com/writ-automation/writ/modules/system"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/secrets"
+	"github.com/writ-automation/writ/ports/system"
+)
+
+// strongroom is the credentials of a test with what they have sealed, "key:record", and what else rests sealed.
+type strongroom struct {
+	secrets.Store
+	list    []secrets.Credential
+	sealed  map[string]string // by credential
+	gone    map[string]bool
+	reads   map[string]error
+	opens   map[string]error // by record
+	listing error
+	holders []secrets.Holder
+	current string
+}
+
+func (s *strongroom) ListCredentials(_ context.Context, sc access.Scope, f secrets.Filter, w page.Window) ([]secrets.Credential, int, error) {
+	if s.listing != nil || f != (secrets.Filter{}) {
+		return nil, 0, s.listing
+	}
+	return slice(sc, w, s.list)
+}
+
+func (s *strongroom) SealedByID(_ context.Context, id string) (secrets.Credential, []byte, error) {
+	at := slices.IndexFunc(s.list, func(c secrets.Credential) bool { return c.ID == id })
+	if at < 0 || s.gone[id] {
+		return secrets.Credential{}, nil, fault.Missing("credential", id)
+	}
+	return s.list[at], []byte(s.sealed[id]), s.reads[id]
+}
+
+func (s *strongroom) Seal(context.Context, string, []byte) ([]byte, error) {
+	return nil, errors.New("a check seals nothing")
+}
+
+func (s *strongroom) Open(_ context.Context, record string, sealed []byte) ([]byte, error) {
+	if !bytes.HasSuffix(sealed, []byte(":"+record)) {
+		return nil, &fault.Error{Kind: fault.Internal, Message: "sealed for another record"}
+	}
+	return []byte("secret"), s.opens[record]
+}
+
+func (s *strongroom) check(t *testing.T) *module.CredentialCheck {
+	t.Helper()
+	c, err := module.NewCredentialCheck(module.CredentialParams{
+		Credentials: s, Sealer: s, Holders: s.holders, HasEngine: func(name string) bool { return name == "vault" },
+		KeyID: func() string { return s.current }, KeyOf: func(sealed []byte) (string, error) {
+			key, _, ok := strings.Cut(string(sealed), ":")
+			if !ok {
+				return "", errors.New("no sealed form")
+			}
+			return key, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// keeps is a holder of sealed texts by number.
+type keeps struct {
+	noun  string
+	texts []string
+	fails error
+}
+
+func (k *keeps) Holds() string { return k.noun }
+
+func (k *keeps) ListSealed(_ context.Context, after string, limit int) ([]secrets.Sealed, error) {
+	var out []secrets.Sealed
+	for i, text := range k.texts {
+		if key := fmt.Sprintf("%06d", i); key > after && len(out) < limit {
+			out = append(out, secrets.Sealed{Key: key, Text: []byte(text)})
+		}
+	}
+	return out, k.fails
+}
+
+func (k *keeps) Reseal(context.Context, secrets.Sealed, []byte) (bool, error) {
+	return false, errors.New("a check reseals nothing")
+}
+
+func credential(n int, name, engine string, has bool) secrets.Credential {
+	c := secrets.Credential{Record: catalog.Record{ID: id(ids.Credential, n), Name: name}, Kind: secrets.Token, HasSecret: has, SecretVersion: 3}
+	if engine != "" {
+		c.Source = &secrets.Source{Engine: engine}
+	}
+	return c
+}
+
+func TestCredentials(t *testing.T) {
+	t.Parallel()
+	record := func(n int) string { return secrets.CredentialRecord(id(ids.Credential, n), 3) }
+	s := &strongroom{
+		current: "k2",
+		list: []secrets.Credential{
+			credential(1, "plain", "", true), credential(2, "shell", "", false), credential(3, "fetched", "vault", true),
+			credential(4, "strange", "acme", true), credential(5, "keyless", "", true), credential(6, "altered", "vault", true),
+			credential(7, "swapped", "", true), credential(8, "deleted", "", true), credential(9, "half", "", false),
+		},
+		gone: map[string]bool{id(ids.Credential, 8): true},
+		sealed: map[string]string{
+			id(ids.Credential, 1): "k2:" + record(1), id(ids.Credential, 5): "k0:" + record(5), id(ids.Credential, 6): "k2:" + record(6),
+			id(ids.Credential, 7): "k2:" + record(1), id(ids.Credential, 9): "k1:" + record(9),
+		},
+		opens: map[string]error{
+			record(5): secrets.KeyLost.New("the key is gone"), record(6): &fault.Error{Kind: fault.Internal, Message: "altered"},
+		},
+		holders: []secrets.Holder{
+			&keeps{noun: "credentials", texts: append(slices.Repeat([]string{"k2:x"}, 450), "k1:x", "k0:x")},
+			&keeps{noun: "triggers", texts: []string{"k2:x", "k1:x", "odd"}}, &keeps{noun: "targets", texts: []string{"k2:x"}}, &keeps{noun: "leases"},
+		},
+	}
+	looks(t, s.check(t), 9,
+		"error credential altered: what is sealed of the credential was altered, or is not its own /v1/credentials/{id}",
+		"error credential keyless: the key that sealed the secret of the credential is gone /v1/credentials/{id}",
+		"error credential strange: its secret comes from the engine acme, which this server does not have /v1/credentials/{id}",
+		"error credential swapped: what is sealed of the credential was altered, or is not its own /v1/credentials/{id}",
+		"error  : 1 of 3 sealed triggers are in no form that this server reads ",
+		"warning credential half: the credential has no secret, so that no run can have it /v1/credentials/{id}",
+		"warning credential shell: the credential has no secret, so that no run can have it /v1/credentials/{id}",
+		"info  : 2 of 452 sealed credentials rest under another key than the current one ",
+		"info  : 1 of 3 sealed triggers rest under another key than the current one ")
+	s = &strongroom{holders: []secrets.Holder{&keeps{noun: "triggers", texts: []string{"k1:x"}}}} // without any key
+	looks(t, s.check(t), 0)
+	many := &keeps{noun: "triggers", texts: slices.Repeat([]string{"k1:x"}, 10_500)}
+	s = &strongroom{current: "k2", holders: []secrets.Holder{many}}
+	looks(t, s.check(t), 0, "info  : 10000 of 10000 sealed triggers rest under another key than the current one ")
+}
+
+// TestCredentialsThatCannotBeJudged goes on after what is odd, and ends where nothing answers.
+func TestCredentialsThatCannotBeJudged(t *testing.T) {
+	t.Parallel()
+	odd, away := errors.New("odd"), &fault.Error{Kind: fault.Unavailable, Message: "away"}
+	first := id(ids.Credential, 1)
+	for name, c := range map[string]struct {
+		room   strongroom
+		goesOn bool
+	}{
+		"one is odd":          {strongroom{reads: map[string]error{first: odd}}, true},
+		"one is away":         {strongroom{reads: map[string]error{first: away}}, false},
+		"the sealer is away":  {strongroom{opens: map[string]error{secrets.CredentialRecord(first, 3): away}}, false},
+		"the list is away":    {strongroom{listing: away}, false},
+		"a holder is away":    {strongroom{current: "k", holders: []secrets.Holder{&keeps{fails: away}}}, true},
+		"a holder is strange": {strongroom{current: "k", holders: []secrets.Holder{&keeps{fails: odd}}}, true},
+	} {
+		s := &c.room
+		s.list = []secrets.Credential{credential(1, "a", "", true), credential(2, "shell", "", false)}
+		s.sealed = map[string]string{first: "k:" + secrets.CredentialRecord(first, 3)}
+		got, err := s.check(t).Examine(t.Context())
+		if err == nil || (len(got.Findings) == 1) != c.goesOn {
+			t.Errorf("%s: %+v %v", name, got, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := &strongroom{list: []secrets.Credential{credential(1, "a", "", true)}}
+	if _, err := s.check(t).Examine(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if _, err := module.NewCredentialCheck(module.CredentialParams{}); err == nil {
+		t.Error("no stores are accepted")
+	}
+	if _, err := module.NewCredentialCheck(module.CredentialParams{Credentials: s, Sealer: s, HasEngine: func(string) bool { return true },
+		KeyID: func() string { return "" }, KeyOf: func([]byte) (string, error) { return "", nil }, Holders: []secrets.Holder{nil}}); err == nil {
+		t.Error("no holder is accepted for one")
+	}
+}
+
+var _ system.Check = (*module.CredentialCheck)(nil)

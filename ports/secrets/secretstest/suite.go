@@ -1,0 +1,98 @@
+package secretstest
+
+import (
+	"context"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// Stores are the stores under test, the stores that they read, and the unit of work that they join. They share one database.
+type Stores struct {
+	Unit        tx.Unit
+	Credentials secrets.Store
+	Types       secrets.TypeStore
+	Leases      secrets.LeaseStore
+	// HeldCredentials and HeldLeases are where the sealed texts of credentials and leases are found.
+	HeldCredentials secrets.Holder
+	HeldLeases      secrets.Holder
+	// Age makes a lease older, as if so much time had passed for it alone.
+	Age func(ctx context.Context, lease string, by time.Duration) error
+
+	Runs    runs.Store
+	Queue   runs.Queue
+	Orgs    identity.OrgStore
+	Teams   identity.TeamStore
+	Grants  identity.GrantStore
+	Objects identity.ObjectStore
+}
+
+// Each opens fresh stores, once for each way in which the implementation can be set up, and calls fn in a sub-test.
+type Each func(t *testing.T, fn func(t *testing.T, s Stores))
+
+// Run holds an implementation to the contract.
+func Run(t *testing.T, each Each) {
+	t.Helper()
+	for _, group := range []struct {
+		name  string
+		cases map[string]func(*testing.T, *env)
+	}{
+		{"credentials", with(recordCases(credentials), orgCases(), credentialCases(), sealedCases())},
+		{"types", with(recordCases(types), typeCases())},
+		{"leases", leaseCases()},
+	} {
+		t.Run(group.name, func(t *testing.T) {
+			t.Parallel()
+			for name, fn := range group.cases {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					each(t, func(t *testing.T, s Stores) { fn(t, &env{Stores: s}) })
+				})
+			}
+		})
+	}
+	for name, of := range map[string]func(*env) Held{"credentials are held": heldCredentials, "leases are held": heldLeases} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			RunHolder(t, func(t *testing.T, fn func(*testing.T, Held)) {
+				each(t, func(t *testing.T, s Stores) { fn(t, of(&env{Stores: s})) })
+			})
+		})
+	}
+}
+
+// with merges cases. No two have one name.
+func with(all ...map[string]func(*testing.T, *env)) map[string]func(*testing.T, *env) {
+	out := make(map[string]func(*testing.T, *env))
+	for _, cases := range all {
+		maps.Copy(out, cases)
+	}
+	return out
+}
+
+// recordCases are those of both kinds of record.
+func recordCases[T any](of func(*env) shelf[T]) map[string]func(*testing.T, *env) {
+	out := make(map[string]func(*testing.T, *env))
+	for name, fn := range map[string]func(*testing.T, *env, shelf[T]){
+		"whole records":        whole[T],
+		"what is not there":    missing[T],
+		"units":                units[T],
+		"names":                names[T],
+		"one new name at once": namesRace[T],
+		"one name taken over":  renamesRace[T],
+		"revisions":            revisions[T],
+		"one revision at once": revisionsRace[T],
+		"any revision at once": anyRevisionRace[T],
+		"windows":              pages[T],
+		"the order of a list":  order[T],
+		"no answer is endless": bound[T],
+	} {
+		out[name] = func(t *testing.T, e *env) { fn(t, e, of(e)) }
+	}
+	return out
+}
