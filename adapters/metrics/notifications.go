@@ -3,6 +3,7 @@ package metrics
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/notify"
 )
 
@@ -11,11 +12,21 @@ type Notifications struct{ total *prometheus.CounterVec }
 
 var _ prometheus.Collector = (*Notifications)(nil)
 
-// NewNotifications makes the collector. It is safe for concurrent use.
+// NewNotifications makes the collector. It is safe for concurrent use. Every kind begins at nothing, so that the first one that fails is
+// seen as a change.
 func NewNotifications() *Notifications {
-	return &Notifications{total: prometheus.NewCounterVec(prometheus.CounterOpts{
+	n := &Notifications{total: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "writ_notifications_total", Help: "Notifications by kind of target and what became of them."}, []string{"kind", "result"})}
+	for _, kind := range append(extension.NotificationKinds(), extensions) {
+		for _, s := range []notify.Status{notify.Delivered, notify.Failed, notify.Skipped} {
+			n.total.WithLabelValues(kind, string(s))
+		}
+	}
+	return n
 }
+
+// extensions is the kind of all notifiers of extensions.
+const extensions = "extension"
 
 // Describe implements prometheus.Collector.
 func (n *Notifications) Describe(ch chan<- *prometheus.Desc) { n.total.Describe(ch) }
@@ -30,7 +41,7 @@ func (n *Notifications) Count(o notify.Origin, kind string, s notify.Status) {
 		return
 	}
 	if o == notify.OfExtension {
-		kind = "extension"
+		kind = extensions
 	} else if _, known := notify.KindOf(kind); !known {
 		kind = "other"
 	}

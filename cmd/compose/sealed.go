@@ -30,6 +30,7 @@ func sealing() fx.Option {
 	return fx.Module("sealing", fx.Provide(
 		func() *sealed { return &sealed{} },
 		func(v *sealed) secrets.Sealer { return v },
+		func(v *sealed) secrets.Digester { return v },
 		func(v *sealed) scheduling.Sealer { return v },
 	))
 }
@@ -83,6 +84,14 @@ func (v *sealed) Open(ctx context.Context, record string, sealed []byte) ([]byte
 		return s.Open(ctx, record, sealed)
 	}
 	return nil, fault.Wrap(fault.Unavailable, errSealed, "nothing can be opened yet")
+}
+
+// Digest implements secrets.Digester.
+func (v *sealed) Digest(ctx context.Context, purpose string, text []byte) ([]byte, error) {
+	if s := v.sealer.Load(); s != nil {
+		return s.Digest(ctx, purpose, text)
+	}
+	return nil, fault.Wrap(fault.Unavailable, errSealed, "nothing can be sealed yet")
 }
 
 // keyID returns the id of the key that seals, empty where none is at hand.

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,29 +15,41 @@ import (
 type builds struct {
 	mu   sync.Mutex
 	dir  string
-	done map[string]built
+	done map[build]built
 }
+
+// build is what a binary is made of.
+type build struct{ main, tags string }
 
 type built struct {
 	path string
 	err  error
 }
 
-var binaries = &builds{done: make(map[string]built)} //nolint:gochecknoglobals // one build for all tests of a process
+var binaries = &builds{done: make(map[build]built)} //nolint:gochecknoglobals // one build for all tests of a process
 
 // Release, as the only tag, asks for the binary as "make build" makes it, never with the race detector: for what must be
 // shown at full size.
 const Release = "release"
 
-// Binary returns the path of a writ binary built with the given tags.
+// Binary returns the path of the stock binary built with the given tags.
 func Binary(t testing.TB, tags ...string) string {
 	t.Helper()
-	key := strings.Join(tags, ",")
+	return BinaryOf(t, "", tags...)
+}
+
+// stock is the main of the stock binary.
+const stock = "github.com/writ-automation/writ/cmd/writ"
+
+// BinaryOf returns the path of a binary whose main is that of the given import path, empty for the stock one's.
+func BinaryOf(t testing.TB, main string, tags ...string) string {
+	t.Helper()
+	key := build{cmp.Or(main, stock), strings.Join(tags, ",")}
 	binaries.mu.Lock()
 	defer binaries.mu.Unlock()
 	b, ok := binaries.done[key]
 	if !ok {
-		b.path, b.err = binaries.build(key)
+		b.path, b.err = binaries.make(key)
 		binaries.done[key] = b
 	}
 	if b.err != nil {
@@ -45,7 +58,7 @@ func Binary(t testing.TB, tags ...string) string {
 	return b.path
 }
 
-func (b *builds) build(tags string) (string, error) {
+func (b *builds) make(what build) (string, error) {
 	if b.dir == "" {
 		dir, err := os.MkdirTemp("", "writ-e2e-")
 		if err != nil {
@@ -53,13 +66,13 @@ func (b *builds) build(tags string) (string, error) {
 		}
 		b.dir = dir
 	}
-	path := filepath.Join(b.dir, "writ-"+strings.ReplaceAll(tags, ",", "-"))
-	args := append([]string{"build", "-o", path, "-tags", tags}, raceFlags()...)
-	if tags == Release {
+	path := filepath.Join(b.dir, strings.ReplaceAll(filepath.Base(what.main)+"-"+what.tags, ",", "-"))
+	args := append([]string{"build", "-o", path, "-tags", what.tags}, raceFlags()...)
+	if what.tags == Release {
 		args = []string{"build", "-o", path, "-trimpath", "-ldflags", "-s -w"}
 	}
-	cmd := exec.Command("go", append(args, "github.com/writ-automation/writ/cmd/writ")...)
-	if tags == Release {
+	cmd := exec.Command("go", append(args, what.main)...)
+	if what.tags == Release {
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -24,6 +24,7 @@ type Options struct {
 	Flags []string    // more flags of serve
 	Env   []string    // more environment, KEY=value
 	Tags  []string    // build tags, or Release
+	Main  string      // the import path of another main that calls cli.Execute; empty is the stock binary
 	Admin string      // the admin token of an earlier start
 	TLS   *tls.Config // what clients trust; the server was given a certificate by Flags
 	Wrap  []string    // a program, with its arguments, that turns itself into the server, such as prlimit
@@ -85,7 +86,7 @@ func Launch(t testing.TB, o Options) (*Server, error) {
 	}
 	// Port 0, read back from what the server says of itself: a port that was picked beforehand may be another server's by now.
 	args := append([]string{"serve", "--addr", "127.0.0.1:0", "--db", o.DB, "--data-dir", filepath.Join(o.Dir, "data")}, o.Flags...)
-	line := append(append(slices.Clone(o.Wrap), Binary(t, o.Tags...)), args...)
+	line := append(append(slices.Clone(o.Wrap), BinaryOf(t, o.Main, o.Tags...)), args...)
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = append(os.Environ(), o.Env...)
 	cmd.Dir = o.Dir

@@ -28,8 +28,8 @@ type keeping struct {
 	Opener  notify.Opener
 }
 
-func provideTargets(s notify.TargetStore, sealer secrets.Sealer, g ids.Generator) keeping {
-	k := NewTargets(s, sealer, g)
+func provideTargets(s notify.TargetStore, sealer secrets.Sealer, d secrets.Digester, g ids.Generator) keeping {
+	k := NewTargets(s, sealer, d, g)
 	return keeping{Targets: k, Opener: k}
 }
 

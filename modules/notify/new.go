@@ -89,8 +89,8 @@ type Keeper interface {
 }
 
 // NewTargets makes what keeps the secret parts of targets. It is apart from the rest since runs and templates, which need it, come first.
-func NewTargets(s notify.TargetStore, sealer secrets.Sealer, g ids.Generator) Keeper {
-	return targets.New(s, sealer, g)
+func NewTargets(s notify.TargetStore, sealer secrets.Sealer, d secrets.Digester, g ids.Generator) Keeper {
+	return targets.New(s, sealer, d, g)
 }
 
 // New makes the context and starts nothing. It returns an error where a dependency is missing or two channels are of one kind, and an

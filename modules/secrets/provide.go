@@ -79,7 +79,7 @@ func NewProviding(p ProvidingParams) (*Providing, error) {
 }
 
 // Background is what this context does without being asked: it revokes minted secrets whose owners are done with them and did not give
-// them back, at its start and every half a minute. A lease is tried ten times, about five minutes apart; then it is forgotten, an error is
+// them back, at its start and every ten seconds. A lease is tried ten times, about five minutes apart; then it is forgotten, an error is
 // logged, and the secret ends on its engine's time to live.
 type Background struct {
 	sweeper  *lease.Sweeper

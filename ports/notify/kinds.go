@@ -24,7 +24,7 @@ func Kinds() []Kind {
 		{Name: "rocketchat", Required: []string{"url"}, Doc: "A message to an incoming webhook of Rocket.Chat."},
 		{Name: "discord", Required: []string{"url"}, Doc: "A message to a webhook of Discord."},
 		{Name: "teams", Required: []string{"url"}, Doc: "An adaptive card to a webhook of Microsoft Teams."},
-		{Name: "ntfy", Required: []string{"url"}, Doc: "A notification to a topic, of high priority where the run did not succeed."},
+		{Name: "ntfy", Required: []string{"url"}, Doc: "A notification to a topic, of high priority where the run failed or was interrupted."},
 		{Name: "pagerduty", Required: []string{"key"}, Incident: true, Doc: "An incident on the routing key."},
 		{Name: "grafana", Required: []string{"url", "key"}, Doc: "An annotation by that instance's API, with the key as its token."},
 		{Name: "twilio", Required: []string{"to"}, Doc: "An SMS through the server's account."},

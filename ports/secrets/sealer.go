@@ -22,6 +22,13 @@ type Rewrapper interface {
 	Rewrap(ctx context.Context, record string, sealed []byte) ([]byte, error)
 }
 
+// Digester tells equal secrets without telling them: nobody without the key-encryption key can test a guess.
+type Digester interface {
+	// Digest returns a digest of a text for one purpose, 32 bytes. It is the same wherever the same key seals, and another one under
+	// another key. KeyLost.
+	Digest(ctx context.Context, purpose string, text []byte) ([]byte, error)
+}
+
 // Sealed is something that a store holds sealed.
 type Sealed struct {
 	Key    string // within its holder; holders list by it in order

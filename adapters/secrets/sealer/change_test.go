@@ -63,6 +63,34 @@ func TestAnotherKey(t *testing.T) {
 	}
 }
 
+// TestDigests: equal texts for one purpose have equal digests wherever the same key seals, and nothing else has.
+func TestDigests(t *testing.T) {
+	t.Parallel()
+	sum := func(s *sealer.Sealer, purpose, text string) string {
+		t.Helper()
+		d, err := s.Digest(t.Context(), purpose, []byte(text))
+		if err != nil || len(d) != 32 {
+			t.Fatalf("%x, %v", d, err)
+		}
+		return string(d)
+	}
+	one := sum(with(t, 1), "targets", "text")
+	if sum(with(t, 1, 2), "targets", "text") != one {
+		t.Error("a retired key changes the digest")
+	}
+	for what, other := range map[string]string{
+		"another key": sum(with(t, 2, 1), "targets", "text"), "another text": sum(with(t, 1), "targets", "texu"),
+		"another purpose": sum(with(t, 1), "target", "text"), "the border between both": sum(with(t, 1), "target", "stext"),
+	} {
+		if other == one {
+			t.Errorf("%s has the same digest", what)
+		}
+	}
+	if _, err := open(t, sealer.KeySource{Dir: t.TempDir(), Existing: true}).Digest(t.Context(), "targets", nil); !secrets.KeyLost.Is(err) {
+		t.Error(err)
+	}
+}
+
 func second[T any](_ T, err error) error { return err }
 
 // TestSpoiledFile: a file of keys that is spoiled while a process uses it takes nothing away from the process.

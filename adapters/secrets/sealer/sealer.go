@@ -5,8 +5,11 @@ import (
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -27,6 +30,8 @@ const (
 	version  = 1
 	// idContext separates a key's id from every other digest of it.
 	idContext = "writ kek id"
+	// digestContext separates the key of digests from the key that it is made of.
+	digestContext = "writ digests"
 )
 
 // magic begins a sealed form: that it is one, and its version. The id of the key-encryption key, the wrapped data key and the text
@@ -50,6 +55,7 @@ func (id keyID) String() string { return hex.EncodeToString(id[:]) }
 type ring struct {
 	current keyID
 	keys    map[keyID]cipher.AEAD // empty where the keys are lost
+	digest  []byte                // the key of digests, made of the current key
 }
 
 // Sealer implements secrets.Rewrapper. It may be used from many goroutines, and prints without a key.
@@ -58,7 +64,10 @@ type Sealer struct {
 	file *watched // nil where the keys are in no file
 }
 
-var _ secrets.Rewrapper = (*Sealer)(nil)
+var (
+	_ secrets.Rewrapper = (*Sealer)(nil)
+	_ secrets.Digester  = (*Sealer)(nil)
+)
 
 // newSealer takes the keys, the current one first. Without any, everything is lost.
 func newSealer(keys [][]byte, file *watched) (*Sealer, error) {
@@ -77,6 +86,10 @@ func newRing(keys [][]byte) (*ring, error) {
 		id := idOf(key)
 		if i == 0 {
 			r.current = id
+			var err error
+			if r.digest, err = hkdf.Key(sha256.New, key, nil, digestContext, sha256.Size); err != nil {
+				return nil, fmt.Errorf("derive the key of digests: %w", err)
+			}
 		}
 		aead, err := gcm(key)
 		if err != nil {
@@ -187,6 +200,21 @@ func (s *Sealer) Open(_ context.Context, record string, sealed []byte) ([]byte, 
 		return nil, altered()
 	}
 	return plain, nil
+}
+
+// Digest implements secrets.Digester: HMAC-SHA256 under a key that is derived from the current key-encryption key (RFC 5869).
+func (s *Sealer) Digest(_ context.Context, purpose string, text []byte) ([]byte, error) {
+	r := s.keys()
+	if len(r.keys) == 0 {
+		return nil, lost()
+	}
+	mac := hmac.New(sha256.New, r.digest)
+	var n [8]byte
+	binary.BigEndian.PutUint64(n[:], uint64(len(purpose)))
+	mac.Write(n[:])
+	mac.Write([]byte(purpose))
+	mac.Write(text)
+	return mac.Sum(nil), nil
 }
 
 // Rewrap returns the sealed form under the current key. What the current key sealed comes back as it is, once it has been shown to

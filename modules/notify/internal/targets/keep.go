@@ -2,7 +2,6 @@ package targets
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -21,9 +20,10 @@ import (
 
 // Keeper keeps targets.
 type Keeper struct {
-	store  notify.TargetStore
-	sealer secrets.Sealer
-	ids    ids.Generator
+	store   notify.TargetStore
+	sealer  secrets.Sealer
+	digests secrets.Digester
+	ids     ids.Generator
 }
 
 var (
@@ -32,8 +32,8 @@ var (
 )
 
 // New makes a keeper.
-func New(s notify.TargetStore, sealer secrets.Sealer, g ids.Generator) *Keeper {
-	return &Keeper{store: s, sealer: sealer, ids: g}
+func New(s notify.TargetStore, sealer secrets.Sealer, d secrets.Digester, g ids.Generator) *Keeper {
+	return &Keeper{store: s, sealer: sealer, digests: d, ids: g}
 }
 
 // hidden is what is sealed of a target.
@@ -43,15 +43,15 @@ type hidden struct {
 }
 
 // digest is the same for equal targets of one kind. It keeps the parts apart.
-func digest(kind string, h hidden) string {
-	sum := sha256.New()
+func (k *Keeper) digest(ctx context.Context, kind string, h hidden) (string, error) {
+	var text []byte
 	for _, part := range []string{kind, h.URL, h.Key} {
-		var n [8]byte
-		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
-		sum.Write(n[:])
-		sum.Write([]byte(part))
+		text = binary.BigEndian.AppendUint64(text, uint64(len(part)))
+		text = append(text, part...)
 	}
-	return hex.EncodeToString(sum.Sum(nil))
+	defer clear(text)
+	sum, err := k.digests.Digest(ctx, "notification target", text)
+	return hex.EncodeToString(sum), err
 }
 
 // Keep implements notify.Targets.
@@ -66,7 +66,11 @@ func (k *Keeper) Keep(ctx context.Context, list []runs.Notification) ([]runs.Not
 		if address, key := notify.IsMask(n); address || key {
 			return nil, refuse(i, address, "is a mask, and nothing stored has it")
 		}
-		fresh, digests[i] = append(fresh, i), digest(n.Kind, hidden{URL: n.URL, Key: n.Key})
+		var err error
+		if digests[i], err = k.digest(ctx, n.Kind, hidden{URL: n.URL, Key: n.Key}); err != nil {
+			return nil, fmt.Errorf("keep a notification target: %w", err)
+		}
+		fresh = append(fresh, i)
 	}
 	// Two units that keep the same targets in different orders would wait for one another.
 	slices.SortFunc(fresh, func(a, b int) int { return strings.Compare(digests[a], digests[b]) })

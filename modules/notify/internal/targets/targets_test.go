@@ -59,6 +59,10 @@ func (d *desk) Open(_ context.Context, record string, sealed []byte) ([]byte, er
 	return []byte(text), nil
 }
 
+func (*desk) Digest(_ context.Context, purpose string, text []byte) ([]byte, error) {
+	return append([]byte(purpose), text...), nil
+}
+
 func (d *desk) New(p ids.Prefix) string {
 	d.made++
 	return fmt.Sprintf("%s%d", p, d.made)
@@ -66,7 +70,7 @@ func (d *desk) New(p ids.Prefix) string {
 
 func setup() (*targets.Keeper, *desk) {
 	d := &desk{sealed: map[string][]byte{}, digests: map[string]string{}}
-	return targets.New(d, d, d), d
+	return targets.New(d, d, d, d), d
 }
 
 type list = []runs.Notification

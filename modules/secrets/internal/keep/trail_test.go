@@ -111,7 +111,8 @@ func TestOneEntry(t *testing.T) {
 					t.Fatalf("%d entries: %+v", len(list), list)
 				}
 				e := list[0]
-				kind, _, _ := strings.Cut(string(c.action), ".")
+				noun, _, _ := strings.Cut(string(c.action), ".")
+				kind := map[string]string{"credential": "credential", "credtype": "credential_type"}[noun]
 				if e.Action != c.action || e.Object.Kind != kind || e.Object.ID != id || e.Object.Name == "" || e.Outcome != "" {
 					t.Errorf("entry %+v", e)
 				}

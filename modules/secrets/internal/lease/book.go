@@ -1,7 +1,6 @@
 package lease
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -133,10 +132,8 @@ func (b *Book) open(ctx context.Context, l secrets.Lease) (handle, error) {
 		return handle{}, err
 	}
 	defer clear(plain)
-	decoder := json.NewDecoder(bytes.NewReader(plain))
-	decoder.UseNumber()
 	var out handle
-	if decoder.Decode(&out) != nil {
+	if json.Unmarshal(plain, &out) != nil {
 		return handle{}, errors.New("a lease is not in its form") // the cause may hold a part of it
 	}
 	return out, nil

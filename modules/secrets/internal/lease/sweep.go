@@ -12,7 +12,7 @@ import (
 
 const (
 	// every is the pause between two passes.
-	every = 30 * time.Second
+	every = 10 * time.Second
 	// batch is how many leases are taken at once, and batches how often a pass takes some.
 	batch   = 50
 	batches = 10

@@ -2,6 +2,7 @@ package provide
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -73,6 +74,12 @@ func (p *Provider) askOne(ctx context.Context, o secrets.Owner, u *unsealed) (*l
 	}
 	config := config(u)
 	got, err := lease.Do(ctx, p.Calls, u.Source.Engine, engineTime, func(ctx context.Context) (minted, error) {
+		if engine.Minter != nil {
+			// An engine that is stopped while it mints may have made what nobody hears of. Whoever gave up waiting has it revoked.
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), engineTime)
+			defer cancel()
+		}
 		return call(ctx, engine, clone(config))
 	}, func(got minted, _ error) {
 		// Nobody waits for it any more.
@@ -149,6 +156,13 @@ func cloneValue(value any) any {
 			out[i] = cloneValue(e)
 		}
 		return out
+	case json.Number:
+		// As encoding/json reads it, which is what the engine saw when it judged the config.
+		f, err := v.Float64()
+		if err != nil {
+			return v
+		}
+		return f
 	default:
 		return value
 	}

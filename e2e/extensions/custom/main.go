@@ -1,0 +1,78 @@
+// Command custom is a binary with extensions of its own compiled in, as anybody may build one: a notifier that keeps a diary, one that
+// never succeeds, a secret engine of either sort, and a tool.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/writ-automation/writ/cmd/cli"
+	"github.com/writ-automation/writ/docs"
+	"github.com/writ-automation/writ/ports/extension"
+)
+
+func main() {
+	extension.RegisterNotifier("diary", extension.NotifierFunc(note))
+	extension.RegisterNotifier("nobody", extension.NotifierFunc(func(context.Context, extension.EndedRun) error {
+		return errors.New("nobody is at home")
+	}))
+	extension.RegisterSecretResolver("box", extension.SecretResolverFunc(unbox))
+	extension.RegisterSecretMinter("mint", mint{})
+	extension.RegisterTool("greet", extension.ToolRunnerFunc(greet))
+	os.Exit(cli.Execute(docs.Pages))
+}
+
+// note appends a line to the diary.
+func note(_ context.Context, run extension.EndedRun) error {
+	f, err := os.OpenFile(os.Getenv("DIARY"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(json.NewEncoder(f).Encode(run), f.Close())
+}
+
+// unbox reads a file of the box.
+func unbox(_ context.Context, config map[string]any) (string, error) {
+	name, _ := config["name"].(string)
+	b, err := os.ReadFile(filepath.Join(os.Getenv("BOX"), filepath.Base(name)))
+	if err != nil {
+		return "", fmt.Errorf("the box has no %s", name)
+	}
+	return string(b), nil
+}
+
+// mint makes a file for each secret, which lives as long as the secret is good.
+type mint struct{}
+
+// Mint implements extension.SecretMinter.
+func (mint) Mint(_ context.Context, config map[string]any) (string, *extension.SecretLease, error) {
+	handle := "coin-" + strconv.FormatInt(time.Now().UnixNano(), 36) //nolint:forbidigo // a name that no other coin has
+	path := coin(handle)
+	if err := os.WriteFile(path, []byte(fmt.Sprint(config["account"])), 0o600); err != nil {
+		return "", nil, err
+	}
+	return "minted-" + handle, extension.NewSecretLease("mint", func(context.Context) error { return os.Remove(path) }).WithHandle(handle), nil
+}
+
+// RevokeLease implements extension.LeaseRevoker.
+func (mint) RevokeLease(_ context.Context, _ map[string]any, handle string) error {
+	if err := os.Remove(coin(handle)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func coin(handle string) string { return filepath.Join(os.Getenv("MINT"), filepath.Base(handle)) }
+
+// greet says hello with what its credentials set.
+func greet(_ context.Context, spec extension.ToolSpec, out io.Writer) (extension.ToolResult, error) {
+	_, err := fmt.Fprintf(out, "hello %s, %d bytes of secret: %s\n", spec.Command, len(spec.Env["PASS"]), spec.Env["PASS"])
+	return extension.ToolResult{}, err
+}

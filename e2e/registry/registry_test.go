@@ -1,0 +1,115 @@
+// Package registry proves that credentials for image registries open one, with a tool that others wrote: crane, against the registry of
+// the same project behind a password. It is a module of its own, so that neither is a dependency of the product: run it with
+// "go test ./..." in this folder.
+package registry
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/random"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+// crane is the built tool.
+var crane string
+
+// TestMain builds crane, and the binary from the product's own module.
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "crane")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	crane = filepath.Join(dir, "crane")
+	if out, err := exec.Command("go", "build", "-o", crane, "github.com/google/go-containerregistry/cmd/crane").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build crane: %v\n%s", err, out)
+		return 1
+	}
+	if err := os.Chdir(filepath.Join("..", "..")); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return harness.Main(m)
+}
+
+const (
+	account  = "robot$ci"
+	password = `pa"ss\wörd%2F+`
+)
+
+// guarded is a registry with one image that one account may read.
+func guarded(t *testing.T) (host, digest string) {
+	t.Helper()
+	inner := registry.New()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user, word, ok := r.BasicAuth(); !ok || user != account || word != password {
+			w.Header().Set("WWW-Authenticate", `Basic realm="registry"`)
+			http.Error(w, `{"errors":[{"code":"UNAUTHORIZED","message":"who is this"}]}`, http.StatusUnauthorized)
+			return
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	host = strings.TrimPrefix(s.URL, "http://")
+	ref, err := name.ParseReference(host + "/team/app:v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := random.Image(64, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := remote.Write(ref, image, remote.WithAuth(&authn.Basic{Username: account, Password: password})); err != nil {
+		t.Fatal(err)
+	}
+	hash, err := image.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return host, hash.String()
+}
+
+// TestRegistryLogin: a run with the credential reads from the registry, one without it does not, and nothing of the password is shown.
+func TestRegistryLogin(t *testing.T) {
+	host, digest := guarded(t)
+	s := harness.Start(t, harness.Options{})
+	var made struct {
+		ID string `json:"id"`
+	}
+	s.Do(http.MethodPost, "/v1/credentials", harness.Body{
+		"name": "images", "kind": "registry", "secret": harness.Body{"password": password}, "settings": harness.Body{"username": account, "server": host},
+	}).JSON(t, &made)
+	ask := harness.Body{"tool": "bash", "command": crane + " digest " + host + "/team/app:v1"}
+	without := s.Await(s.Submit(ask).ID)
+	if log := s.Log(without.ID); without.Status != "failed" || !strings.Contains(log, "UNAUTHORIZED") {
+		t.Errorf("without a credential the run %s: %s", without.Status, log)
+	}
+	ask["command"] = ask["command"].(string) + `; cat "$REGISTRY_AUTH_FILE"; echo "$REGISTRY_PASSWORD"`
+	ask["credential_ids"] = []string{made.ID}
+	with := s.Await(s.Submit(ask).ID)
+	log := s.Log(with.ID)
+	if with.Status != "succeeded" || !strings.Contains(log, digest) {
+		t.Errorf("with the credential the run %s: %s", with.Status, log)
+	}
+	for _, secret := range []string{password, base64.StdEncoding.EncodeToString([]byte(account + ":" + password))} {
+		if strings.Contains(log, secret) {
+			t.Errorf("the log holds %q: %s", secret, log)
+		}
+	}
+}
