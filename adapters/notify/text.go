@@ -118,6 +118,9 @@ func (r *report) lines() string {
 func outcome(m notify.Message, r *report) (verb, status string) {
 	if m.Event == notify.Held {
 		r.tone = waiting
+		if s := m.Run.Status; s != runs.PendingApproval { // decided before this could be told
+			return "was held for approval", clean(string(s), 40)
+		}
 		return "waits for approval", "waiting for approval"
 	}
 	switch s := m.Run.Status; s {

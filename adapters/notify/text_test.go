@@ -120,4 +120,12 @@ func TestReport(t *testing.T) {
 			t.Errorf("%q\n%s\ninstead of %q\n%s", r.title, r.lines(), c.title, c.lines)
 		}
 	}
+	// Whoever is told late is not asked to decide what was decided.
+	for status, want := range map[runs.Status]string{
+		runs.PendingApproval: "a waits for approval: Status: waiting for approval", runs.Rejected: "a was held for approval: Status: rejected",
+	} {
+		if r := reportOf(notify.Message{Event: notify.Held, Run: &runs.Run{Name: "a", Status: status}}); r.title+": "+r.lines() != want {
+			t.Errorf("%q, %q instead of %q", r.title, r.lines(), want)
+		}
+	}
 }

@@ -49,5 +49,5 @@ var Module = fx.Module("sqlstore",
 
 // holders are the tables in which something rests sealed.
 func holders(d *db.DB) []secrets.Holder {
-	return slices.Concat(sqlsecrets.New(d).Holders(), sqlscheduling.New(d).Holders(), sqlnotify.New(d).Holders())
+	return slices.Concat(sqlsecrets.New(d).Holders(), sqlcatalog.New(d).Holders(), sqlscheduling.New(d).Holders(), sqlnotify.New(d).Holders())
 }

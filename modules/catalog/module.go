@@ -14,6 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -46,6 +47,7 @@ type materialParams struct {
 	Checkouts catalog.Checkouts
 	Collector catalog.Collector
 	Recorder  audit.Recorder
+	Sealer    secrets.Sealer
 	Logins    catalog.Logins `optional:"true"`
 	Config    Config
 }
@@ -62,7 +64,7 @@ func provideMaterials(life fx.Lifecycle, s storeParams, k kernelParams, o materi
 	m, err := NewMaterials(MaterialParams{
 		Stores:    Stores{s.Projects, s.Inventories, s.Sources, s.Templates, s.Usage},
 		Kernel:    Kernel{k.Unit, k.Clock, k.IDs, k.Log},
-		Checkouts: o.Checkouts, Collector: o.Collector, Recorder: o.Recorder, Logins: o.Logins, Config: o.Config,
+		Checkouts: o.Checkouts, Collector: o.Collector, Recorder: o.Recorder, Sealer: o.Sealer, Logins: o.Logins, Config: o.Config,
 	})
 	if err != nil {
 		return materialResults{}, err

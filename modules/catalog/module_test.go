@@ -18,6 +18,7 @@ import (
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -47,8 +48,8 @@ func TestModule(t *testing.T) {
 				fx.As(new(catalog.ProjectStore)), fx.As(new(catalog.InventoryStore)), fx.As(new(catalog.SourceStore)),
 				fx.As(new(catalog.TemplateStore)), fx.As(new(catalog.Usage))),
 			func() (tx.Unit, clock.Clock, ids.Generator, *slog.Logger) { return p.Unit, p.Clock, p.IDs, p.Log },
-			func() (catalog.Checkouts, catalog.Collector, audit.Recorder) {
-				return p.Checkouts, p.Collector, p.Recorder
+			func() (catalog.Checkouts, catalog.Collector, audit.Recorder, secrets.Sealer) {
+				return p.Checkouts, p.Collector, p.Recorder, p.Sealer
 			},
 			func() (identity.Objects, access.Guard, access.Owners) { return own.Objects, own.Guard, own.Owners },
 			func() notify.Targets { return masking{} },
@@ -123,6 +124,7 @@ func TestWhole(t *testing.T) {
 		"unit":      func(p *module.MaterialParams) { p.Unit = nil },
 		"recorder":  func(p *module.MaterialParams) { p.Recorder = nil },
 		"checkouts": func(p *module.MaterialParams) { p.Checkouts = nil },
+		"sealer":    func(p *module.MaterialParams) { p.Sealer = nil },
 	} {
 		p := b.material
 		cut(&p)

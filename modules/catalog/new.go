@@ -23,6 +23,7 @@ import (
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -52,6 +53,8 @@ type MaterialParams struct {
 	Collector catalog.Collector
 	// Recorder records each change in its unit of work.
 	Recorder audit.Recorder
+	// Sealer seals what of inventory sources is secret.
+	Sealer secrets.Sealer
 	// Logins may be nil: then no project with a credential can be fetched, and no source with one refreshed.
 	Logins catalog.Logins
 	Config Config
@@ -69,13 +72,14 @@ type Materials struct {
 	recorder  audit.Recorder
 	mirror    *mirror.Mirror
 	refresher *refresh.Refresher
+	sealer    secrets.Sealer
 }
 
 // NewMaterials makes that part and starts nothing. It returns an error where a dependency is missing.
 func NewMaterials(p MaterialParams) (*Materials, error) {
 	s, k := p.Stores, p.Kernel
 	if s.Projects == nil || s.Inventories == nil || s.Sources == nil || s.Templates == nil || s.Usage == nil ||
-		k.Unit == nil || k.Clock == nil || k.IDs == nil || p.Checkouts == nil || p.Collector == nil || p.Recorder == nil {
+		k.Unit == nil || k.Clock == nil || k.IDs == nil || p.Checkouts == nil || p.Collector == nil || p.Recorder == nil || p.Sealer == nil {
 		return nil, errors.New("catalog: a dependency is missing")
 	}
 	temp, err := directory(p.Config.TempDir)
@@ -88,13 +92,13 @@ func NewMaterials(p MaterialParams) (*Materials, error) {
 	m := mirror.New(k.Unit, k.Clock, k.Log, s.Projects, p.Checkouts, p.Logins)
 	r := refresh.New(refresh.Params{
 		Unit: k.Unit, Clock: k.Clock, Log: k.Log, Recorder: p.Recorder, Projects: s.Projects, Inventories: s.Inventories,
-		Sources: s.Sources, Collector: p.Collector, Logins: p.Logins, Mirror: m, TempDir: temp,
+		Sources: s.Sources, Collector: p.Collector, Logins: p.Logins, Sealer: p.Sealer, Mirror: m, TempDir: temp,
 	})
 	return &Materials{
 		References: material.NewReferences(s.Projects, s.Inventories, s.Templates, m),
 		Materials:  material.NewMaterials(s.Projects, s.Inventories, s.Sources, m, r, k.Log),
 		Background: &Background{m, r},
-		stores:     s, kernel: k, checkouts: p.Checkouts, recorder: p.Recorder, mirror: m, refresher: r,
+		stores:     s, kernel: k, checkouts: p.Checkouts, recorder: p.Recorder, mirror: m, refresher: r, sealer: p.Sealer,
 	}, nil
 }
 
@@ -148,7 +152,7 @@ func New(p Params) (Result, error) {
 	return Result{
 		Projects:    project.New(kernel, desk, s.Projects, m.checkouts, m.mirror),
 		Inventories: stock.New(kernel, desk, s.Inventories),
-		Sources:     source.New(kernel, desk, s.Sources, m.refresher),
+		Sources:     source.New(kernel, desk, s.Sources, m.refresher, m.sealer),
 		Templates:   template.New(kernel, desk, s.Templates, p.Checker, p.Targets),
 		Launcher:    launch.New(desk, s.Templates, p.Submitter, p.Checker),
 	}, nil

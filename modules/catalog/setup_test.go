@@ -52,6 +52,7 @@ type bundle struct {
 	checkouts *checkouts
 	collector *collector
 	runs      *requests
+	sealer    *sealer
 	material  module.MaterialParams
 	params    module.Params
 }
@@ -73,12 +74,13 @@ func setup(t testing.TB, d *db.DB) *bundle {
 	b := &bundle{
 		t: t, d: d, store: sqlcatalog.New(d), rights: sqlidentity.New(d), clock: &hands{now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)},
 		trail: &trail{}, guard: newGuard(), checkouts: newCheckouts(), collector: &collector{}, runs: &requests{},
+		sealer: newSealer(t, 1),
 	}
 	s := b.store
 	b.material = module.MaterialParams{
 		Stores:    module.Stores{Projects: s, Inventories: s, Sources: s, Templates: s, Usage: s},
 		Kernel:    module.Kernel{Unit: d, Clock: b.clock, IDs: ids.New(b.clock), Log: slog.New(slog.DiscardHandler)},
-		Checkouts: b.checkouts, Collector: b.collector, Recorder: b.trail, Config: module.Config{TempDir: t.TempDir()},
+		Checkouts: b.checkouts, Collector: b.collector, Recorder: b.trail, Sealer: b.sealer, Config: module.Config{TempDir: t.TempDir()},
 	}
 	b.params = module.Params{Objects: objects{b.rights, d}, Guard: b.guard, Owners: b.guard, Submitter: b.runs, Checker: b.runs, Runs: b.runs, Targets: masking{}}
 	b.make()

@@ -104,10 +104,12 @@ const (
 
 // SourceConfig is what a source is told. Which members a kind takes is said beside them.
 type SourceConfig struct {
-	Plugin  map[string]any    `json:"plugin,omitempty"`  // plugin: its YAML as an object, the member plugin included
-	Content string            `json:"content,omitempty"` // script: the program, unless the source has a path
-	URL     string            `json:"url,omitempty"`     // http
-	Headers map[string]string `json:"headers,omitempty"` // http; their values are secrets
+	Plugin  map[string]any `json:"plugin,omitempty"`  // plugin: its YAML as an object, the member plugin included
+	Content string         `json:"content,omitempty"` // script: the program, unless the source has a path
+	URL     string         `json:"url,omitempty"`     // http
+	// Headers are those of the requests, http. Their values are secrets: stored and read back, each is the mask of package secret, and what
+	// they are is in Sealed.
+	Headers map[string]string `json:"headers,omitempty"`
 }
 
 // InventorySource fills an inventory from somewhere else. A refresh that fails keeps what was there.
@@ -121,10 +123,16 @@ type InventorySource struct {
 	InventoryID    string // that it fills
 	UpdateOnLaunch bool
 	SyncInterval   int // seconds between refreshes, 0 for none; at least MinSyncInterval
+	// Sealed is what of Config is secret, sealed for the SourceRecord; nil for nothing. Stores have it alone: callers neither say nor read it.
+	// A source with headers and nothing sealed was stored before they were, with their values in Config.
+	Sealed []byte
 
 	SyncedAt  time.Time // of the last refresh that succeeded
 	LastError string    // of the last one, one sentence; empty where it succeeded
 }
+
+// SourceRecord is for which record what is secret of a source is sealed.
+func SourceRecord(id string) string { return "source/" + id }
 
 // MinSyncInterval is how many seconds lie between two refreshes by interval at least.
 const MinSyncInterval = 60
@@ -136,7 +144,8 @@ type Sources interface {
 	Create(ctx context.Context, s InventorySource) (InventorySource, error)
 	Get(ctx context.Context, id string) (InventorySource, error)
 	List(ctx context.Context, f Filter, w page.Window) ([]InventorySource, int, error)
-	// Update replaces what a caller may set; an omitted header value (empty) keeps the stored one.
+	// Update replaces what a caller may set; an omitted header value (empty) and the mask keep the stored one, which goes to no other server
+	// than before. KeyLost of package secrets where a value that is kept cannot be opened, and where none can be sealed, as in Create.
 	Update(ctx context.Context, id string, revision int64, s InventorySource) (InventorySource, error)
 	Delete(ctx context.Context, id string, revision int64) error
 	// Refresh fills the inventory now. RefreshFailed, which is a Conflict, says why it could not, of a credential too.
@@ -145,10 +154,13 @@ type Sources interface {
 
 // SourceStore keeps inventory sources. Writes join the unit of ctx.
 type SourceStore interface {
+	// InsertSource stores a source with what is sealed of it. NameTaken.
 	InsertSource(ctx context.Context, s InventorySource) error
 	SourceByID(ctx context.Context, id string) (InventorySource, error)
 	// ListSources lists those whose inventory, and project if any, the scope may read.
 	ListSources(ctx context.Context, s access.Scope, f Filter, w page.Window) ([]InventorySource, int, error)
+	// UpdateSource stores what a caller may set, and Sealed: nothing sealed leaves nothing of what was. RevisionChanged, NameTaken,
+	// SourceNotFound.
 	UpdateSource(ctx context.Context, s InventorySource, revision int64) (InventorySource, error)
 	DeleteSource(ctx context.Context, id string, revision int64) error
 	// SourcesOf lists the sources that fill an inventory, by id.
@@ -162,7 +174,8 @@ type SourceStore interface {
 
 // Collection is what a collector is to fetch.
 type Collection struct {
-	Kind   SourceKind
+	Kind SourceKind
+	// Config has the values of the headers themselves.
 	Config SourceConfig
 	// Tree is the checkout's root and Path a file below it; both empty where the source has no project.
 	Tree, Path string

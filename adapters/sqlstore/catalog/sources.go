@@ -20,6 +20,7 @@ func sources() shelf.Kind[catalog.InventorySource] {
 		Table: "inventory_sources", Noun: "inventory source", Missing: catalog.SourceNotFound, Scan: scanSource,
 		Columns: []string{
 			"kind", "config", "path", "project_id", "credential_id", "inventory_id", "update_on_launch", "sync_interval", "synced_at", "last_error",
+			"sealed",
 		},
 	}
 }
@@ -31,11 +32,19 @@ func (s *Store) InsertSource(ctx context.Context, i catalog.InventorySource) err
 		return err
 	}
 	err = sources().Insert(ctx, s.d, i.Record, string(i.Kind), config, i.Path, i.ProjectID, i.CredentialID, i.InventoryID,
-		i.UpdateOnLaunch, i.SyncInterval, db.At(i.SyncedAt), i.LastError)
+		i.UpdateOnLaunch, i.SyncInterval, db.At(i.SyncedAt), i.LastError, orNull(i.Sealed))
 	if err != nil || i.SyncInterval == 0 {
 		return err
 	}
 	return s.book(ctx, i.ID, 0)
+}
+
+// orNull is what is sealed as a column holds it: no bytes are none.
+func orNull(sealed []byte) any {
+	if len(sealed) == 0 {
+		return nil
+	}
+	return sealed
 }
 
 // book makes a source due after a while.
@@ -83,12 +92,13 @@ func (s *Store) UpdateSource(ctx context.Context, i catalog.InventorySource, rev
 	if err != nil {
 		return catalog.InventorySource{}, fmt.Errorf("read an interval: %w", err)
 	}
-	set := "kind = ?, config = ?, path = ?, project_id = ?, credential_id = ?, inventory_id = ?, update_on_launch = ?, sync_interval = ?"
+	set := "kind = ?, config = ?, path = ?, project_id = ?, credential_id = ?, inventory_id = ?, update_on_launch = ?, sync_interval = ?, " +
+		"sealed = ?"
 	if i.SyncInterval == 0 {
 		set += ", next_sync_at = NULL"
 	}
 	is, err := sources().Update(ctx, q, i.Record, set, string(i.Kind), config, i.Path, i.ProjectID, i.CredentialID, i.InventoryID,
-		i.UpdateOnLaunch, i.SyncInterval)
+		i.UpdateOnLaunch, i.SyncInterval, orNull(i.Sealed))
 	if err == nil && i.SyncInterval != 0 && i.SyncInterval != was {
 		err = s.book(ctx, i.ID, interval(i))
 	}
@@ -168,7 +178,7 @@ func scanSource(r db.Row) (i catalog.InventorySource, err error) {
 	var synced db.Time
 	var config string
 	err = r.Scan(append(shelf.Targets(&i.Record, &at), &i.Kind, &config, &i.Path, &i.ProjectID, &i.CredentialID, &i.InventoryID,
-		&i.UpdateOnLaunch, &i.SyncInterval, &synced, &i.LastError)...)
+		&i.UpdateOnLaunch, &i.SyncInterval, &synced, &i.LastError, &i.Sealed)...)
 	if err != nil {
 		return i, err
 	}

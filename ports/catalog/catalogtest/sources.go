@@ -1,6 +1,7 @@
 package catalogtest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"testing"
@@ -16,6 +17,7 @@ func sourceCases() map[string]func(*testing.T, *env) {
 		"what a scope shows":          sourceScopes,
 		"the sources of an inventory": sourcesOf,
 		"refreshes":                   refreshes,
+		"sealed texts":                sealedTexts,
 	}
 }
 
@@ -131,4 +133,46 @@ func refreshes(t *testing.T, e *env) {
 	e.must(t, func(ctx context.Context) error { return s.remove(ctx, want.ID, 4) })
 	e.must(t, func(ctx context.Context) error { return e.Sources.NoteRefresh(ctx, want.ID, "", epoch) })
 	same(t, "a note brings nothing back", []catalog.InventorySource{other}, all(t, s, catalog.Filter{}))
+}
+
+// sealedTexts: what is sealed comes back byte for byte wherever a source is read, stays when a refresh is noted, and goes when a change
+// has nothing sealed.
+func sealedTexts(t *testing.T, e *env) {
+	const inventory = "inv_1"
+	read := func(what string, want []byte, list ...catalog.InventorySource) {
+		t.Helper()
+		if len(list) != 1 || !bytes.Equal(list[0].Sealed, want) || len(want) == 0 && list[0].Sealed != nil {
+			t.Errorf("%s: %d sources, %d bytes were stored", what, len(list), len(want))
+		}
+	}
+	everywhere := func(id string, want []byte) {
+		t.Helper()
+		read("by id", want, get(t, sources(e), id))
+		read("listed", want, all(t, sources(e), catalog.Filter{})...)
+		list, err := e.Sources.SourcesOf(t.Context(), inventory)
+		noError(t, err)
+		read("of an inventory", want, list...)
+	}
+	for _, text := range [][]byte{nil, {}, {0}, []byte("'; --"), []byte(odd), {0xff, 0xfe, 0}, bytes.Repeat([]byte{0, 1, 2, 0xff}, 1<<17)} {
+		v := e.addSource(t, inventory, func(s *catalog.InventorySource) { s.Sealed, s.SyncInterval = text, 60 })
+		everywhere(v.ID, text)
+		e.must(t, func(ctx context.Context) error {
+			due, ok, _, err := e.Sources.TakeDue(ctx)
+			same(t, "due", true, ok)
+			read("due", text, due)
+			return err
+		})
+		e.must(t, func(ctx context.Context) error { return e.Sources.NoteRefresh(ctx, v.ID, "failed", epoch) })
+		everywhere(v.ID, text)
+		for _, next := range [][]byte{[]byte("another"), append([]byte("another"), text...), nil, []byte("again"), {}} {
+			v.Sealed = next
+			e.must(t, func(ctx context.Context) error {
+				got, err := e.Sources.UpdateSource(ctx, v, 0)
+				read("changed", next, got)
+				return err
+			})
+			everywhere(v.ID, next)
+		}
+		e.must(t, func(ctx context.Context) error { return e.Sources.DeleteSource(ctx, v.ID, 0) })
+	}
 }

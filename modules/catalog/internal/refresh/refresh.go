@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/writ-automation/writ/modules/catalog/internal/check"
+	"github.com/writ-automation/writ/modules/catalog/internal/headers"
 	"github.com/writ-automation/writ/modules/catalog/internal/stock"
 	"github.com/writ-automation/writ/modules/catalog/internal/usage"
 	"github.com/writ-automation/writ/ports/audit"
@@ -74,6 +75,9 @@ func (r *Refresher) collect(ctx context.Context, src catalog.InventorySource) (c
 			return catalog.Inventory{}, err
 		}
 		defer done()
+	}
+	if c.Config.Headers, err = headers.Open(ctx, r.Sealer, src); err != nil {
+		return catalog.Inventory{}, err
 	}
 	var got catalog.Inventory
 	if got.Content, got.Format, err = r.Collector.Collect(ctx, c); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -34,6 +35,7 @@ type Params struct {
 	Sources     catalog.SourceStore
 	Collector   catalog.Collector
 	Logins      catalog.Logins // may be nil: then no source with a credential can be refreshed
+	Sealer      secrets.Sealer // opens the headers of sources
 	Mirror      *mirror.Mirror
 	TempDir     string // work trees of projects are made below it for as long as a refresh lasts
 }

@@ -10,9 +10,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/writ-automation/writ/modules/catalog/internal/check"
+	"github.com/writ-automation/writ/modules/catalog/internal/headers"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/secret"
 )
 
 // Bounds of what a source says.
@@ -24,9 +26,6 @@ const (
 	maxAddress  = 4096
 	maxInterval = 365 * 24 * 60 * 60 // seconds
 )
-
-// mask is what reading returns for the value of a header.
-const mask = "***"
 
 // checked returns what a caller said, in the form that is stored. Invalid faults name the member.
 func checked(s catalog.InventorySource) (catalog.InventorySource, error) {
@@ -119,10 +118,10 @@ func form(s *catalog.InventorySource) error {
 	case u.User != nil:
 		return fault.BadField("config.url", "must not hold a user name or a password; give a header instead")
 	}
-	return headers(s.Config.Headers)
+	return fields(s.Config.Headers)
 }
 
-func headers(list map[string]string) error {
+func fields(list map[string]string) error {
 	if len(list) > maxHeaders {
 		return fault.BadField("config.headers", "has more than %d members", maxHeaders)
 	}
@@ -166,50 +165,43 @@ func cut(s string) string {
 
 // masked returns a source as it is read: the values of headers are secrets.
 func masked(s catalog.InventorySource) catalog.InventorySource {
-	if len(s.Config.Headers) == 0 {
-		return s
-	}
-	shown := make(map[string]string, len(s.Config.Headers))
-	for name := range s.Config.Headers {
-		shown[name] = mask
-	}
-	s.Config.Headers = shown
+	s.Config.Headers, s.Sealed = headers.Masked(s.Config.Headers), nil
 	return s
 }
 
 // unmasked returns the headers with the stored values where nothing or the mask is said. A stored value goes nowhere but to the
-// server for which it was given.
-func unmasked(said, was catalog.SourceConfig) (map[string]string, error) {
+// server for which it was given. open returns the stored headers with their values, and is asked only where one is kept.
+func unmasked(said, was catalog.SourceConfig, open func() (map[string]string, error)) (map[string]string, error) {
 	if len(said.Headers) == 0 {
 		return nil, nil
 	}
-	stored := make(map[string]string, len(was.Headers))
-	for name, v := range was.Headers {
-		stored[strings.ToLower(name)] = v
+	stored := make(map[string]string, len(was.Headers)) // names as they are stored
+	for name := range was.Headers {
+		stored[strings.ToLower(name)] = name
 	}
-	out := make(map[string]string, len(said.Headers))
-	for _, name := range slices.Sorted(maps.Keys(said.Headers)) {
-		v := said.Headers[name]
-		if v == "" || v == mask {
-			old, ok := stored[strings.ToLower(name)]
-			switch {
-			case !ok:
-				return nil, fault.BadField(at(name), "is required")
-			case origin(said.URL) != origin(was.URL):
-				return nil, fault.BadField(at(name), "has to be given anew where config.url names another server")
-			}
-			v = old
+	out, kept := maps.Clone(said.Headers), map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(out)) {
+		if v := out[name]; v != "" && v != secret.Mask {
+			continue
 		}
-		out[name] = v
+		old, ok := stored[strings.ToLower(name)]
+		switch {
+		case !ok:
+			return nil, fault.BadField(at(name), "is required")
+		case headers.Origin(said.URL) != headers.Origin(was.URL):
+			return nil, fault.BadField(at(name), "has to be given anew where config.url names another server")
+		}
+		kept[name] = old
+	}
+	if len(kept) == 0 {
+		return out, nil
+	}
+	values, err := open()
+	if err != nil {
+		return nil, err
+	}
+	for name, old := range kept {
+		out[name] = values[old]
 	}
 	return out, nil
-}
-
-// origin is the server of an address.
-func origin(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return strings.ToLower(u.Scheme + "://" + u.Host)
 }

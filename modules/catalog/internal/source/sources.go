@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/writ-automation/writ/modules/catalog/internal/check"
+	"github.com/writ-automation/writ/modules/catalog/internal/headers"
 	"github.com/writ-automation/writ/modules/catalog/internal/refresh"
 	"github.com/writ-automation/writ/modules/catalog/internal/usage"
 	"github.com/writ-automation/writ/ports/access"
@@ -15,6 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -27,13 +29,14 @@ type Sources struct {
 	desk      *usage.Desk
 	store     catalog.SourceStore
 	refresher *refresh.Refresher
+	sealer    secrets.Sealer
 }
 
 var _ catalog.Sources = (*Sources)(nil)
 
-// New makes the keeper of inventory sources.
-func New(k usage.Kernel, d *usage.Desk, s catalog.SourceStore, r *refresh.Refresher) *Sources {
-	return &Sources{Kernel: k, desk: d, store: s, refresher: r}
+// New makes the keeper of inventory sources. The values of headers rest sealed.
+func New(k usage.Kernel, d *usage.Desk, s catalog.SourceStore, r *refresh.Refresher, sealer secrets.Sealer) *Sources {
+	return &Sources{Kernel: k, desk: d, store: s, refresher: r, sealer: sealer}
 }
 
 func targets(s catalog.InventorySource) usage.Targets {
@@ -64,7 +67,7 @@ func missing(id string) error { return catalog.SourceNotFound.New("no inventory 
 func (k *Sources) Create(ctx context.Context, s catalog.InventorySource) (catalog.InventorySource, error) {
 	s, err := checked(s)
 	if err == nil {
-		s.Config.Headers, err = unmasked(s.Config, catalog.SourceConfig{})
+		s.Config.Headers, err = unmasked(s.Config, catalog.SourceConfig{}, nil)
 	}
 	if err != nil {
 		return catalog.InventorySource{}, err
@@ -76,6 +79,9 @@ func (k *Sources) Create(ctx context.Context, s catalog.InventorySource) (catalo
 		return catalog.InventorySource{}, err
 	}
 	k.Made(ctx, ids.Source, &s.Record)
+	if s, err = headers.Seal(ctx, k.sealer, s); err != nil {
+		return catalog.InventorySource{}, err
+	}
 	err = k.Unit.Do(ctx, func(ctx context.Context) error {
 		if err := k.store.InsertSource(ctx, s); err != nil {
 			return err
@@ -190,8 +196,8 @@ func (k *Sources) Update(ctx context.Context, id string, revision int64, s catal
 		if err != nil {
 			return err
 		}
-		next := s
-		if next.Config.Headers, err = unmasked(s.Config, now.Config); err != nil {
+		next, err := k.sealed(ctx, s, now)
+		if err != nil {
 			return err
 		}
 		if stored, err = k.store.UpdateSource(ctx, next, revision); err != nil {
@@ -204,6 +210,17 @@ func (k *Sources) Update(ctx context.Context, id string, revision int64, s catal
 	}
 	k.Log.InfoContext(ctx, "inventory source changed", "id", id, "by", check.Author(ctx))
 	return masked(stored), nil
+}
+
+// sealed returns what a caller said of a stored source with its headers sealed, those values among them that it keeps. What is stored
+// in the open is sealed so too, and what is kept is sealed anew: a text that was read before the key changed must not be written back.
+func (k *Sources) sealed(ctx context.Context, s, was catalog.InventorySource) (catalog.InventorySource, error) {
+	var err error
+	s.Config.Headers, err = unmasked(s.Config, was.Config, func() (map[string]string, error) { return headers.Open(ctx, k.sealer, was) })
+	if err != nil {
+		return catalog.InventorySource{}, err
+	}
+	return headers.Seal(ctx, k.sealer, s)
 }
 
 // Delete implements catalog.Sources.

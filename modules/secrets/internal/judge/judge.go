@@ -70,7 +70,8 @@ func Ready(c secrets.Credential) error {
 	return secrets.SecretMissing.New("the credential %s has no secret yet", c.ID)
 }
 
-// Open returns what is sealed of a credential. KeyLost names the credential, and so does any other fault; neither holds what is sealed.
+// Open returns what is sealed of a credential. KeyLost names the credential, and so does Unresolved, which is that of one that was altered,
+// and any other fault; none holds what is sealed.
 func Open(ctx context.Context, sealer secrets.Sealer, c secrets.Credential, sealed []byte) (envelope.Document, error) {
 	if len(sealed) == 0 {
 		return envelope.Document{}, nil
@@ -79,6 +80,9 @@ func Open(ctx context.Context, sealer secrets.Sealer, c secrets.Credential, seal
 	if secrets.KeyLost.Is(err) {
 		f, _ := errors.AsType[*fault.Error](err)
 		return envelope.Document{}, secrets.KeyLost.New("the credential %s cannot be opened: %s", c.ID, f.Message)
+	}
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Internal {
+		return envelope.Document{}, secrets.Unresolved.New("the credential %s cannot be opened: %s", c.ID, f.Message).Because(err)
 	}
 	if err != nil {
 		return envelope.Document{}, fmt.Errorf("open the credential %s: %w", c.ID, err)

@@ -74,6 +74,10 @@ func (v *vault) kept(ctx context.Context, s *said, t secrets.Type, was stored, s
 		return envelope.Document{}, secrets.KeyLost.New("the secrets of the credential %q (%s) are sealed with a key that this install does not have: "+
 			"give every secret of it anew, an empty one where there is none", was.Name, was.ID).With("credential_id", was.ID).Because(err)
 	}
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Internal {
+		return envelope.Document{}, secrets.Unresolved.New("the secrets of the credential %q (%s) were altered and cannot be kept: "+
+			"give every secret of it anew, an empty one where there is none", was.Name, was.ID).With("credential_id", was.ID).Because(err)
+	}
 	if err != nil {
 		return envelope.Document{}, fmt.Errorf("open the secrets of a credential: %w", err)
 	}

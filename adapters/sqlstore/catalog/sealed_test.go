@@ -1,0 +1,57 @@
+package catalog_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	sqlcatalog "github.com/writ-automation/writ/adapters/sqlstore/catalog"
+	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/secrets/secretstest"
+)
+
+func TestHolders(t *testing.T) {
+	t.Parallel()
+	secretstest.RunHolder(t, func(t *testing.T, fn func(*testing.T, secretstest.Held)) {
+		dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
+			s := sqlcatalog.New(d)
+			held := s.Holders()
+			if len(held) != 1 {
+				t.Fatalf("there are %d holders", len(held))
+			}
+			n := 0
+			fn(t, secretstest.Held{
+				Unit: d, Holder: held[0], Holds: "inventory sources",
+				Put: func(ctx context.Context, text []byte) (string, error) {
+					n += 2 // one with nothing sealed is not listed
+					if err := s.InsertSource(ctx, sealedSource(n-1, nil)); err != nil {
+						return "", err
+					}
+					v := sealedSource(n, text)
+					return v.ID, s.InsertSource(ctx, v)
+				},
+				Record: catalog.SourceRecord,
+				State: func(ctx context.Context, key string) (any, error) {
+					is, err := s.SourceByID(ctx, key)
+					is.Sealed = nil
+					return is, err
+				},
+				Remove: func(ctx context.Context, key string) error { return s.DeleteSource(ctx, key, 0) },
+			})
+		})
+	})
+}
+
+func sealedSource(n int, sealed []byte) catalog.InventorySource {
+	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	id := fmt.Sprintf("src_%026d", n)
+	return catalog.InventorySource{
+		Record: catalog.Record{ID: id, Name: "name of " + id, CreatedBy: "usr_1", CreatedAt: at, UpdatedAt: at, Revision: 3},
+		Kind:   catalog.HTTPSource, InventoryID: "inv_1", Sealed: sealed,
+		Config: catalog.SourceConfig{URL: "https://x.example/", Headers: map[string]string{"A": "***"}},
+	}
+}

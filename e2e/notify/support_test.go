@@ -1,0 +1,219 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
+)
+
+// awhile is how long something may take that happens beside what a test does.
+const awhile = 100 * time.Second
+
+type obj = harness.Body
+
+// world is a server with what these tests ask of it.
+type world struct {
+	*harness.Server
+	t *testing.T
+}
+
+// newWorld starts a server that may deliver to the receivers of this machine.
+func newWorld(t *testing.T, o harness.Options) *world {
+	t.Helper()
+	o.Flags = append(o.Flags, "--allow-private-egress", "127.0.0.0/8")
+	return bareWorld(t, o)
+}
+
+// bareWorld starts a server as it is.
+func bareWorld(t *testing.T, o harness.Options) *world {
+	t.Helper()
+	return &world{Server: harness.Start(t, o), t: t}
+}
+
+// again starts another process over the same data.
+func (w *world) again() {
+	w.t.Helper()
+	w.Server = w.Again()
+}
+
+// want sends a request and ends the test where the status is another one.
+func (w *world) want(status int, method, path string, body any) obj {
+	w.t.Helper()
+	return decoded(w.t, w.answer(status, method, path, body).Body)
+}
+
+func (w *world) answer(status int, method, path string, body any) harness.Answer {
+	w.t.Helper()
+	a := w.Do(method, path, body)
+	if a.Status != status {
+		w.t.Fatalf("%s %s: %d, want %d: %s", method, path, a.Status, status, a.Body)
+	}
+	return a
+}
+
+func decoded(t *testing.T, raw []byte) obj {
+	t.Helper()
+	out := obj{}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&out); err != nil {
+		t.Fatalf("%v: %s", err, raw)
+	}
+	return out
+}
+
+// id makes an object and returns its id.
+func (w *world) id(path string, body obj) string {
+	w.t.Helper()
+	id, _ := w.want(http.StatusCreated, http.MethodPost, path, body)["id"].(string)
+	return id
+}
+
+// somebody makes an account and returns its id and a client of it.
+func (w *world) somebody(name, role string) (string, harness.Client) {
+	w.t.Helper()
+	id := w.id("/v1/users", obj{"username": name, "role": role})
+	token, _ := w.want(http.StatusCreated, http.MethodPost, "/v1/tokens", obj{"name": name, "user_id": id})["token"].(string)
+	return id, w.As(token)
+}
+
+// script is a request for a run that tells some targets.
+func script(command string, targets ...obj) obj {
+	return obj{"tool": "bash", "command": command, "notifications": targets}
+}
+
+func hook(url string) obj { return obj{"kind": "webhook", "url": url} }
+
+// failing is a target that hears of failed runs alone.
+func failing(n obj) obj {
+	n["on_failure"] = true
+	return n
+}
+
+// told is a row of GET /v1/runs/{id}/notifications.
+type told struct {
+	ID, Event, Origin, Kind, Target, Status, Reason string
+	Attempts                                        int
+	CreatedAt                                       time.Time  `json:"created_at"`
+	EndedAt                                         *time.Time `json:"ended_at"`
+}
+
+// brief is the row in few words.
+func (n told) brief() string {
+	return strings.Join([]string{n.Event, n.Origin, n.Kind, n.Status, fmt.Sprint(n.Attempts)}, " ")
+}
+
+// notifications reads who was told of a run.
+func (w *world) notifications(run string) []told {
+	w.t.Helper()
+	list, _ := w.counted(run)
+	return list
+}
+
+// counted reads who was told of a run, and how many they are said to be. While they are planned that may be fewer.
+func (w *world) counted(run string) (rows []told, total int) {
+	w.t.Helper()
+	var list struct {
+		Notifications []told
+		Count, Total  int
+	}
+	w.answer(http.StatusOK, http.MethodGet, "/v1/runs/"+run+"/notifications", nil).JSON(w.t, &list)
+	if list.Count != len(list.Notifications) || list.Notifications == nil {
+		w.t.Errorf("the count is %d of %d rows", list.Count, len(list.Notifications))
+	}
+	return list.Notifications, list.Total
+}
+
+// settled waits until that many rows are there and none is pending.
+func (w *world) settled(run string, n int) []told {
+	w.t.Helper()
+	var list []told
+	harness.Eventually(w.t, awhile, fmt.Sprintf("%d notifications of %s have ended", n, run), func() bool {
+		rows, total := w.counted(run)
+		list = rows
+		return len(list) >= n && total == len(list) && !slices.ContainsFunc(list, func(x told) bool { return x.Status == "pending" })
+	})
+	if len(list) != n {
+		w.t.Errorf("%s: %d notifications, want %d: %+v", run, len(list), n, list)
+	}
+	for _, x := range list {
+		if x.EndedAt == nil || x.EndedAt.Before(x.CreatedAt) || !strings.HasPrefix(x.ID, "nty_") || (x.Status == "delivered") != (x.Reason == "") {
+			w.t.Errorf("%s: %+v", run, x)
+		}
+	}
+	return list
+}
+
+// summary waits for the rows as settled does and returns each in few words, sorted.
+func (w *world) summary(run string, n int) []string {
+	w.t.Helper()
+	var out []string
+	for _, x := range w.settled(run, n) {
+		out = append(out, x.brief())
+	}
+	slices.Sort(out)
+	return out
+}
+
+// same compares lists of words.
+func same(t *testing.T, what string, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
+
+// ends awaits a run and checks how it ended.
+func (w *world) ends(run, status string) harness.Run {
+	w.t.Helper()
+	r := w.Await(run)
+	if r.Status != status {
+		w.t.Errorf("%s is %s, want %s: %s", run, r.Status, status, r.Error)
+	}
+	return r
+}
+
+// address is where the database of the server is.
+func (w *world) address() string {
+	if w.DB != "" {
+		return w.DB
+	}
+	return filepath.Join(w.Dir, "writ.db")
+}
+
+// column reads the first column of a query behind the server's back.
+func (w *world) column(query string) [][]byte {
+	w.t.Helper()
+	d := dbtest.Connect(w.t, db.Config{URL: w.address()})
+	var out [][]byte
+	err := d.Do(w.t.Context(), func(ctx context.Context) error {
+		rows, err := d.Read(ctx).QueryContext(ctx, query)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var b []byte
+			if err := rows.Scan(&b); err != nil {
+				return err
+			}
+			out = append(out, bytes.Clone(b))
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		w.t.Fatalf("%s: %v", query, err)
+	}
+	return out
+}

@@ -1,0 +1,2 @@
+// Package headers keeps the values of the headers of inventory sources sealed.
+package headers
