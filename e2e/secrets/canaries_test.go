@@ -1,0 +1,125 @@
+package secrets_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+)
+
+const letters = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789"
+
+// fresh returns random letters and digits, which every encoding but base64 leaves as they are.
+func fresh(n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		at, err := rand.Int(rand.Reader, big.NewInt(int64(len(letters))))
+		if err != nil {
+			panic(err)
+		}
+		b[i] = letters[at.Int64()]
+	}
+	return string(b)
+}
+
+// odd are characters that encodings write differently.
+const odd = `"\'%+/?&<>=; $#~é|` + "`"
+
+// flock is the canaries of a test. All of them hold the mark several times, so that a part of one that comes to light is one as well.
+type flock struct {
+	t      *testing.T
+	mark   string
+	values map[string]string // canaries by the name of what they are
+	needle map[string]string // what must be nowhere, and what it is a form of
+}
+
+func newFlock(t *testing.T) *flock {
+	f := &flock{t: t, mark: fresh(14), values: map[string]string{}, needle: map[string]string{}}
+	f.look("the mark", f.mark)
+	return f
+}
+
+// look adds a text, and its base64 at each of the three alignments cut to what it alone decides, to what must be nowhere.
+func (f *flock) look(what, text string) {
+	f.needle[text] = what
+	for offset := range 3 {
+		raw := base64.RawStdEncoding.EncodeToString(append(make([]byte, offset), text...))
+		end := len(raw)
+		if (offset+len(text))%3 != 0 {
+			end--
+		}
+		f.needle[raw[(offset*8+5)/6:end]] = fmt.Sprintf("%s in base64 at %d", what, offset)
+	}
+}
+
+// line makes a canary on one line.
+func (f *flock) line(name string) string {
+	return f.keep(name, f.mark+fresh(8)+odd+f.mark+fresh(8))
+}
+
+// lines makes a canary on several lines, with a break at its end.
+func (f *flock) lines(name string) string {
+	one := func() string { return f.mark + fresh(6) + odd + f.mark }
+	return f.keep(name, one()+"\n  "+one()+"\n"+one()+"\n")
+}
+
+// short makes a canary that headers and files of passwords can hold.
+func (f *flock) short(name string) string { return f.keep(name, f.mark+fresh(8)) }
+
+// keep makes a canary of what cannot hold the mark, such as a key: of it every line but the first and the last is looked for.
+func (f *flock) keep(name, value string) string {
+	f.values[name] = value
+	if !strings.Contains(value, f.mark) {
+		list := strings.Split(strings.TrimSpace(value), "\n")
+		for i, l := range list {
+			if i > 1 && i < len(list)-1 && len(l) >= 20 {
+				f.look(name, l[:len(l)-2])
+			}
+		}
+	}
+	return value
+}
+
+// json is all canaries in an object, for programs that are to tell them.
+func (f *flock) json() string {
+	b, err := json.Marshal(f.values)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return string(b)
+}
+
+// search fails the test where a canary is in a text, and says around it what is there.
+func (f *flock) search(where string, text []byte) bool {
+	f.t.Helper()
+	for needle, what := range f.needle {
+		at := bytes.Index(text, []byte(needle))
+		if at < 0 {
+			continue
+		}
+		f.t.Errorf("LEAK: %s holds %s: ...%q...", where, what, text[max(0, at-200):min(len(text), at+len(needle)+60)])
+		return true
+	}
+	return false
+}
+
+// TestCanariesAreFound shows that what the other tests rely on finds every form.
+func TestCanariesAreFound(t *testing.T) {
+	t.Parallel()
+	f := newFlock(t)
+	value := f.line("x")
+	for i := range 6 {
+		text := base64.StdEncoding.EncodeToString([]byte(fresh(i) + value + "tail"))
+		found := false
+		for needle := range f.needle {
+			found = found || strings.Contains(text, needle)
+		}
+		if !found {
+			t.Errorf("%q hides %q", text, value)
+		}
+	}
+}

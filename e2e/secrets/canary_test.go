@@ -1,0 +1,272 @@
+package secrets_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+// TestNothingSecretComesToLight stores a canary in each secret member of every kind, has runs tell them in every form, and looks for them
+// wherever something is told or kept.
+func TestNothingSecretComesToLight(t *testing.T) {
+	t.Parallel()
+	needsRoot(t, "what another user sees is a part of the promise")
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		s := newStage(t, dbURL)
+		stop := s.watch(s.Runs, s.w.dataDir(), s.place)
+		runs := []string{s.scripts()}
+		if dbURL == "" {
+			runs = append(runs, s.python(), s.play(), s.failing(), s.unresolved(), s.core())
+		}
+		s.refusals()
+		lines, stranger := stop()
+		if lines < 20 || stranger < 5 {
+			t.Errorf("looked %d times at command lines and %d times as another user", lines, stranger)
+		}
+		s.everything(runs)
+	})
+}
+
+// stage is a server whose every directory can be looked into.
+type stage struct {
+	*cast
+	Runs, place, home string
+	receiver          *receiver
+}
+
+func newStage(t *testing.T, dbURL string) *stage {
+	t.Helper()
+	root, err := os.MkdirTemp("", "canary") // not the test's own, into which no other user may look
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(root) })
+	s := &stage{Runs: filepath.Join(root, "runs"), place: filepath.Join(root, "place"), home: filepath.Join(root, "home"), receiver: newReceiver(t)}
+	for _, dir := range []string{root, s.Runs, s.place, s.home, filepath.Join(s.home, "tmp")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := newWorld(t, harness.Options{
+		DB: dbURL, Dir: root,
+		Flags: []string{
+			"--runs-dir", s.Runs, "--log-level", "debug", "--notify-webhook", s.receiver.URL, "--allow-private-egress", "127.0.0.1/32",
+			"--work-dir", s.place, "--audit-beat", "2s",
+		},
+		Env: []string{"HOME=" + s.home, "TMPDIR=" + filepath.Join(s.home, "tmp")},
+	})
+	f := newFlock(t)
+	save(t, filepath.Join(s.place, "open"), "a canary for everybody: "+f.mark)
+	if err := os.Chmod(filepath.Join(s.place, "open"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if found := f.stranger(s.place); !strings.Contains(found, filepath.Join(s.place, "open")) {
+		t.Fatalf("another user does not find what is for everybody: %q", found)
+	}
+	if err := os.Remove(filepath.Join(s.place, "open")); err != nil {
+		t.Fatal(err)
+	}
+	s.cast = newCast(w, f)
+	return s
+}
+
+// submit submits a run of a program that tells the canaries of a file.
+func (s *stage) submit(body obj, without ...string) string {
+	s.t.Helper()
+	ids, file := s.without(filepath.Join(s.home, "told"), without...)
+	body["credential_ids"], body["env"] = ids, obj{"CANARIES": file, "PLACE": filepath.Join(s.home, "told")}
+	return s.w.Submit(body).ID
+}
+
+// told awaits a run that tells, while its stream is read, and expects that it got to the end.
+func (s *stage) told(id, status, last string) string {
+	s.t.Helper()
+	s.search("the live stream of "+id, s.w.streamed(id))
+	_, log := s.w.ends(id, status)
+	if !strings.Contains(log, last) || !strings.Contains(log, "***") {
+		s.t.Errorf("%s did not tell: %.3000s", id, log)
+	}
+	s.search("the stream of "+id, s.w.streamed(id))
+	return id
+}
+
+func (s *stage) scripts() string {
+	s.t.Helper()
+	script := "set -x\nexport TELL=$(cat <<'END'\n" + tell + "\nEND\n)\nset +x\npython3 -u -c \"$TELL\"\n" +
+		`printf '%s\n' "$APP_ONE" "$APP_TWO" "${APP_ONE@Q}" "${APP_TWO@Q}"; printf '%q\n' "$APP_ONE" "$TOKEN"
+for a in '' a ab; do printf '%s%s' "$a" "$TOKEN" | base64; printf '%s%s' "$a" "$APP_TWO" | base64 -w0; echo; printf '%s%s' "$a" "$APP_TWO" | base64; done
+set -x; : "$TOKEN" "$APP_ONE" "$APP_TWO"; set +x
+ssh-add -L; find "$PWD/.." -type f | while read -r f; do echo "of $f"; cat "$f"; done
+for f in "$PWD"/../secrets/*/* "$PWD"/../login/*; do base64 -w0 "$f"; echo; done; echo "the end"`
+	return s.told(s.submit(obj{"tool": "bash", "command": script}, "become", "plain_network"), "succeeded", "the end")
+}
+
+func (s *stage) python() string {
+	s.t.Helper()
+	script := tell + "\nimport shutil\nraise RuntimeError('it fails with ' + json.dumps(kept) + kept['token.token'])\n"
+	return s.told(s.submit(obj{"tool": "python", "command": script}, "become_password", "plain_network"), "failed", "told everything")
+}
+
+func (s *stage) play() string {
+	s.t.Helper()
+	save(s.t, filepath.Join(s.place, "tell.yml"), tellingPlay)
+	save(s.t, filepath.Join(s.place, "hosts"), "localhost ansible_connection=local ansible_python_interpreter=/usr/bin/python3\n")
+	id := s.submit(obj{"playbook": "tell.yml", "inventory": "hosts", "diff_mode": true, "verbosity": 1}, "become", "network")
+	s.told(id, "succeeded", "PLAY RECAP")
+	if r := s.w.Get(id); len(r.Outputs) == 0 {
+		s.t.Error("the play told no outputs")
+	}
+	return id
+}
+
+// failing has Ansible fail with what it was given: there is no privileged mode on this machine.
+func (s *stage) failing() string {
+	s.t.Helper()
+	save(s.t, filepath.Join(s.place, "fail.yml"), tellingPlay)
+	id := s.submit(obj{"playbook": "fail.yml", "inventory": "hosts", "verbosity": 4}, "become", "plain_network", "become_password")
+	return s.told(id, "failed", "PLAY")
+}
+
+// unresolved has an engine that refuses with all that it knows.
+func (s *stage) unresolved() string {
+	s.t.Helper()
+	token, secretID := s.short("vault.token"), s.short("vault.secret_id")
+	tactless := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = w.Write([]byte(`{"errors": ["no: ` + r.Header.Get("X-Vault-Token") + ` ` + token + ` ` + secretID + `"]}`))
+	}))
+	s.t.Cleanup(tactless.Close)
+	var last string
+	for _, login := range []obj{{"token": token}, {"role_id": "r", "secret_id": secretID}} {
+		login["address"], login["path"], login["field"] = tactless.URL, "secret/app", "x"
+		last = s.w.bash("echo it ran", s.w.sourced("token", "vault", login)).ID
+		r, log := s.w.ends(last, "failed")
+		s.search("the record of a run whose secret was refused", []byte(r.Error+log))
+	}
+	return last
+}
+
+// core has a process of the run end as one that leaves its memory behind.
+func (s *stage) core() string {
+	s.t.Helper()
+	dir := filepath.Join(s.home, "cores")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		s.t.Fatal(err)
+	}
+	r := s.w.bash("ulimit -Hc; ulimit -c; (cd "+dir+" && bash -c 'x=\"$TOKEN$APP_TWO\"; kill -SEGV $$') || echo gone with $?\nls "+dir+" | sed 's/^/left: /'; kill -SEGV $$",
+		s.ids["token"], s.ids["env"])
+	_, log := s.w.ends(r.ID, "failed")
+	if !strings.HasPrefix(log, "0\n0\n") || !strings.Contains(log, "gone with 139") || strings.Contains(log, "left:") {
+		s.t.Errorf("a process that dies says %q", log)
+	}
+	s.files(dir)
+	return r.ID
+}
+
+// refusals sends secrets where they do not belong.
+func (s *stage) refusals() {
+	s.t.Helper()
+	x := s.short("refused")
+	own := s.ids["env"]
+	for _, body := range []any{
+		obj{"name": "n", "kind": "token", "secret": obj{"password": x}}, obj{"name": "n", "kind": "token", "secret": x}, obj{"name": "n", "kind": x},
+		obj{"name": "n", "kind": "token", "settings": obj{"token": x}}, obj{"name": "n", "kind": "token", "token": x, "secret": obj{"token": 1}},
+		obj{"name": "n", "kind": "env", "secret": obj{"vars": obj{"A B": x}}}, obj{"name": "n", "kind": "env", "secret": obj{"vars": x}},
+		obj{"name": "n", "kind": "env", "secret": obj{"vars": obj{"PATH": x}}}, obj{"name": "n", "kind": "env", "secret": obj{"vars": obj{"A": []string{x}}}},
+		obj{"name": "n", "kind": "ssh_key", "secret": obj{"private_key": x}}, obj{"name": "n", "kind": "token", "secret": obj{"token": x + "\n" + x}},
+		obj{"name": "n", "kind": "ssh_key", "secret": obj{"private_key": s.values["ssh_key.private_key"], "passphrase": x}},
+		obj{"name": "n", "kind": "gcp", "secret": obj{"service_account_json": "{" + x}}, obj{"name": "n", "kind": "token", "secret": obj{"token": []string{x}}},
+		obj{"name": "n", "kind": "token", "source": obj{"engine": "vault", "config": obj{"address": "https://u:" + x + "@example.com", "token": x}}},
+		obj{"name": "n", "kind": "token", "source": obj{"engine": "vault", "config": obj{"tokens": x, "token": x}}},
+		`{"name": "n", "kind": "token", "secret": {"token": "` + x, `{"name": "n", "secret": {"token": "` + x + `", "token": "` + x + `"}}`, x,
+		`{"name": "n", "kind": "token", "secret": {"token": "` + x + `"}} ` + x,
+	} {
+		for _, at := range [][2]string{{http.MethodPost, "/v1/credentials"}, {http.MethodPut, "/v1/credentials/" + own}} {
+			a := s.w.Do(at[0], at[1], body)
+			if a.Status != http.StatusBadRequest {
+				s.t.Errorf("%s of %v: %d %s", at[0], body, a.Status, a.Body)
+			}
+			s.search("a refusal", a.Body)
+		}
+	}
+}
+
+// nothingLeft expects no directory of a run.
+func (s *stage) nothingLeft() {
+	s.t.Helper()
+	if list, err := filepath.Glob(filepath.Join(s.Runs, "run_*")); err != nil || len(list) > 0 {
+		s.t.Errorf("directories of runs are left: %v %v", list, err)
+	}
+}
+
+// crashed kills the server while a run has its secrets and copies of them, and starts it again: what stays as evidence holds none.
+func (s *stage) crashed() {
+	s.t.Helper()
+	script := `cp -r ../secrets ../login .; env > env; cp "$CANARIES" .; echo "it has them"; sleep 120`
+	id := s.submit(obj{"tool": "bash", "command": script}, "become", "plain_network")
+	harness.Eventually(s.t, awhile, "the run has its secrets", func() bool { return strings.Contains(s.w.Log(id), "it has them") })
+	if found := s.stranger(s.Runs, s.w.dataDir()); found != "" {
+		s.t.Errorf("LEAK: another user finds a canary in %s", found)
+	}
+	kept, err := filepath.Glob(filepath.Join(s.Runs, id+".*", "work", "secrets", "*", "PAGER_PEM"))
+	if err != nil || len(kept) != 1 || read(s.t, kept[0]) != s.values["custom.pem"] {
+		s.t.Errorf("the run has no copy: %v %v", kept, err)
+	}
+	s.w.Kill()
+	if found := s.stranger(s.Runs, s.w.dataDir()); found != "" {
+		s.t.Errorf("LEAK: another user finds a canary in %s", found)
+	}
+	if err := os.RemoveAll(filepath.Join(s.home, "told")); err != nil {
+		s.t.Error(err)
+	}
+	s.w = s.w.again()
+	r, log := s.w.ends(id, "interrupted")
+	s.search("a run that was interrupted", []byte(r.Error+log))
+	s.nothingLeft()
+	s.search("the server's log", []byte(s.w.Output()))
+}
+
+// everything looks into all that is told of the runs, and into all that the server keeps.
+func (s *stage) everything(runs []string) {
+	s.t.Helper()
+	if n := s.everywhere(runs); n < 15*len(runs) {
+		s.t.Errorf("only %d answers were looked into", n)
+	}
+	harness.Eventually(s.t, awhile, "every run was told of", func() bool { _, n := s.receiver.text(); return n >= len(runs) })
+	told, _ := s.receiver.text()
+	s.search("the notifications", []byte(told))
+	for _, id := range runs {
+		if !strings.Contains(told, id) {
+			s.t.Errorf("nobody was told of %s", id)
+		}
+	}
+	s.search("the server's log", []byte(s.w.Output()))
+	s.nothingLeft()
+	if n := s.database(); n < 50 {
+		s.t.Errorf("only %d rows were looked into", n)
+	}
+	for _, name := range []string{"told", "cores"} {
+		if err := os.RemoveAll(filepath.Join(s.home, name)); err != nil {
+			s.t.Error(err)
+		}
+	}
+	if !strings.HasPrefix(s.w.DB, "postgres") {
+		s.crashed()
+	}
+	seen := s.files(s.w.Dir, s.Runs)
+	if s.w.Stop() != 0 {
+		s.t.Errorf("the server did not end well")
+	}
+	if n := s.files(s.w.Dir, s.Runs); seen < 5 || n < 3 {
+		s.t.Errorf("only %d and %d files were looked into", seen, n)
+	}
+	s.search("the server's log", []byte(s.w.Output()))
+}

@@ -1,0 +1,250 @@
+package secrets_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
+)
+
+// awhile is how long something may take that happens beside what a test does.
+const awhile = 60 * time.Second
+
+// obj is a JSON object.
+type obj = harness.Body
+
+// world is a server with what these tests ask of it.
+type world struct {
+	*harness.Server
+	t *testing.T
+}
+
+func newWorld(t *testing.T, o harness.Options) *world {
+	t.Helper()
+	return &world{Server: harness.Start(t, o), t: t}
+}
+
+// again starts another process over the same data.
+func (w *world) again() *world {
+	w.t.Helper()
+	return &world{Server: w.Again(), t: w.t}
+}
+
+func (w *world) dataDir() string { return filepath.Join(w.Dir, "data") }
+
+// want sends a request and ends the test where the status is another one.
+func (w *world) want(status int, method, path string, body any, header ...string) obj {
+	w.t.Helper()
+	a := w.Do(method, path, body, header...)
+	if a.Status != status {
+		w.t.Fatalf("%s %s: %d, want %d: %s", method, path, a.Status, status, a.Body)
+	}
+	out := obj{}
+	if len(a.Body) > 0 && strings.Contains(a.Header.Get("Content-Type"), "json") {
+		a.JSON(w.t, &out)
+	}
+	return out
+}
+
+// refused expects a status and a reason, and returns the sentence.
+func (w *world) refused(status int, reason string, a harness.Answer) string {
+	w.t.Helper()
+	var p struct{ Reason, Error string }
+	if a.JSON(w.t, &p); a.Status != status || p.Reason != reason {
+		w.t.Errorf("%d %s, want %d %s", a.Status, a.Body, status, reason)
+	}
+	return p.Error
+}
+
+// id makes an object and returns its id.
+func (w *world) id(path string, body obj) string {
+	w.t.Helper()
+	id, _ := w.want(http.StatusCreated, http.MethodPost, path, body)["id"].(string)
+	return id
+}
+
+// credential stores one under a name of its own.
+func (w *world) credential(kind string, secret, settings obj) string {
+	w.t.Helper()
+	return w.id("/v1/credentials", obj{"name": kind + " " + fresh(8), "kind": kind, "secret": secret, "settings": settings})
+}
+
+// sourced stores a credential whose secret comes from an engine.
+func (w *world) sourced(kind, engine string, config obj) string {
+	w.t.Helper()
+	return w.id("/v1/credentials", obj{"name": kind + " " + fresh(8), "kind": kind, "source": obj{"engine": engine, "config": config}})
+}
+
+// bash submits a script with credentials.
+func (w *world) bash(script string, credentials ...string) harness.Run {
+	w.t.Helper()
+	return w.Submit(obj{"tool": "bash", "command": script, "credential_ids": credentials})
+}
+
+// ends awaits a run's end as a status and returns its record and log.
+func (w *world) ends(id, status string) (harness.Run, string) {
+	w.t.Helper()
+	r := w.Await(id)
+	log := w.Log(id)
+	if r.Status != status {
+		w.t.Fatalf("%s is %s, want %s: %s\n%.4000s", id, r.Status, status, r.Error, log)
+	}
+	return r, log
+}
+
+// says runs a script with credentials and returns what it printed.
+func (w *world) says(script string, credentials ...string) string {
+	w.t.Helper()
+	_, log := w.ends(w.bash(script, credentials...).ID, "succeeded")
+	return log
+}
+
+// somebody makes an account and returns its id and a client with its token.
+func (w *world) somebody(name, role string) (string, *world) {
+	w.t.Helper()
+	id := w.id("/v1/users", obj{"username": name, "role": role})
+	token, _ := w.want(http.StatusCreated, http.MethodPost, "/v1/tokens", obj{"name": name, "user_id": id})["token"].(string)
+	s := *w.Server
+	s.Client = w.As(token)
+	return id, &world{Server: &s, t: w.t}
+}
+
+func (w *world) grant(user, object, level string) {
+	w.t.Helper()
+	w.id("/v1/grants", obj{"subject": "user:" + user, "object": object, "level": level})
+}
+
+// address returns the database of the server.
+func (w *world) address() string {
+	if w.DB != "" {
+		return w.DB
+	}
+	return filepath.Join(w.Dir, "writ.db")
+}
+
+// sql changes the database behind the server's back.
+func (w *world) sql(statements ...string) {
+	w.t.Helper()
+	d := dbtest.Connect(w.t, db.Config{URL: w.address()})
+	err := d.Do(w.t.Context(), func(ctx context.Context) error {
+		tx, err := d.Write(ctx)
+		if err != nil {
+			return err
+		}
+		for _, s := range statements {
+			if _, err := tx.ExecContext(ctx, s); err != nil {
+				return fmt.Errorf("%s: %w", s, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// column reads the first column of a query.
+func (w *world) column(query string) [][]byte {
+	w.t.Helper()
+	d := dbtest.Connect(w.t, db.Config{URL: w.address()})
+	var out [][]byte
+	err := d.Do(w.t.Context(), func(ctx context.Context) error {
+		rows, err := d.Read(ctx).QueryContext(ctx, query)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var b []byte
+			if err := rows.Scan(&b); err != nil {
+				return err
+			}
+			out = append(out, bytes.Clone(b))
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		w.t.Fatalf("%s: %v", query, err)
+	}
+	return out
+}
+
+// writ runs a command of the binary on the data of the server.
+func (w *world) writ(args ...string) (stdout string, code int) {
+	w.t.Helper()
+	var out, errs bytes.Buffer
+	c := exec.Command(harness.Binary(w.t), append(args, "--db", w.address(), "--data-dir", w.dataDir())...)
+	c.Env, c.Dir, c.Stdout, c.Stderr = append(os.Environ(), w.Env...), w.Dir, &out, &errs
+	if err := c.Run(); err != nil && c.ProcessState == nil {
+		w.t.Fatal(err)
+	}
+	if c.ProcessState.ExitCode() != 0 {
+		return out.String() + errs.String(), c.ProcessState.ExitCode()
+	}
+	return out.String(), 0
+}
+
+func save(t testing.TB, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func read(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// output runs a program and returns what it printed.
+func output(t testing.TB, program string, args ...string) string {
+	t.Helper()
+	var errs bytes.Buffer
+	c := exec.Command(program, args...)
+	c.Stderr = &errs
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", program, err, &errs)
+	}
+	return string(out)
+}
+
+// keyPair makes a key with a passphrase, empty for none, and returns the path of the private half.
+func keyPair(t testing.TB, passphrase string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "key")
+	output(t, "ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-f", path)
+	return path
+}
+
+// exists reports whether a file is there.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// needsRoot ends a test that cannot prove anything as another user.
+func needsRoot(t *testing.T, why string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Fatalf("run this test as root: %s", why)
+	}
+}

@@ -1,0 +1,141 @@
+package secrets_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// vault speaks Vault's HTTP API: KV engines secret/ (version 2) and old/ (version 1), the dynamic engine database/, tokens and AppRole.
+type vault struct {
+	*httptest.Server
+	root, secretID string
+	value          string // of the KV engines
+
+	mu     sync.Mutex
+	tokens map[string]bool   // of logins
+	leases map[string]string // what was made and lives, by the password: the token
+	made   []string          // passwords
+	ends   []string          // how leases were revoked: by their id, or with their token
+	count  int
+	closed bool // it answers nothing but 503
+}
+
+func newVault(t *testing.T) *vault {
+	t.Helper()
+	v := &vault{root: "hvs." + fresh(20), secretID: "sid-" + fresh(20), value: "kept-" + fresh(16), tokens: map[string]bool{}, leases: map[string]string{}}
+	v.Server = httptest.NewServer(v)
+	t.Cleanup(v.Close)
+	return v
+}
+
+// config is that of a path, by a token or by AppRole.
+func (v *vault) config(path, field string, role bool, more obj) obj {
+	out := obj{"address": v.URL, "path": path, "field": field}
+	if role {
+		out["role_id"], out["secret_id"] = "the-role", v.secretID
+	} else {
+		out["token"] = v.root
+	}
+	for name, value := range more {
+		out[name] = value
+	}
+	return out
+}
+
+// live are the passwords that are accepted, and the tokens of logins that were not taken back.
+func (v *vault) live() (leases, logins int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return len(v.leases), len(v.tokens)
+}
+
+func (v *vault) passwords() []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return append([]string{}, v.made...)
+}
+
+func (v *vault) close(closed bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.closed = closed
+}
+
+func (v *vault) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	var in struct {
+		Role   string `json:"role_id"`
+		Secret string `json:"secret_id"`
+		Lease  string `json:"lease_id"`
+	}
+	_ = json.Unmarshal(body, &in)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	path, token := strings.TrimPrefix(r.URL.Path, "/v1/"), r.Header.Get("X-Vault-Token")
+	known := token == v.root || v.tokens[token]
+	switch {
+	case v.closed:
+		said(w, http.StatusServiceUnavailable, obj{"errors": []string{"Vault is sealed"}})
+	case path == "auth/approle/login" && in.Role == "the-role" && in.Secret == v.secretID:
+		v.count++
+		made := fmt.Sprintf("hvs.login%d%s", v.count, fresh(12))
+		v.tokens[made] = true
+		said(w, http.StatusOK, obj{"auth": obj{"client_token": made}})
+	case path == "auth/approle/login":
+		said(w, http.StatusBadRequest, obj{"errors": []string{"invalid secret id " + in.Secret}})
+	case !known:
+		said(w, http.StatusForbidden, obj{"errors": []string{"permission denied for " + token}})
+	case path == "auth/token/revoke-self":
+		delete(v.tokens, token)
+		for password, by := range v.leases {
+			if by == token {
+				v.end(password, "token")
+			}
+		}
+		w.WriteHeader(http.StatusNoContent)
+	case path == "sys/leases/revoke":
+		if password, ok := strings.CutPrefix(in.Lease, "database/creds/app/"); ok {
+			v.end(password, "lease")
+		}
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		v.read(w, path, token)
+	}
+}
+
+func (v *vault) end(password, how string) {
+	if _, ok := v.leases[password]; ok {
+		delete(v.leases, password)
+		v.ends = append(v.ends, how)
+	}
+}
+
+func (v *vault) read(w http.ResponseWriter, path, token string) {
+	data := obj{"password": v.value, "access_key": "AKIAVAULT", "secret_key": v.value, "other": "x"}
+	switch path {
+	case "secret/data/app":
+		said(w, http.StatusOK, obj{"data": obj{"data": data, "metadata": obj{"version": 1}}})
+	case "old/app":
+		said(w, http.StatusOK, obj{"data": data})
+	case "database/creds/app":
+		password := "made-" + fresh(16)
+		v.made, v.leases[password] = append(v.made, password), token
+		said(w, http.StatusOK, obj{"lease_id": "database/creds/app/" + password, "lease_duration": 3600, "data": obj{"username": "u", "password": password}})
+	case "secret/data/forbidden":
+		said(w, http.StatusForbidden, obj{"errors": []string{"permission denied for " + token + " and " + v.value}})
+	default:
+		said(w, http.StatusNotFound, obj{"errors": []string{}})
+	}
+}
+
+func said(w http.ResponseWriter, status int, body obj) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body)
+}
