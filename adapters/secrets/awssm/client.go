@@ -85,7 +85,7 @@ func (e *Engine) settings(ctx context.Context, src source) (aws.Config, error) {
 	settings, err := config.LoadDefaultConfig(ctx, with...)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return aws.Config{}, unanswered(ctx.Err())
+		return aws.Config{}, egress.Unanswered(ctx.Err())
 	case err != nil:
 		return aws.Config{}, errors.New("the server's environment for AWS cannot be used")
 	case settings.Region == "":
@@ -93,7 +93,7 @@ func (e *Engine) settings(ctx context.Context, src source) (aws.Config, error) {
 	}
 	if _, err := settings.Credentials.Retrieve(ctx); err != nil {
 		if ctx.Err() != nil {
-			return aws.Config{}, unanswered(ctx.Err())
+			return aws.Config{}, egress.Unanswered(ctx.Err())
 		}
 		return aws.Config{}, errors.New("there is no access key, neither in the config nor in the server's environment")
 	}

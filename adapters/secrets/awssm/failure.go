@@ -2,7 +2,6 @@ package awssm
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,29 +12,10 @@ import (
 	"github.com/writ-automation/writ/platform/egress"
 )
 
-// unanswered says why there is no answer. The text of the transport may hold more than that, and is left out.
-func unanswered(err error) error {
-	var certificate *tls.CertificateVerificationError
-	switch {
-	case errors.Is(err, egress.ErrRefused):
-		return errors.New("the address may not be asked")
-	case errors.Is(err, egress.ErrTooLarge):
-		return errors.New("the answer is too large")
-	case errors.Is(err, context.Canceled):
-		return context.Canceled
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("there was no answer in time: %w", context.DeadlineExceeded)
-	case errors.As(err, &certificate):
-		return errors.New("the server's certificate is not trusted")
-	default:
-		return errors.New("the server cannot be reached")
-	}
-}
-
 // failure says why there is no secret. The texts of AWS are left out: that of a wrong signature repeats what was signed.
 func failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return unanswered(ctx.Err())
+		return egress.Unanswered(ctx.Err())
 	}
 	var said smithy.APIError
 	if errors.As(err, &said) {
@@ -45,7 +25,7 @@ func failure(ctx context.Context, err error) error {
 	}
 	var answer *awshttp.ResponseError
 	if !errors.As(err, &answer) || answer.HTTPStatusCode() == 0 || errors.Is(err, egress.ErrTooLarge) {
-		return unanswered(err)
+		return egress.Unanswered(err)
 	}
 	switch status := answer.HTTPStatusCode(); {
 	case status == http.StatusOK:

@@ -101,12 +101,12 @@ func read(ctx context.Context, client *http.Client, src source, token string) (s
 	req.Header.Set("Accept", "application/json")
 	resp, err := client.Do(req)
 	if err != nil {
-		return "", unanswered(err)
+		return "", egress.Unanswered(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	answer, err := egress.ReadAll(resp.Body, maxAnswer)
 	if err != nil {
-		return "", unanswered(err)
+		return "", egress.Unanswered(err)
 	}
 	if resp.StatusCode != http.StatusOK {
 		return "", failure(resp.StatusCode)

@@ -90,12 +90,12 @@ func (e *Engine) read(ctx context.Context, name, token string) (string, error) {
 	defer client.CloseIdleConnections()
 	resp, err := client.Do(req)
 	if err != nil {
-		return "", unanswered(err)
+		return "", egress.Unanswered(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	answer, err := egress.ReadAll(resp.Body, maxAnswer)
 	if err != nil {
-		return "", unanswered(err)
+		return "", egress.Unanswered(err)
 	}
 	if resp.StatusCode != http.StatusOK {
 		return "", failure(resp.StatusCode)

@@ -2,7 +2,6 @@ package gcpsm
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,25 +10,6 @@ import (
 
 	"github.com/writ-automation/writ/platform/egress"
 )
-
-// unanswered says why there is no answer. The text of the transport may hold more than that, and is left out.
-func unanswered(err error) error {
-	var certificate *tls.CertificateVerificationError
-	switch {
-	case errors.Is(err, egress.ErrRefused):
-		return errors.New("the address may not be asked")
-	case errors.Is(err, egress.ErrTooLarge):
-		return errors.New("the answer is too large")
-	case errors.Is(err, context.Canceled):
-		return context.Canceled
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("there was no answer in time: %w", context.DeadlineExceeded)
-	case errors.As(err, &certificate):
-		return errors.New("the server's certificate is not trusted")
-	default:
-		return errors.New("the server cannot be reached")
-	}
-}
 
 // failure says what an answer of the service that is no success means.
 func failure(status int) error {
@@ -56,9 +36,9 @@ func refused(ctx context.Context, err, transport error) error {
 	var answer *oauth2.RetrieveError
 	switch {
 	case ctx.Err() != nil:
-		return unanswered(ctx.Err())
+		return egress.Unanswered(ctx.Err())
 	case transport != nil:
-		return unanswered(transport)
+		return egress.Unanswered(transport)
 	case errors.As(err, &answer) && answer.Response != nil:
 		return fmt.Errorf("the token endpoint answered %d", answer.Response.StatusCode)
 	default:

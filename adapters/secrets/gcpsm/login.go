@@ -164,7 +164,7 @@ func fromMetadata(ctx context.Context, client *http.Client) (string, error) {
 	resp, err := client.Do(req)
 	if err != nil {
 		if ctx.Err() != nil {
-			return "", unanswered(err)
+			return "", egress.Unanswered(err)
 		}
 		return "", none
 	}
@@ -175,7 +175,7 @@ func fromMetadata(ctx context.Context, client *http.Client) (string, error) {
 	answer, err := egress.ReadAll(resp.Body, maxAnswer)
 	switch {
 	case err != nil:
-		return "", unanswered(err)
+		return "", egress.Unanswered(err)
 	case resp.StatusCode != http.StatusOK || resp.Header.Get("Metadata-Flavor") != "Google" || json.Unmarshal(answer, &token) != nil:
 		return "", errors.New("the metadata server gives no token")
 	}

@@ -1,35 +1,12 @@
 package vault
 
 import (
-	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
-
-	"github.com/writ-automation/writ/platform/egress"
 )
-
-// unanswered says why there is no answer. The text of the transport may hold more than that, and is left out.
-func unanswered(err error) error {
-	var certificate *tls.CertificateVerificationError
-	switch {
-	case errors.Is(err, egress.ErrRefused):
-		return errors.New("the address may not be asked")
-	case errors.Is(err, egress.ErrTooLarge):
-		return errors.New("the answer is too large")
-	case errors.Is(err, context.Canceled):
-		return context.Canceled
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("there was no answer in time: %w", context.DeadlineExceeded)
-	case errors.As(err, &certificate):
-		return errors.New("the server's certificate is not trusted")
-	default:
-		return errors.New("the server cannot be reached")
-	}
-}
 
 // failure says what an answer that is no success means.
 func (r reply) failure() error {

@@ -113,12 +113,12 @@ func (s *session) call(ctx context.Context, method, path string, body any) (r re
 	}
 	resp, err := s.client.Do(req)
 	if err != nil {
-		return reply{}, unanswered(err)
+		return reply{}, egress.Unanswered(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	answer, err := egress.ReadAll(resp.Body, maxAnswer)
 	if err != nil {
-		return reply{}, unanswered(err)
+		return reply{}, egress.Unanswered(err)
 	}
 	if len(answer) > 0 && json.Unmarshal(answer, &r) != nil {
 		if r = (reply{}); resp.StatusCode < http.StatusMultipleChoices {

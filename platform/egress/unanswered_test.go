@@ -1,0 +1,33 @@
+package egress_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/writ-automation/writ/platform/egress"
+)
+
+// TestUnanswered: nothing of what the transport says is told on.
+func TestUnanswered(t *testing.T) {
+	t.Parallel()
+	for want, cause := range map[string]error{
+		"the address may not be asked":            egress.ErrRefused,
+		"the answer is too large":                 egress.ErrTooLarge,
+		"there was no answer in time":             context.DeadlineExceeded,
+		"context canceled":                        context.Canceled,
+		"the server's certificate is not trusted": &tls.CertificateVerificationError{Err: errors.New("C4NARY")},
+		"the server cannot be reached":            errors.New("dial C4NARY"),
+	} {
+		err := egress.Unanswered(fmt.Errorf("get https://user:C4NARY@host: %w", cause))
+		if !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "C4NARY") {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if err := egress.Unanswered(context.DeadlineExceeded); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error("a deadline cannot be told from others")
+	}
+}
