@@ -41,6 +41,10 @@ func (plainly) Open(_ context.Context, record string, sealed []byte) ([]byte, er
 	return []byte(plain), nil
 }
 
+func (plainly) Digest(_ context.Context, purpose string, text []byte) ([]byte, error) {
+	return append([]byte(purpose+" "), text...), nil
+}
+
 // TestModule starts and stops the application with a target that the module itself keeps.
 func TestModule(t *testing.T) {
 	t.Parallel()
@@ -59,8 +63,8 @@ func TestModule(t *testing.T) {
 			fx.Annotate(channel{b.world, "slack"}, fx.As(new(notify.Channel)), fx.ResultTags(`group:"notify.channels"`)),
 			fx.Annotate(channel{b.world, "ntfy"}, fx.As(new(notify.Channel)), fx.ResultTags(`group:"notify.channels"`))),
 		fx.Provide(
-			func() (notify.Store, notify.TargetStore, runs.Store, runs.ObjectStore, secrets.Sealer) {
-				return b.store, b.store, b.runs, b.runs, plainly{}
+			func() (notify.Store, notify.TargetStore, runs.Store, runs.ObjectStore, secrets.Sealer, secrets.Digester) {
+				return b.store, b.store, b.runs, b.runs, plainly{}, plainly{}
 			},
 			func() (access.Guard, notify.Renderer, module.Meter, map[string]extension.Notifier) {
 				return b.world, b.world, b.world, map[string]extension.Notifier{"siem": b.world}
