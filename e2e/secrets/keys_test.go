@@ -201,11 +201,15 @@ func (s *sealedWorld) load() (stop func() int) {
 	var work sync.WaitGroup
 	var mu sync.Mutex
 	var made []string
-	ids := slices.Sorted(maps.Keys(s.tokens))
+	// What is asked for is worked out before: credentials are added while the load goes on.
+	var bodies []obj
+	for _, id := range slices.Sorted(maps.Keys(s.tokens)) {
+		bodies = append(bodies, s.body(id))
+	}
 	for n := range 3 {
 		work.Go(func() {
 			for i := n; !quit.Load(); i++ {
-				a, err := s.Try(http.MethodPost, "/v1/runs", s.body(ids[i%len(ids)]))
+				a, err := s.Try(http.MethodPost, "/v1/runs", bodies[i%len(bodies)])
 				var r harness.Run
 				if err != nil || a.Status != http.StatusCreated || json.Unmarshal(a.Body, &r) != nil {
 					s.t.Errorf("a run under load: %v %d %s", err, a.Status, a.Body)
