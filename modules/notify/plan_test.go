@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	module "github.com/writ-automation/writ/modules/notify"
@@ -15,6 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secret"
+	"github.com/writ-automation/writ/ports/tx"
 )
 
 const (
@@ -156,6 +158,29 @@ func TestNotPlanned(t *testing.T) {
 		b.holds(&runs.Run{ID: "run_none"})
 		b.ends(parent)
 		same(t, "of its parent", 1, len(b.list(parent)))
+	})
+}
+
+// counted counts the units that are opened.
+type counted struct {
+	tx.Unit
+	n *atomic.Int64
+}
+
+func (c counted) Do(ctx context.Context, fn func(context.Context) error) error {
+	c.n.Add(1)
+	return c.Unit.Do(ctx, fn)
+}
+
+// TestNobodyIsToldForNothing: the end of a run that tells nobody, as most do, costs no commit.
+func TestNobodyIsToldForNothing(t *testing.T) {
+	var n atomic.Int64
+	eachEngine(t, func(p *module.Params) { p.Unit = counted{p.Unit, &n} }, func(t *testing.T, b *bundle) {
+		n.Store(0)
+		b.ends(b.add(runs.Failed, nil))
+		same(t, "units", int64(0), n.Load())
+		b.ends(b.add(runs.Failed, []runs.Notification{{Kind: "slack", URL: "https://hooks.example/***", Ref: "ntg_1"}}))
+		same(t, "units where somebody is told", int64(1), n.Load())
 	})
 }
 

@@ -88,6 +88,9 @@ func (p *Planner) plan(ctx context.Context, id string, e notify.Event, s runs.St
 		return fmt.Errorf("plan notifications: %w", err)
 	}
 	list := p.deliveries(r, e, s)
+	if len(list) == 0 {
+		return nil // most runs tell nobody: a unit for each would cost every run a commit
+	}
 	fresh := 0
 	err = p.Unit.Do(ctx, func(ctx context.Context) error {
 		fresh, err = p.Store.InsertDeliveries(ctx, list)
