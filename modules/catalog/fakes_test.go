@@ -248,14 +248,21 @@ type masking struct{}
 
 var _ notify.Targets = masking{}
 
-func (masking) Keep(_ context.Context, list []runs.Notification) ([]runs.Notification, error) {
-	var out []runs.Notification
-	for _, n := range list {
+func (masking) Seal(_ context.Context, list []runs.Notification) (notify.SealedTargets, error) {
+	out := notify.SealedTargets{List: slices.Clone(list)}
+	for i, n := range list {
 		if n.Ref == "" && n.URL+n.Key != "" {
-			n = n.Masked()
-			n.Ref = "ntg_1"
+			out.List[i] = n.Masked()
+			out.Fresh = append(out.Fresh, notify.SealedTarget{At: i, Ref: "ntg_1"})
 		}
-		out = append(out, n)
+	}
+	return out, nil
+}
+
+func (masking) Keep(_ context.Context, t notify.SealedTargets) ([]runs.Notification, error) {
+	out := slices.Clone(t.List)
+	for _, f := range t.Fresh {
+		out[f.At].Ref = f.Ref
 	}
 	return out, nil
 }

@@ -83,7 +83,11 @@ func TestModule(t *testing.T) {
 	if err := app.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	kept, err := got.Targets.Keep(t.Context(), []runs.Notification{{Kind: "slack", URL: "https://kept.example/S3CRET"}})
+	sealed, err := got.Targets.Seal(t.Context(), []runs.Notification{{Kind: "slack", URL: "https://kept.example/S3CRET"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := got.Targets.Keep(t.Context(), sealed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -174,9 +174,8 @@ func (c counted) Do(ctx context.Context, fn func(context.Context) error) error {
 
 // TestNobodyIsToldForNothing: the end of a run that tells nobody, as most do, costs no commit.
 func TestNobodyIsToldForNothing(t *testing.T) {
-	var n atomic.Int64
-	eachEngine(t, func(p *module.Params) { p.Unit = counted{p.Unit, &n} }, func(t *testing.T, b *bundle) {
-		n.Store(0)
+	eachEngine(t, func(p *module.Params) { p.Unit = counted{p.Unit, new(atomic.Int64)} }, func(t *testing.T, b *bundle) {
+		n := b.params.Unit.(counted).n
 		b.ends(b.add(runs.Failed, nil))
 		same(t, "units", int64(0), n.Load())
 		b.ends(b.add(runs.Failed, []runs.Notification{{Kind: "slack", URL: "https://hooks.example/***", Ref: "ntg_1"}}))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/mail"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -64,6 +65,17 @@ func Check(n runs.Notification) []fault.Field {
 // IsMask reports whether the address and the key of a target that somebody gave are what reading shows of one.
 func IsMask(n runs.Notification) (address, key bool) {
 	return n.Ref == "" && n.URL != "" && n.URL == n.Masked().URL, n.Ref == "" && n.Key == secret.Mask
+}
+
+// AsStored returns targets that somebody gave as they are judged: a mask stands for what is stored, which was judged before.
+func AsStored(said []runs.Notification) []runs.Notification {
+	out := slices.Clone(said)
+	for i := range out {
+		if address, key := IsMask(out[i]); address || key {
+			out[i].Ref = "stored"
+		}
+	}
+	return out
 }
 
 // dialable reports whether an address has the form of one that a notification can be sent to.

@@ -44,14 +44,29 @@ type Renderer interface {
 
 // Targets keeps what of targets is secret.
 type Targets interface {
-	// Keep returns targets as records hold them, in the same order: what is secret of those without a Ref is sealed and stored, equal
-	// ones once. The others stay as they are. An Invalid fault names the member, under notifications[i], that is a mask. It joins the
-	// unit of ctx.
-	Keep(ctx context.Context, list []runs.Notification) ([]runs.Notification, error)
+	// Seal returns targets as records hold them, in the same order, with what is secret of those without a Ref sealed. The others stay as
+	// they are. An Invalid fault names the member, under notifications[i], that is a mask. It reads keys, and is called outside of units.
+	Seal(ctx context.Context, list []runs.Notification) (SealedTargets, error)
+	// Keep stores what was sealed, equal targets once, and returns the targets with their references. It joins the unit of ctx.
+	Keep(ctx context.Context, t SealedTargets) ([]runs.Notification, error)
 	// Echoed returns the targets that a client sent, with those that repeat masks of stored ones as they are stored. A stored key goes
 	// nowhere but to the address for which it was given. An Invalid fault names the member, under notifications[i], whose mask nothing
 	// stored has, or that several have.
 	Echoed(ctx context.Context, said, stored []runs.Notification) ([]runs.Notification, error)
+}
+
+// SealedTargets are targets on their way into a record.
+type SealedTargets struct {
+	List  []runs.Notification // masked; those of Fresh have no Ref yet
+	Fresh []SealedTarget
+}
+
+// SealedTarget is what is secret of one target.
+type SealedTarget struct {
+	At     int    // its place in the list
+	Ref    string // under which it is stored where no equal one is
+	Digest string // the same for equal ones
+	Text   []byte
 }
 
 // Opener opens what Targets keeps.

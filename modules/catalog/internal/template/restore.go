@@ -9,24 +9,14 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// told returns targets of notifications as the template holds them, in the open unit: of what is secret in them it holds masks.
-func (k *Templates) told(ctx context.Context, said, stored []runs.Notification) ([]runs.Notification, error) {
+// told returns targets of notifications on their way into the template: of what is secret in them it holds masks. Of stored ones the
+// references stay good whatever becomes of the template meanwhile.
+func (k *Templates) told(ctx context.Context, said, stored []runs.Notification) (notify.SealedTargets, error) {
 	list, err := k.targets.Echoed(ctx, said, stored)
 	if err != nil {
-		return nil, err
+		return notify.SealedTargets{}, err
 	}
-	return k.targets.Keep(ctx, list)
-}
-
-// judged returns targets as they are judged: a mask stands for what is stored, which was judged before.
-func judged(said []runs.Notification) []runs.Notification {
-	out := slices.Clone(said)
-	for i := range out {
-		if address, key := notify.IsMask(out[i]); address || key {
-			out[i].Ref = "stored"
-		}
-	}
-	return out
+	return k.targets.Seal(ctx, list)
 }
 
 // restore puts the stored values of variables back that were read redacted, of steps by their names.

@@ -40,11 +40,11 @@ func (k *Templates) verdict(ctx context.Context, t *catalog.Template) (later, no
 	var err error
 	if t.Workflow() {
 		p := Pipeline(t)
-		p.Vouched, p.Notifications = lent(t), judged(p.Notifications)
+		p.Vouched, p.Notifications = lent(t), notify.AsStored(p.Notifications)
 		err = k.checker.CheckPipeline(ctx, p)
 	} else {
 		s := Single(t)
-		s.Vouched, s.Notifications = lent(t), judged(s.Notifications)
+		s.Vouched, s.Notifications = lent(t), notify.AsStored(s.Notifications)
 		err = k.checker.Check(ctx, s)
 	}
 	switch {
@@ -74,9 +74,13 @@ func (k *Templates) Create(ctx context.Context, t catalog.Template) (catalog.Tem
 		return catalog.Template{}, err
 	}
 	k.Made(ctx, ids.Template, &t.Record)
+	told, err := k.told(ctx, t.Notifications, nil)
+	if err != nil {
+		return catalog.Template{}, err
+	}
 	made := t
 	err = k.Save(ctx, "template created", t.Record, func(ctx context.Context) error {
-		if made.Notifications, err = k.told(ctx, t.Notifications, nil); err != nil {
+		if made.Notifications, err = k.targets.Keep(ctx, told); err != nil {
 			return err
 		}
 		if err := k.store.InsertTemplate(ctx, made); err != nil {
@@ -155,6 +159,10 @@ func (k *Templates) Update(ctx context.Context, id string, revision int64, t cat
 		return catalog.Template{}, err
 	}
 	k.Changed(was.Record, &t.Record)
+	told, err := k.told(ctx, t.Notifications, was.Notifications)
+	if err != nil {
+		return catalog.Template{}, err
+	}
 	var stored catalog.Template
 	err = k.Save(ctx, "template changed", t.Record, func(ctx context.Context) error {
 		now, err := k.store.TemplateByID(ctx, id)
@@ -162,7 +170,7 @@ func (k *Templates) Update(ctx context.Context, id string, revision int64, t cat
 			return err
 		}
 		next := t
-		if next.Notifications, err = k.told(ctx, t.Notifications, now.Notifications); err != nil {
+		if next.Notifications, err = k.targets.Keep(ctx, told); err != nil {
 			return err
 		}
 		restore(&next, &now)

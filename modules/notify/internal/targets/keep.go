@@ -54,49 +54,55 @@ func (k *Keeper) digest(ctx context.Context, kind string, h hidden) (string, err
 	return hex.EncodeToString(sum), err
 }
 
-// Keep implements notify.Targets.
-func (k *Keeper) Keep(ctx context.Context, list []runs.Notification) ([]runs.Notification, error) {
-	out := slices.Clone(list)
-	var fresh []int
-	digests := make([]string, len(list))
+// Seal implements notify.Targets.
+func (k *Keeper) Seal(ctx context.Context, list []runs.Notification) (notify.SealedTargets, error) {
+	out := notify.SealedTargets{List: slices.Clone(list)}
 	for i, n := range list {
 		if n.Ref != "" || n.URL == "" && n.Key == "" {
 			continue
 		}
 		if address, key := notify.IsMask(n); address || key {
-			return nil, refuse(i, address, "is a mask, and nothing stored has it")
+			return notify.SealedTargets{}, refuse(i, address, "is a mask, and nothing stored has it")
 		}
-		var err error
-		if digests[i], err = k.digest(ctx, n.Kind, hidden{URL: n.URL, Key: n.Key}); err != nil {
-			return nil, fmt.Errorf("keep a notification target: %w", err)
+		fresh, err := k.seal(ctx, n)
+		if err != nil {
+			return notify.SealedTargets{}, fmt.Errorf("seal a notification target: %w", err)
 		}
-		fresh = append(fresh, i)
+		fresh.At, out.List[i] = i, n.Masked()
+		out.Fresh = append(out.Fresh, fresh)
 	}
 	// Two units that keep the same targets in different orders would wait for one another.
-	slices.SortFunc(fresh, func(a, b int) int { return strings.Compare(digests[a], digests[b]) })
-	for _, i := range fresh {
-		ref, err := k.seal(ctx, list[i], digests[i])
-		if err != nil {
-			return nil, fmt.Errorf("keep a notification target: %w", err)
-		}
-		out[i] = list[i].Masked()
-		out[i].Ref = ref
-	}
+	slices.SortFunc(out.Fresh, func(a, b notify.SealedTarget) int { return strings.Compare(a.Digest, b.Digest) })
 	return out, nil
 }
 
-func (k *Keeper) seal(ctx context.Context, n runs.Notification, digest string) (string, error) {
-	plain, err := json.Marshal(hidden{URL: n.URL, Key: n.Key})
+func (k *Keeper) seal(ctx context.Context, n runs.Notification) (notify.SealedTarget, error) {
+	h := hidden{URL: n.URL, Key: n.Key}
+	digest, err := k.digest(ctx, n.Kind, h)
 	if err != nil {
-		return "", err
+		return notify.SealedTarget{}, err
+	}
+	plain, err := json.Marshal(h)
+	if err != nil {
+		return notify.SealedTarget{}, err
 	}
 	defer clear(plain)
-	ref := k.ids.New(ids.NotifyTarget)
-	sealed, err := k.sealer.Seal(ctx, notify.TargetRecord(ref), plain)
-	if err != nil {
-		return "", err
+	out := notify.SealedTarget{Ref: k.ids.New(ids.NotifyTarget), Digest: digest}
+	out.Text, err = k.sealer.Seal(ctx, notify.TargetRecord(out.Ref), plain)
+	return out, err
+}
+
+// Keep implements notify.Targets.
+func (k *Keeper) Keep(ctx context.Context, t notify.SealedTargets) ([]runs.Notification, error) {
+	out := slices.Clone(t.List) // the unit may run again
+	for _, f := range t.Fresh {
+		ref, err := k.store.KeepTarget(ctx, f.Ref, f.Digest, f.Text)
+		if err != nil {
+			return nil, fmt.Errorf("keep a notification target: %w", err)
+		}
+		out[f.At].Ref = ref
 	}
-	return k.store.KeepTarget(ctx, ref, digest, sealed)
+	return out, nil
 }
 
 // Open implements notify.Opener. A target without a Ref holds what it says.

@@ -98,7 +98,11 @@ func masked() list {
 
 func kept(t *testing.T, k *targets.Keeper, said list) list {
 	t.Helper()
-	out, err := k.Keep(t.Context(), said)
+	sealed, err := k.Seal(t.Context(), said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := k.Keep(t.Context(), sealed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,9 +161,28 @@ func TestKeep(t *testing.T) {
 	for field, n := range map[string]runs.Notification{
 		"notifications[1].url": {Kind: "slack", URL: mask}, "notifications[1].key": {Kind: "pagerduty", Key: secret.Mask},
 	} {
-		if _, err := k.Keep(t.Context(), list{stored[0], n}); location(err) != field {
+		if _, err := k.Seal(t.Context(), list{stored[0], n}); location(err) != field {
 			t.Errorf("%v", err)
 		}
+	}
+}
+
+// TestKeepInAUnit: nothing is stored before the unit, nothing is sealed or opened in it, and it may run again.
+func TestKeepInAUnit(t *testing.T) {
+	t.Parallel()
+	k, d := setup()
+	sealed, err := k.Seal(t.Context(), said())
+	if err != nil || len(d.sealed) != 0 || len(sealed.Fresh) != 5 {
+		t.Fatalf("%d stored, %d sealed, %v", len(d.sealed), len(sealed.Fresh), err)
+	}
+	if !slices.IsSortedFunc(sealed.Fresh, func(a, b notify.SealedTarget) int { return strings.Compare(a.Digest, b.Digest) }) {
+		t.Error("two units could wait for one another")
+	}
+	d.lost = true
+	first, err := k.Keep(t.Context(), sealed)
+	again, err2 := k.Keep(t.Context(), sealed)
+	if err != nil || err2 != nil || d.opened != 0 || len(d.sealed) != 5 || cmp.Diff(first, again) != "" {
+		t.Errorf("%v, %v, %d opened, %d stored: %s", err, err2, d.opened, len(d.sealed), cmp.Diff(first, again))
 	}
 }
 

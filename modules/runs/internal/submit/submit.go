@@ -151,6 +151,10 @@ func (s *Submitter) store(ctx context.Context, r *runs.Run, key *runs.Idempotenc
 	if err != nil {
 		return nil, false, err
 	}
+	told, err := s.targets.Seal(ctx, r.Spec.Notifications)
+	if err != nil {
+		return nil, false, err
+	}
 	var first *runs.Remembered
 	err = s.machine.Do(ctx, func(ctx context.Context) error {
 		first = nil
@@ -164,7 +168,7 @@ func (s *Submitter) store(ctx context.Context, r *runs.Run, key *runs.Idempotenc
 		if err := s.note(ctx, r, asked); err != nil {
 			return err
 		}
-		return s.enter(ctx, r)
+		return s.enter(ctx, r, told)
 	})
 	if err != nil {
 		return nil, false, err
@@ -180,9 +184,9 @@ func (s *Submitter) store(ctx context.Context, r *runs.Run, key *runs.Idempotenc
 }
 
 // enter makes a run exist in the open unit. Of its notification targets the record holds masks.
-func (s *Submitter) enter(ctx context.Context, r *runs.Run) (err error) {
+func (s *Submitter) enter(ctx context.Context, r *runs.Run, told notify.SealedTargets) (err error) {
 	entered := *r
-	if entered.Spec.Notifications, err = s.targets.Keep(ctx, r.Spec.Notifications); err != nil {
+	if entered.Spec.Notifications, err = s.targets.Keep(ctx, told); err != nil {
 		return err
 	}
 	if err := s.machine.Enter(ctx, &entered); err != nil {

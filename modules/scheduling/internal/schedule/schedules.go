@@ -60,8 +60,12 @@ func (s *Schedules) Create(ctx context.Context, x scheduling.Schedule) (scheduli
 		},
 		Cron: x.Cron, Timezone: x.Timezone, Enabled: x.Enabled, Target: x.Target,
 	}
-	err := s.Unit.Do(ctx, func(ctx context.Context) (err error) {
-		if made.Target, err = s.told(ctx, x.Target, scheduling.Target{}); err != nil {
+	told, err := s.told(ctx, x.Target, scheduling.Target{})
+	if err != nil {
+		return scheduling.Schedule{}, err
+	}
+	err = s.Unit.Do(ctx, func(ctx context.Context) (err error) {
+		if made.Target, err = s.keep(ctx, x.Target, told); err != nil {
 			return err
 		}
 		if err := s.plan(ctx, &made); err != nil {
@@ -186,9 +190,13 @@ func (s *Schedules) update(ctx context.Context, id string, revision int64, x sch
 	next := was
 	next.Name, next.Org, next.Owner, next.UpdatedAt = x.Name, x.Org, desk.Owner(ctx), s.Clock.Now()
 	next.Cron, next.Timezone, next.Enabled, next.Target = x.Cron, x.Timezone, x.Enabled, x.Target
+	told, err := s.told(ctx, x.Target, was.Target)
+	if err != nil {
+		return out, err
+	}
 	err = s.Unit.Do(ctx, func(ctx context.Context) error {
 		changed := next
-		if changed.Target, err = s.told(ctx, x.Target, was.Target); err != nil {
+		if changed.Target, err = s.keep(ctx, x.Target, told); err != nil {
 			return err
 		}
 		if err := s.plan(ctx, &changed); err != nil {

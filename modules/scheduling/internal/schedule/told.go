@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"context"
-	"slices"
 
 	"github.com/writ-automation/writ/modules/scheduling/internal/desk"
 	"github.com/writ-automation/writ/ports/notify"
@@ -10,68 +9,56 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// told returns a target whose notifications are as records hold them, in the open unit: of what is secret in them it holds masks. What
-// repeats masks of the stored target stays what it was.
-func (s *Schedules) told(ctx context.Context, t, stored scheduling.Target) (scheduling.Target, error) {
-	var err error
-	if t.Run != nil {
-		run := *t.Run
-		if run.Notifications, err = s.kept(ctx, run.Notifications, listed(stored)); err != nil {
-			return t, desk.Below("run", err)
-		}
-		t.Run = &run
-	}
-	if t.Pipeline != nil {
-		p := *t.Pipeline
-		if p.Notifications, err = s.kept(ctx, p.Notifications, listed(stored)); err != nil {
-			return t, desk.Below("pipeline", err)
-		}
-		t.Pipeline = &p
-	}
-	return t, nil
-}
-
-func (s *Schedules) kept(ctx context.Context, said, stored []runs.Notification) ([]runs.Notification, error) {
-	list, err := s.targets.Echoed(ctx, said, stored)
-	if err != nil {
-		return nil, err
-	}
-	return s.targets.Keep(ctx, list)
-}
-
-// listed are the notifications of a target, of whatever sort it is.
-func listed(t scheduling.Target) []runs.Notification {
+// notifications returns where a target keeps its notifications and under which member; nil for one of a template.
+func notifications(t *scheduling.Target) (list *[]runs.Notification, member string) {
 	switch {
 	case t.Run != nil:
-		return t.Run.Notifications
+		run := *t.Run
+		t.Run = &run
+		return &run.Notifications, "run"
 	case t.Pipeline != nil:
-		return t.Pipeline.Notifications
+		p := *t.Pipeline
+		t.Pipeline = &p
+		return &p.Notifications, "pipeline"
 	default:
-		return nil
+		return nil, ""
 	}
 }
 
-// judged returns a target as it is judged: a mask stands for what is stored, which was judged before.
-func judged(t scheduling.Target) scheduling.Target {
-	if t.Run != nil {
-		run := *t.Run
-		run.Notifications = unmasked(run.Notifications)
-		t.Run = &run
+// told returns the notifications of a target on their way into a schedule: of what is secret in them it holds masks. What repeats masks of
+// the stored target stays what it was.
+func (s *Schedules) told(ctx context.Context, t, stored scheduling.Target) (notify.SealedTargets, error) {
+	said, member := notifications(&t)
+	if said == nil {
+		return notify.SealedTargets{}, nil
 	}
-	if t.Pipeline != nil {
-		p := *t.Pipeline
-		p.Notifications = unmasked(p.Notifications)
-		t.Pipeline = &p
+	var was []runs.Notification
+	if list, _ := notifications(&stored); list != nil {
+		was = *list
+	}
+	list, err := s.targets.Echoed(ctx, *said, was)
+	if err != nil {
+		return notify.SealedTargets{}, desk.Below(member, err)
+	}
+	sealed, err := s.targets.Seal(ctx, list)
+	return sealed, desk.Below(member, err)
+}
+
+// keep returns a target with its notifications as the schedule holds them, in the open unit.
+func (s *Schedules) keep(ctx context.Context, t scheduling.Target, told notify.SealedTargets) (scheduling.Target, error) {
+	list, _ := notifications(&t)
+	if list == nil {
+		return t, nil
+	}
+	var err error
+	*list, err = s.targets.Keep(ctx, told)
+	return t, err
+}
+
+// judged returns a target as it is judged.
+func judged(t scheduling.Target) scheduling.Target {
+	if list, _ := notifications(&t); list != nil {
+		*list = notify.AsStored(*list)
 	}
 	return t
-}
-
-func unmasked(said []runs.Notification) []runs.Notification {
-	out := slices.Clone(said)
-	for i := range out {
-		if address, key := notify.IsMask(out[i]); address || key {
-			out[i].Ref = "stored"
-		}
-	}
-	return out
 }
