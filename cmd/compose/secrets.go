@@ -72,7 +72,7 @@ func notifications(s *Settings) fx.Option {
 			fx.Annotate(func() ([]notify.Channel, error) { return channels(s) }, fx.ResultTags(`group:"notify.channels,flatten"`)),
 			func() map[string]extension.Notifier { return extension.Notifiers.Freeze() },
 			metrics.NewNotifications,
-			func(m *metrics.Notifications) notifymodule.Meter { return m },
+			func(m *metrics.Notifications) notify.Meter { return m },
 		)),
 		notifymodule.Module, httpnotify.Module,
 	)

@@ -54,7 +54,7 @@ type ownParams struct {
 	Renderer  notify.Renderer
 	Channels  []notify.Channel              `group:"notify.channels"`
 	Notifiers map[string]extension.Notifier `optional:"true"`
-	Meter     Meter                         `optional:"true"`
+	Meter     notify.Meter                  `optional:"true"`
 }
 
 type results struct {

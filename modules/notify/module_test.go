@@ -66,7 +66,7 @@ func TestModule(t *testing.T) {
 			func() (notify.Store, notify.TargetStore, runs.Store, runs.ObjectStore, secrets.Sealer, secrets.Digester) {
 				return b.store, b.store, b.runs, b.runs, plainly{}, plainly{}
 			},
-			func() (access.Guard, notify.Renderer, module.Meter, map[string]extension.Notifier) {
+			func() (access.Guard, notify.Renderer, notify.Meter, map[string]extension.Notifier) {
 				return b.world, b.world, b.world, map[string]extension.Notifier{"siem": b.world}
 			},
 			func() (tx.Unit, events.Signals, ids.Generator, *slog.Logger) { return p.Unit, p.Signals, p.IDs, p.Log },

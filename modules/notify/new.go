@@ -36,13 +36,6 @@ const (
 
 func pauses() []time.Duration { return []time.Duration{2 * time.Second, 10 * time.Second} }
 
-// Meter counts what became of notifications. It is safe for concurrent use.
-type Meter interface {
-	// Count counts one that was delivered, dropped or skipped. The kind is that of a target, or the name of an extension's notifier
-	// where origin says so.
-	Count(origin notify.Origin, kind string, s notify.Status)
-}
-
 // Kernel is what every context needs of the process that it lives in.
 type Kernel struct {
 	Unit    tx.Unit
@@ -71,7 +64,7 @@ type Params struct {
 	Channels []notify.Channel
 	// Notifiers are those of extensions by name.
 	Notifiers map[string]extension.Notifier
-	Meter     Meter
+	Meter     notify.Meter
 }
 
 // Result is what the context provides. The subscriptions are for the bus, and Background has to be started.
@@ -134,5 +127,5 @@ func New(p Params) (Result, error) {
 // nobody counts nothing.
 type nobody struct{}
 
-// Count implements Meter.
+// Count implements notify.Meter.
 func (nobody) Count(notify.Origin, string, notify.Status) {}

@@ -161,3 +161,10 @@ type TargetStore interface {
 	// SealedTarget returns a sealed target. TargetNotFound.
 	SealedTarget(ctx context.Context, ref string) ([]byte, error)
 }
+
+// Meter counts what became of notifications. It is safe for concurrent use.
+type Meter interface {
+	// Count counts one that was delivered, dropped or skipped. The kind is that of a target, or the name of an extension's notifier
+	// where origin says so.
+	Count(origin Origin, kind string, s Status)
+}

@@ -28,18 +28,12 @@ type Sender interface {
 	Send(ctx context.Context, d notify.Delivery) error
 }
 
-// Meter counts what became of notifications.
-type Meter interface {
-	// Count counts one. The kind is that of a target, or the name of an extension's notifier where origin says so.
-	Count(origin notify.Origin, kind string, s notify.Status)
-}
-
 // Engine is one server's part.
 type Engine struct {
 	store   notify.Store
 	sender  Sender
 	signals events.Signals
-	meter   Meter
+	meter   notify.Meter
 	log     *slog.Logger
 	set     Settings
 	freed   chan struct{} // wakes the loop when a place is free again
@@ -53,7 +47,7 @@ type Engine struct {
 }
 
 // New makes an engine; Start begins it.
-func New(s notify.Store, sender Sender, sig events.Signals, m Meter, log *slog.Logger, set Settings) *Engine {
+func New(s notify.Store, sender Sender, sig events.Signals, m notify.Meter, log *slog.Logger, set Settings) *Engine {
 	return &Engine{store: s, sender: sender, signals: sig, meter: m, log: log, set: set, freed: make(chan struct{}, 1), lanes: map[string]int{}}
 }
 

@@ -29,12 +29,6 @@ type Runs interface {
 	ByID(ctx context.Context, id string) (*runs.Run, error)
 }
 
-// Meter counts what became of notifications.
-type Meter interface {
-	// Count counts one. The kind is that of a target, or the name of an extension's notifier where origin says so.
-	Count(origin notify.Origin, kind string, s notify.Status)
-}
-
 // Planner is one server's part: it knows the server's targets and notifiers.
 type Planner struct {
 	Runs      Runs
@@ -44,7 +38,7 @@ type Planner struct {
 	Unit      tx.Unit
 	Signals   events.Signals
 	IDs       ids.Generator
-	Meter     Meter
+	Meter     notify.Meter
 }
 
 // Subscriptions are what the bus calls for every run that ended or is held.
