@@ -10,6 +10,7 @@ import (
 	"github.com/writ-automation/writ/adapters/probes"
 	"github.com/writ-automation/writ/adapters/secrets/sealer"
 	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
+	auditmodule "github.com/writ-automation/writ/modules/audit"
 	"github.com/writ-automation/writ/modules/system"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
@@ -37,6 +38,7 @@ func examination(s *Settings, dir *dataDir, runsDir string) fx.Option {
 			return probes.NewWorkers(w, named{t, i, r}.queues)
 		}),
 		check(credentialCheck),
+		check(func(r auditmodule.Result) (*auditmodule.HeadCheck, error) { return auditmodule.NewHeadCheck(r), nil }),
 	)))
 }
 

@@ -20,6 +20,13 @@ var Module = fx.Module("audit", fx.Provide(NewVerifier, provide, provideProver, 
 // Upkeep runs the context's background work with the application.
 var Upkeep = fx.Module("audit.upkeep", fx.Invoke(background))
 
+// Holding has a worker that reaches the database keep heads of the trail, for the life of the application. It needs an audit.HeadShelf and
+// a HolderName beside what Module provides.
+var Holding = fx.Module("audit.holding", fx.Invoke(holding))
+
+// HolderName is the name under which a worker shows the heads that it holds.
+type HolderName string
+
 type params struct {
 	fx.In
 
@@ -43,6 +50,7 @@ type results struct {
 	Recorder audit.Recorder
 	Trail    audit.Trail
 	Keeper   audit.Keeper
+	Heads    audit.Heads
 	Opening  *Opening
 }
 
@@ -54,7 +62,7 @@ func provide(p params) (results, error) {
 	if err != nil {
 		return results{}, err
 	}
-	return results{Result: r, Recorder: r.Recorder, Trail: r.Trail, Keeper: r.Keeper, Opening: r.Opening}, nil
+	return results{Result: r, Recorder: r.Recorder, Trail: r.Trail, Keeper: r.Keeper, Heads: r.Heads, Opening: r.Opening}, nil
 }
 
 func provideProver(r Result, store runs.Store) audit.Prover { return NewProver(r, store) }
@@ -76,5 +84,13 @@ func background(l fx.Lifecycle, r Result) {
 	l.Append(fx.Hook{
 		OnStart: func(context.Context) error { r.Background.Start(); return nil },
 		OnStop:  r.Background.Stop,
+	})
+}
+
+func holding(l fx.Lifecycle, of audit.Heads, shelf audit.HeadShelf, name HolderName, log *slog.Logger) {
+	h := NewHolding(of, shelf, string(name), log)
+	l.Append(fx.Hook{
+		OnStart: func(context.Context) error { h.Start(); return nil },
+		OnStop:  h.Stop,
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 
 	"github.com/writ-automation/writ/modules/audit/internal/evidence"
+	"github.com/writ-automation/writ/modules/audit/internal/heads"
+	"github.com/writ-automation/writ/modules/audit/internal/hold"
 	"github.com/writ-automation/writ/modules/audit/internal/install"
 	"github.com/writ-automation/writ/modules/audit/internal/keep"
 	"github.com/writ-automation/writ/modules/audit/internal/keys"
@@ -55,6 +57,7 @@ type Result struct {
 	Recorder   audit.Recorder
 	Trail      audit.Trail
 	Keeper     audit.Keeper
+	Heads      audit.Heads
 	Opening    *Opening
 	Background *upkeep.Background
 	core       core
@@ -93,6 +96,9 @@ func New(p Params) (Result, error) {
 			Install: who, Tree: tree, Recorder: recorder, Unit: p.Unit, Clock: p.Clock,
 			Stores: keep.Stores{Chain: p.Chain, Identity: p.Identity, Anchors: p.Anchors, Tiles: p.Tiles},
 		}),
+		Heads: heads.New(heads.Params{
+			Install: who, Identity: p.Identity, Anchors: p.Anchors, Unit: p.Unit, Clock: p.Clock, Log: p.Log, Apart: upkeep.Apart,
+		}),
 		Opening: &Opening{keys: p.Config.Keys, stored: p.Identity, who: who},
 		Background: upkeep.New(upkeep.Params{
 			Install: who, Chain: p.Chain, Reader: p.Reader, Tree: tree, Recorder: recorder, Unit: p.Unit, Clock: p.Clock, Log: p.Log,
@@ -100,6 +106,16 @@ func New(p Params) (Result, error) {
 		}),
 		core: core{p: p, tree: tree, who: who},
 	}, nil
+}
+
+// NewHolding returns what keeps the newest head of a trail on the shelf of a worker that reaches its database, and shows what is there
+// under the worker's name: when it starts, once an hour, and before one takes the place of another. Between Start and Stop it owns one
+// goroutine. A nil log says nothing.
+func NewHolding(of audit.Heads, shelf audit.HeadShelf, worker string, log *slog.Logger) *hold.Holding {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return hold.New(hold.Params{Heads: of, Shelf: shelf, Worker: worker, Log: log})
 }
 
 // NewProver returns what makes signed files of the trail that r records. A run that has not ended is shown with its status.

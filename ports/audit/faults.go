@@ -22,6 +22,8 @@ var (
 	RolledBack = fault.Code{Name: "audit_rolled_back", Kind: fault.Conflict}
 	// NotRolledBack is the fault of accepting a rollback that there is not.
 	NotRolledBack = fault.Code{Name: "audit_not_rolled_back", Kind: fault.Conflict}
+	// ForeignHead is the fault of a signed head that is none of this install.
+	ForeignHead = fault.Code{Name: "foreign_head", Kind: fault.Invalid}
 	// AnchorFailed is the fault of an outside anchor that could not be made.
 	AnchorFailed = fault.Code{Name: "anchor_failed", Kind: fault.Unavailable}
 )
@@ -29,6 +31,6 @@ var (
 // Codes lists the faults.
 func Codes() []fault.Code {
 	return []fault.Code{
-		Unrecorded, Broken, Unsatisfied, Unbundlable, NoSigningKey, ReceiptTooLong, EntryNotFound, RolledBack, NotRolledBack, AnchorFailed,
+		Unrecorded, Broken, Unsatisfied, Unbundlable, NoSigningKey, ReceiptTooLong, EntryNotFound, RolledBack, NotRolledBack, ForeignHead, AnchorFailed,
 	}
 }

@@ -105,9 +105,19 @@ type Anchor struct {
 	MadeAt time.Time
 	// Note is the signed checkpoint, byte for byte; a witness's cosignature is a line of it.
 	Note string
-	// Evidence is what an outsider said about the note: the DER of an RFC 3161 token. Empty where the note says all.
+	// Evidence is what was said about the note: the DER of an RFC 3161 token; of a worker's head that the chain did not satisfy when it
+	// was shown, how many entries the chain had, as {"size":7}. Empty where the note says all.
 	Evidence []byte
 	Source   string // who said so: a host, a file or a name; no secret
+}
+
+// AnchorFilter narrows anchors. Empty members do not narrow.
+type AnchorFilter struct {
+	Kind     string
+	Epoch    int64
+	UpTo     int64 // of sizes up to this one
+	Evidence bool  // those with evidence alone
+	Limit    int   // as many at most; not one where it is empty
 }
 
 // AnchorStore keeps anchors. Writes belong to the open unit of work.
@@ -117,6 +127,8 @@ type AnchorStore interface {
 	Anchors(ctx context.Context, fn func(a *Anchor) error) error
 	// NewestAnchors returns the newest of a kind, descending by size; an empty kind is every kind.
 	NewestAnchors(ctx context.Context, kind string, limit int) ([]Anchor, error)
+	// FindAnchors returns the newest that a filter lets pass, descending by size and of one size by id.
+	FindAnchors(ctx context.Context, f AnchorFilter) ([]Anchor, error)
 	// CountAnchors returns how many of each kind there are.
 	CountAnchors(ctx context.Context) (map[string]int64, error)
 }

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/audit"
@@ -68,11 +69,27 @@ func (s *Store) Anchors(ctx context.Context, fn func(a *audit.Anchor) error) err
 
 // NewestAnchors implements audit.AnchorStore. Of one size those with the higher ids come first.
 func (s *Store) NewestAnchors(ctx context.Context, kind string, limit int) ([]audit.Anchor, error) {
-	query, args := selectAnchors, []any{}
-	if kind != "" {
-		query, args = query+" WHERE kind = ?", append(args, kind)
+	return s.FindAnchors(ctx, audit.AnchorFilter{Kind: kind, Limit: limit})
+}
+
+// FindAnchors implements audit.AnchorStore. Of one size those with the higher ids come first.
+func (s *Store) FindAnchors(ctx context.Context, f audit.AnchorFilter) ([]audit.Anchor, error) {
+	var where []string
+	var args []any
+	narrow := func(set bool, text string, with ...any) {
+		if set {
+			where, args = append(where, text), append(args, with...)
+		}
 	}
-	found, err := db.All(ctx, s.d.Read(ctx), scanAnchor, query+" ORDER BY size DESC, id DESC LIMIT ?", append(args, max(limit, 0))...)
+	narrow(f.Kind != "", "kind = ?", f.Kind)
+	narrow(f.Epoch != 0, "epoch = ?", f.Epoch)
+	narrow(f.UpTo != 0, "size <= ?", f.UpTo)
+	narrow(f.Evidence, "length(evidence) > 0")
+	query := selectAnchors
+	if len(where) > 0 {
+		query += " WHERE " + strings.Join(where, " AND ")
+	}
+	found, err := db.All(ctx, s.d.Read(ctx), scanAnchor, query+" ORDER BY size DESC, id DESC LIMIT ?", append(args, max(f.Limit, 0))...)
 	if err != nil {
 		return nil, fmt.Errorf("read the newest anchors: %w", err)
 	}

@@ -17,6 +17,7 @@ func anchorCases() map[string]func(*testing.T, *env) {
 	return map[string]func(*testing.T, *env){
 		"none":                anchorNone,
 		"in their order":      anchorOrder,
+		"by a filter":         anchorFilter,
 		"an id that is there": anchorTwice,
 		"an error ends it":    anchorError,
 	}
@@ -116,6 +117,41 @@ func anchorOrder(t *testing.T, e *env) {
 			if cut := of[:min(len(of), max(limit, 0))]; len(cut) > 0 || len(got) > 0 {
 				same(t, "newest of "+kind, cut, got)
 			}
+		}
+	}
+}
+
+func anchorFilter(t *testing.T, e *env) {
+	var all []audit.Anchor
+	kinds := []string{audit.KindCheckpoint, audit.KindWorker}
+	for i := range 120 {
+		a := anchor(fmt.Sprintf("anc_%03d", i*37%120), kinds[i%2], int64(i/4))
+		a.Epoch = int64(1 + i%3)
+		if i%5 == 0 {
+			a.Evidence = []byte{0}
+		}
+		all = append(all, a)
+	}
+	e.putAnchors(t, all...)
+	slices.SortFunc(all, func(a, b audit.Anchor) int { return -cmp.Or(cmp.Compare(a.Size, b.Size), cmp.Compare(a.ID, b.ID)) })
+	for _, f := range []audit.AnchorFilter{
+		{Limit: 7}, {Kind: audit.KindWorker, Limit: 1}, {Kind: audit.KindWorker, Epoch: 2, Limit: 120}, {Epoch: 3, Limit: 5},
+		{Kind: audit.KindWorker, Epoch: 1, UpTo: 9, Limit: 3}, {UpTo: 1, Limit: 120}, {Evidence: true, Limit: 120},
+		{Kind: audit.KindWorker, Evidence: true, UpTo: 20, Limit: 4}, {Epoch: 4, Limit: 5}, {Kind: "none", Limit: 5}, {}, {Limit: -1},
+	} {
+		var want []audit.Anchor
+		for _, a := range all {
+			if (f.Kind == "" || a.Kind == f.Kind) && (f.Epoch == 0 || a.Epoch == f.Epoch) && (f.UpTo == 0 || a.Size <= f.UpTo) &&
+				(!f.Evidence || len(a.Evidence) > 0) && len(want) < f.Limit {
+				want = append(want, a)
+			}
+		}
+		got, err := e.Anchors.FindAnchors(t.Context(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(want) > 0 || len(got) > 0 {
+			same(t, fmt.Sprintf("%+v", f), want, got)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"slices"
+	"strings"
 
 	"golang.org/x/mod/sumdb/note"
 
@@ -15,6 +16,18 @@ type Signed struct {
 	Body
 	Bytes []byte // the note, byte for byte
 	By    []keys.Key
+	text  string
+	sigs  []note.Signature
+}
+
+// Bare returns the note with the lines of the trusted keys alone.
+func (s Signed) Bare() string {
+	var b strings.Builder
+	b.WriteString(s.text + "\n")
+	for _, sig := range s.sigs {
+		b.WriteString(linePrefix + sig.Name + " " + sig.Base64 + "\n")
+	}
+	return b.String()
 }
 
 // SignedBy reports whether the key of this id signed.
@@ -46,7 +59,7 @@ func Open(data []byte, trusted keys.Ring, need ...string) (Signed, error) {
 	if err != nil {
 		return Signed{}, refusal(err, parsed)
 	}
-	s := Signed{Body: parsed.Body, Bytes: bytes.Clone(data)}
+	s := Signed{Body: parsed.Body, Bytes: bytes.Clone(data), text: verified.Text, sigs: verified.Sigs}
 	for _, sig := range verified.Sigs {
 		k, ok := trusted.Named(sig.Name, sig.Hash)
 		if !ok {

@@ -161,6 +161,23 @@ func TestEvidenceIsGolden(t *testing.T) {
 	}
 }
 
+// TestEvidenceOfAHeadThatIsContested does not count it among those that cover the run.
+func TestEvidenceOfAHeadThatIsContested(t *testing.T) {
+	t.Parallel()
+	for evidence, want := range map[string]int{"": 1, `{"size":3}`: 0} {
+		w := newWorld(t, plain)
+		w.anchor.Kind, w.anchor.Evidence = audit.KindWorker, []byte(evidence)
+		got, err := w.evidence().Evidence(t.Context(), "run_1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var parts struct{ Anchors []json.RawMessage }
+		if err := json.Unmarshal(got.JSON, &parts); err != nil || len(parts.Anchors) != want {
+			t.Errorf("with %q: %s, %v", evidence, parts.Anchors, err)
+		}
+	}
+}
+
 // TestEvidenceIsInert puts hostile text wherever text comes from outside: the tags stay those of the template.
 func TestEvidenceIsInert(t *testing.T) {
 	t.Parallel()

@@ -172,6 +172,9 @@ func (e *Evidence) anchors(ctx context.Context, _ *runs.Run, d *Document) error 
 		}
 		for i := range newest {
 			a := &newest[i]
+			if kind == audit.KindWorker && len(a.Evidence) > 0 {
+				continue // the chain did not satisfy it
+			}
 			d.Anchors = append(d.Anchors, Anchor{
 				ID: a.ID, Kind: a.Kind, Size: a.Size, Root: base64.StdEncoding.EncodeToString(a.Root[:]), MadeAt: a.MadeAt.UTC(), Source: a.Source,
 				Covers: len(d.Receipts) > 0 && !d.ReceiptsOmitted && d.last <= a.Size,

@@ -51,10 +51,11 @@ type Params struct {
 type Install struct {
 	p Params
 
-	mu    sync.Mutex // guards the members below, and is never held while something is read
-	own   *pair      // nil: this server has no key
-	flaw  error      // why the contents of signing.key could not be read
-	ready bool       // whether own is the install's key, as far as Open and Adopt know
+	mu    sync.Mutex       // guards the members below, and is never held while something is read
+	own   *pair            // nil: this server has no key
+	flaw  error            // why the contents of signing.key could not be read
+	ready bool             // whether own is the install's key, as far as Open and Adopt know
+	heard map[string]int64 // by the id of a key, the newest epoch of which a head by it was found
 
 	signing sync.Mutex // held while a head is signed
 	edge    tree.Range // of the head that was signed last
@@ -65,7 +66,7 @@ type Install struct {
 
 // New returns the install that the stores tell of. A signing key that cannot be read is refused by Open.
 func New(p Params) *Install {
-	i := &Install{p: p}
+	i := &Install{p: p, heard: make(map[string]int64)}
 	i.own, i.flaw = newPair(p.Config.SigningPEM)
 	return i
 }

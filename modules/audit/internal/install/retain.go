@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/ids"
 )
 
-// Retain keeps a head as an anchor of the kind checkpoint, unless the store has one of its size or a larger one, or one that
+// Retain keeps a head as an anchor of the kind checkpoint, unless the store has one of its epoch that is as large, or one that
 // is younger than apart. It reports whether the store keeps one that is at least as large now. However many servers do it at
 // once, one does.
 func (i *Install) Retain(ctx context.Context, h Head, apart time.Duration) (kept bool, err error) {
@@ -20,14 +20,14 @@ func (i *Install) Retain(ctx context.Context, h Head, apart time.Duration) (kept
 		if _, err := i.p.Identity.Install(ctx); err != nil { // servers do this one after the other
 			return err
 		}
-		newest, err := i.p.Anchors.NewestAnchors(ctx, audit.KindCheckpoint, 1)
+		newest, err := i.p.Anchors.FindAnchors(ctx, audit.AnchorFilter{Kind: audit.KindCheckpoint, Epoch: h.Epoch, Limit: 1})
 		if err != nil {
 			return err
 		}
 		now := i.p.Clock.Now()
 		if len(newest) > 0 {
 			a := newest[0]
-			kept = a.Epoch == h.Epoch && a.Size >= h.Size
+			kept = a.Size >= h.Size
 			if kept || now.Sub(a.MadeAt) < apart && !a.MadeAt.After(now) {
 				return nil
 			}

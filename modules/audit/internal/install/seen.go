@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
 	"github.com/writ-automation/writ/modules/audit/internal/keys"
 	"github.com/writ-automation/writ/modules/audit/internal/tree"
 	"github.com/writ-automation/writ/ports/audit"
@@ -23,25 +22,35 @@ type Seen struct {
 	Forgotten bool
 }
 
-// looked is how many of the newest anchors are held against the chain.
-const looked = 32
+const (
+	// looked is how many of the newest anchors are held against the chain.
+	looked = 32
+	// contested is how many heads of workers that were not satisfied once are held against it.
+	contested = 256
+)
 
 // hold asks that the chain satisfies what was seen.
 func (i *Install) hold(ctx context.Context) error {
-	tip, err := i.p.Chain.Tip(ctx)
-	if err != nil {
-		return fmt.Errorf("read the end of the audit trail: %w", err)
-	}
-	seen, err := i.Seen(ctx, tip.Size)
+	seen, size, err := i.Standing(ctx)
 	if err != nil {
 		return err
 	}
 	for _, s := range seen {
 		if !s.Met {
-			return rolledBack(s, tip.Size)
+			return rolledBack(s, size)
 		}
 	}
 	return nil
+}
+
+// Standing returns what Seen does of the present chain, and how many entries that has.
+func (i *Install) Standing(ctx context.Context) (seen []Seen, size int64, err error) {
+	tip, err := i.p.Chain.Tip(ctx)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read the end of the audit trail: %w", err)
+	}
+	seen, err = i.Seen(ctx, tip.Size)
+	return seen, tip.Size, err
 }
 
 func rolledBack(s Seen, size int64) error {
@@ -50,97 +59,111 @@ func rolledBack(s Seen, size int64) error {
 		"writ audit accept-rollback --reason '...'", what).With("seen_size", s.Size).With("size", size)
 }
 
-// Seen returns heads that were seen before and whether a chain of that size satisfies each: the head file's, and those of the
-// store from the largest downwards to the first one that is satisfied, which vouches for those before it. Heads that were
-// given up when an epoch was closed are left out.
+// Seen returns heads that were seen before and whether a chain of that size satisfies each: the head file's; those of the store from the
+// largest downwards to the first one that is satisfied, which vouches for those before it, of all and of each kind that somebody outside
+// vouches for; and those of workers that were not satisfied once. Heads that were given up when an epoch was closed are left out.
 func (i *Install) Seen(ctx context.Context, size int64) ([]Seen, error) {
+	// The head file comes first, so that keys and epochs are at least as new.
+	note, err := i.filed()
+	if err != nil {
+		return nil, err
+	}
 	id, err := i.Identity(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var out []Seen
-	filed, err := i.filed(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if filed != nil {
-		given := givenUp(id.Epochs, filed.Seen)
-		if given {
-			if given, err = i.vouched(ctx, id, filed); err != nil {
-				return nil, err
-			}
-		} else if filed.Met, err = i.meets(ctx, filed.Seen, size); err != nil {
-			return nil, err
+	given := i.given(id)
+	if note != "" {
+		h, err := i.judge(ctx, given, note, size)
+		if err != nil {
+			return nil, ofFile(err)
 		}
-		if !given {
-			out = append(out, filed.Seen)
+		if !h.GivenUp {
+			h.Source = "the head file holds"
+			out = append(out, h.Seen)
 		}
 	}
-	kept, err := i.kept(ctx, id, "", looked, size)
-	if err != nil {
-		return nil, err
-	}
-	out = append(out, kept...)
-	// What this install keeps of its own heads says nothing against who has its key: the newest of each kind that somebody outside
-	// vouches for is asked as well.
+	// What this install keeps of its own heads says nothing against who has its key: so each kind is asked.
 	for _, kind := range []string{
-		audit.KindTimestamp, audit.KindWitness, audit.KindHeadFile, audit.KindWorker, audit.KindReceipt, audit.KindPublish,
+		"", audit.KindTimestamp, audit.KindWitness, audit.KindHeadFile, audit.KindWorker, audit.KindReceipt, audit.KindPublish,
 	} {
-		if kept, err = i.kept(ctx, id, kind, 1, size); err != nil {
+		kept, err := i.kept(ctx, given, audit.AnchorFilter{Kind: kind, Limit: looked}, size)
+		if err != nil {
 			return nil, err
 		}
 		out = append(out, kept...)
 	}
-	return out, nil
+	// A worker may show a head long after the chain has become another one, which has larger heads that are satisfied.
+	kept, err := i.kept(ctx, given, audit.AnchorFilter{Kind: audit.KindWorker, Evidence: true, Limit: contested}, size)
+	return append(out, kept...), err
 }
 
-// kept returns the newest anchors of a kind, from the largest downwards to the first one that is satisfied.
-func (i *Install) kept(ctx context.Context, id Identity, kind string, limit int, size int64) (out []Seen, err error) {
-	anchors, err := i.p.Anchors.NewestAnchors(ctx, kind, limit)
+// kept returns the newest anchors of a filter, from the largest downwards to the first one that is satisfied. Of those with evidence
+// none vouches for another one.
+func (i *Install) kept(ctx context.Context, given *given, f audit.AnchorFilter, size int64) (out []Seen, err error) {
+	anchors, err := i.p.Anchors.FindAnchors(ctx, f)
 	if err != nil {
 		return nil, fmt.Errorf("read anchors: %w", err)
 	}
-	for _, a := range anchors {
-		s := Seen{Source: "the anchor " + a.ID + " is", Epoch: a.Epoch, Size: a.Size, Root: a.Root}
-		if givenUp(id.Epochs, s) {
+	for n := range anchors {
+		a := &anchors[n]
+		if up, err := given.up(ctx, a); err != nil || up {
+			if err != nil {
+				return nil, err
+			}
 			continue
 		}
-		if s.Met, err = i.meets(ctx, s, size); err != nil {
+		s := Seen{Source: "the anchor " + a.ID + " is", Epoch: a.Epoch, Size: a.Size, Root: a.Root}
+		if a.Kind == audit.KindWorker {
+			s.Source = "the worker " + a.Source + " holds"
+			if h, err := i.read(given.id, a.Note); err == nil {
+				s.Forgotten = h.Forgotten
+			}
+		}
+		if s.Met, err = i.meets(ctx, given.id, s, size); err != nil {
 			return nil, err
 		}
-		if out = append(out, s); s.Met {
+		if out = append(out, s); s.Met && !f.Evidence {
 			break
 		}
+	}
+	if len(out) == 0 && len(anchors) == f.Limit && f.Epoch == 0 {
+		// Those that were given up may be larger than all that the chain has become.
+		f.Epoch = given.id.Epoch.N
+		return i.kept(ctx, given, f, size)
 	}
 	return out, nil
 }
 
-// Vouched reports whether the head of the head file may be given up: it is of an epoch that was closed, and something that cannot
-// be written with the database alone says so. It is false where there is no head file.
-func (i *Install) Vouched(ctx context.Context) (bool, error) {
+// Satisfied returns the size of the largest head that the store keeps, of at most so many entries, that the chain satisfies; 0 where
+// none of the largest is.
+func (i *Install) Satisfied(ctx context.Context, upTo int64) (int64, error) {
+	if upTo <= 0 {
+		return 0, nil
+	}
 	id, err := i.Identity(ctx)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
-	filed, err := i.filed(ctx, id)
-	if err != nil || filed == nil || !givenUp(id.Epochs, filed.Seen) {
-		return false, err
+	kept, err := i.kept(ctx, i.given(id), audit.AnchorFilter{UpTo: upTo, Limit: looked}, upTo)
+	if n := len(kept); err == nil && n > 0 && kept[n-1].Met {
+		return kept[n-1].Size, nil
 	}
-	return i.vouched(ctx, id, filed)
+	return 0, err
 }
 
-// givenUp reports whether the head lies beyond what remained of its epoch.
-func givenUp(epochs []audit.Epoch, s Seen) bool {
-	for _, e := range epochs {
-		if e.N == s.Epoch {
-			return e.Closed && s.Size > e.LastSize
-		}
-	}
-	return false
-}
-
-func (i *Install) meets(ctx context.Context, s Seen, size int64) (bool, error) {
+func (i *Install) meets(ctx context.Context, id Identity, s Seen, size int64) (bool, error) {
 	if s.Size > size {
+		// The chain may have grown since its size was read, and the head be of that.
+		tip, err := i.p.Chain.Tip(ctx)
+		if err != nil {
+			return false, fmt.Errorf("read the end of the audit trail: %w", err)
+		}
+		size = tip.Size
+	}
+	// What the store knows nothing of it cannot satisfy: a copy that was restored forgets epochs too.
+	if s.Size > size || s.Epoch > id.Epoch.N {
 		return false, nil
 	}
 	root, err := i.p.Tree.Root(ctx, s.Size)
@@ -154,142 +177,25 @@ func (i *Install) meets(ctx context.Context, s Seen, size int64) (bool, error) {
 const aside = "if it is damaged, or the database was meant to be another one, put it aside and start again: " +
 	"what it shows of a database that was restored or changed is not looked at then"
 
-// filedHead is the head of the head file with the keys that signed it.
-type filedHead struct {
-	Seen
-	by []keys.Key
-}
-
-// filed returns the head of the head file, nil where there is none.
-func (i *Install) filed(ctx context.Context, id Identity) (*filedHead, error) {
+// filed returns what the head file holds, empty where there is none.
+func (i *Install) filed() (string, error) {
 	if i.p.Config.HeadFile == nil {
-		return nil, nil
+		return "", nil
 	}
 	note, err := i.p.Config.HeadFile.Load()
 	if err != nil {
-		return nil, fault.Wrap(fault.Conflict, err, "the head file cannot be read; "+aside)
+		return "", fault.Wrap(fault.Conflict, err, "the head file cannot be read; "+aside)
 	}
-	if note == "" {
-		return nil, nil
-	}
-	signed, forgotten, err := i.open(ctx, note, id)
-	if err != nil {
-		return nil, fault.Wrap(fault.Conflict, err, "the head file is not one of this install: %s; "+aside, plain(err))
-	}
-	epoch, err := keys.EpochOf(signed.Origin)
-	if err != nil {
-		return nil, err
-	}
-	return &filedHead{
-		Seen: Seen{Source: "the head file holds", Epoch: epoch, Size: signed.Size, Root: signed.Root, Forgotten: forgotten}, by: signed.By,
-	}, nil
+	return note, nil
 }
 
-// vouched reports whether the store keeps a head of a later epoch that this server's own key signed, or one that signed the head
-// file: that an epoch was given up can be written by anybody who writes the database, and this not.
-func (i *Install) vouched(ctx context.Context, id Identity, filed *filedHead) (bool, error) {
-	trusted := filed.by
-	if own, _ := i.pair(); own != nil {
-		mine, err := under(own.public()[:1], id.Epoch.Origin)
-		if err != nil {
-			return false, err
-		}
-		trusted = append(mine, trusted...)
+// ofFile makes the error of a head file out of that of its note.
+func ofFile(err error) error {
+	if !Foreign(err) {
+		return err
 	}
-	found := false
-	err := i.p.Anchors.Anchors(ctx, func(a *audit.Anchor) error {
-		if found || a.Kind != audit.KindCheckpoint || a.Epoch <= filed.Epoch {
-			return nil
-		}
-		parsed, err := checkpoint.Parse([]byte(a.Note))
-		if err != nil || base(parsed.Origin) != base(id.Epoch.Origin) {
-			return nil
-		}
-		epoch, err := keys.EpochOf(parsed.Origin)
-		found = err == nil && epoch > filed.Epoch && signedBy(a.Note, parsed.Origin, trusted)
-		return nil
-	})
-	if err != nil {
-		return false, fmt.Errorf("read anchors: %w", err)
-	}
-	return found, nil
-}
-
-// signedBy reports whether one of these keys signed a note, whatever the store says of them.
-func signedBy(note, origin string, trusted []keys.Key) bool {
-	for _, k := range trusted {
-		public, err := k.Public()
-		if err != nil {
-			continue
-		}
-		bare, err := keys.NewKey(public, keys.Checkpoint, origin)
-		if err != nil {
-			continue
-		}
-		bare.Status = keys.Active
-		ring, err := keys.NewRing(bare)
-		if err != nil {
-			continue
-		}
-		if _, err := checkpoint.Open([]byte(note), ring); err == nil {
-			return true
-		}
-	}
-	return false
-}
-
-// open verifies a note of this install by its keys, under the origin of the epoch that the note is of. This server's own key
-// counts too: the store may have forgotten it when it was restored.
-func (i *Install) open(ctx context.Context, note string, id Identity) (signed checkpoint.Signed, forgotten bool, err error) {
-	parsed, err := checkpoint.Parse([]byte(note))
-	if err != nil {
-		return signed, false, err
-	}
-	// A restored store does not know of later epochs either, so that the origin is compared but for its number.
-	if base(parsed.Origin) != base(id.Epoch.Origin) {
-		return signed, false, keys.KeyUntrusted.New("it is of %s, and this is %s", parsed.Origin, id.Epoch.Origin)
-	}
-	stored, err := i.p.Identity.Keys(ctx)
-	if err != nil {
-		return signed, false, err
-	}
-	own, _ := i.pair()
-	if own != nil && !knows(stored, own.checkpointID) {
-		forgotten = true
-		mine := own.public()[0]
-		mine.Status = string(keys.Active)
-		stored = append(stored, mine)
-	}
-	listed, err := under(stored, parsed.Origin)
-	if err != nil {
-		return signed, false, err
-	}
-	ring, err := keys.NewRing(listed...)
-	if err != nil {
-		return signed, false, err
-	}
-	if signed, err = checkpoint.Open([]byte(note), ring); err != nil {
-		return signed, false, err
-	}
-	return signed, forgotten && signed.SignedBy(own.checkpointID), nil
-}
-
-// base returns an origin without its epoch.
-func base(origin string) string { return origin[:strings.LastIndexByte(origin, '/')+1] }
-
-func knows(stored []audit.PublicKey, id string) bool {
-	for _, k := range stored {
-		if k.KID == id {
-			return true
-		}
-	}
-	return false
+	return fault.Wrap(fault.Conflict, err, "the head file is not one of this install: %s; "+aside, plain(err))
 }
 
 // plain returns what a refusal says without its code.
-func plain(err error) string {
-	if code := keys.CodeOf(err); code != "" {
-		return strings.TrimPrefix(err.Error(), string(code)+": ")
-	}
-	return err.Error()
-}
+func plain(err error) string { return strings.TrimPrefix(err.Error(), string(keys.CodeOf(err))+": ") }

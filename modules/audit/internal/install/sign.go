@@ -140,7 +140,7 @@ func (i *Install) agrees(ctx context.Context, id Identity, size int64, root tree
 		return fmt.Errorf("read kept heads: %w", err)
 	}
 	for _, a := range kept {
-		if givenUp(id.Epochs, Seen{Epoch: a.Epoch, Size: a.Size}) {
+		if givenUp(id.Epochs, a.Epoch, a.Size) {
 			continue
 		}
 		switch {

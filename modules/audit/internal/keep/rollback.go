@@ -20,15 +20,16 @@ type loss struct {
 	tip     audit.Tip
 	kept    int64 // what remains of the open epoch
 	root    tree.Hash
-	largest install.Seen // the largest head that the chain does not satisfy
-	newest  int64        // number of the newest epoch that was seen
-	renew   bool         // this server's key signed what was seen, and the store has forgotten it
+	largest install.Seen    // the largest head that the chain does not satisfy
+	newest  int64           // number of the newest epoch that was seen
+	within  map[int64]int64 // by epoch, the smallest head that the chain does not satisfy
+	renew   bool            // this server's key signed what was seen, and the store has forgotten it
 }
 
 // AcceptRollback implements audit.Keeper. Of the open epoch remains the present chain; where the chain did not only end too
-// early but became another one, what remains is the largest head that it satisfies. The new epoch begins with the entry that
-// tells of it, and tiles are made anew. Epochs that the store has forgotten are closed with it. A signed head of the new epoch
-// follows, where this server has the key: without one no other server gives up what it saw. A reason that is empty or
+// early but became another one, what remains is the largest head that it satisfies below those that it does not; so it does of epochs
+// that were closed before and have such a head. The new epoch begins with the entry that tells of it, and tiles are made anew. Epochs
+// that the store has forgotten are closed with it. A signed head of the new epoch follows, where this server has the key: without one no other server gives up what it saw. A reason that is empty or
 // too long is Invalid.
 func (k *Keeper) AcceptRollback(ctx context.Context, reason string) (audit.Epoch, error) {
 	if reason == "" || reason != disclosure.Fit(reason) {
@@ -102,7 +103,7 @@ func (k *Keeper) loss(ctx context.Context) (loss, error) {
 	if err != nil {
 		return loss{}, err
 	}
-	l := loss{tip: tip, kept: tip.Size}
+	l := loss{tip: tip, kept: tip.Size, within: make(map[int64]int64)}
 	smallest, unmet := tip.Size+1, false
 	for _, s := range seen {
 		if s.Met {
@@ -112,13 +113,18 @@ func (k *Keeper) loss(ctx context.Context) (loss, error) {
 			l.largest = s
 		}
 		smallest, unmet = min(smallest, s.Size), true
+		if n, ok := l.within[s.Epoch]; !ok || s.Size < n {
+			l.within[s.Epoch] = s.Size
+		}
 		l.newest, l.renew = max(l.newest, s.Epoch), l.renew || s.Forgotten
 	}
 	if !unmet {
 		return loss{}, audit.NotRolledBack.New("the audit trail satisfies every head that was seen")
 	}
 	if smallest <= tip.Size {
-		l.kept = 0
+		if l.kept, err = k.p.Install.Satisfied(ctx, smallest-1); err != nil {
+			return loss{}, err
+		}
 		for _, s := range seen {
 			if s.Met && s.Size < smallest {
 				l.kept = max(l.kept, s.Size)
@@ -140,6 +146,15 @@ func (k *Keeper) reopen(ctx context.Context, l loss, reason string) (audit.Epoch
 	}
 	if l.newest-id.Epoch.N > maxLost {
 		return audit.Epoch{}, fault.Wrap(fault.Conflict, nil, "the head that was seen is of epoch %d, and this is %d", l.newest, id.Epoch.N)
+	}
+	// A worker may show a head of an epoch that was closed before, and that was thought to remain.
+	for _, e := range id.Epochs {
+		if smallest, ok := l.within[e.N]; ok && e.Closed && smallest <= e.LastSize {
+			e.LastSize, e.LastRoot = l.kept, l.root
+			if err := k.s.Identity.PutEpoch(ctx, e); err != nil {
+				return audit.Epoch{}, err
+			}
+		}
 	}
 	e := id.Epoch
 	for n := e.N; ; n++ {

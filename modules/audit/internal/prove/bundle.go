@@ -187,8 +187,8 @@ func (d *document) each(ctx context.Context, fn func(e *audit.Stored, hash tree.
 // maxNotes is how many bytes the anchors of a bundle have at most, by its format.
 const maxNotes = 8 << 20
 
-// heads returns the anchors of the present epoch that a bundle holds: every outside one, and of the checkpoints the newest that
-// there is room for.
+// heads returns the anchors of the present epoch that a bundle holds: every outside one, and of the heads that this install signed,
+// those of workers among them, the newest that there is room for.
 func (p *Prover) heads(ctx context.Context, s *standing) ([]audit.Anchor, error) {
 	var others, own []audit.Anchor
 	bytes := 0
@@ -196,12 +196,13 @@ func (p *Prover) heads(ctx context.Context, s *standing) ([]audit.Anchor, error)
 		if a.Epoch != s.Epoch || a.Size > s.Size {
 			return nil
 		}
-		if a.Kind == audit.KindCheckpoint {
+		// The head of a worker says no more than the checkpoint that it is.
+		if a.Kind == audit.KindCheckpoint || a.Kind == audit.KindWorker {
 			own = append(own, *a)
 		} else {
 			others = append(others, *a)
 		}
-		// The oldest go first: checkpoints before those that somebody outside knows.
+		// The oldest go first: those that this install signed before those that somebody outside says something of.
 		for bytes += len(a.Note); len(own)+len(others) > bundle.MaxAnchors || bytes > maxNotes; {
 			list := &own
 			if len(own) == 0 {

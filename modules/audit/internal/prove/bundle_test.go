@@ -4,12 +4,15 @@ import (
 	"archive/zip"
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
 
 	"github.com/writ-automation/writ/modules/audit/internal/archive"
+	"github.com/writ-automation/writ/modules/audit/internal/bundle"
 	"github.com/writ-automation/writ/modules/audit/internal/dsse"
 	"github.com/writ-automation/writ/modules/audit/internal/keys"
 	"github.com/writ-automation/writ/modules/audit/internal/leaf"
@@ -68,6 +71,27 @@ func TestBundlesVerify(t *testing.T) {
 		if !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Location != field {
 			t.Errorf("%+v: %v", q, err)
 		}
+	}
+}
+
+// TestHeadsOfWorkersGoFirst where a bundle has no room for every anchor: they say no more than checkpoints do.
+func TestHeadsOfWorkersGoFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 3)
+	w.seen(t, audit.KindPublish, 1)
+	a := *w.seen(t, audit.KindWorker, 2)
+	for i := range 2 * bundle.MaxAnchors {
+		a.ID = fmt.Sprintf("anc_x%05d", i)
+		w.anchors = append(w.anchors, a)
+	}
+	var head struct {
+		Anchors []bundle.Anchor `json:"anchors"`
+	}
+	if err := json.Unmarshal(bundleOf(t, w, audit.BundleQuery{}), &head); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(head.Anchors); n != bundle.MaxAnchors || head.Anchors[0].Kind != audit.KindPublish || head.Anchors[n-1].ID != a.ID {
+		t.Errorf("%d anchors, the first is %+v", n, head.Anchors[0])
 	}
 }
 

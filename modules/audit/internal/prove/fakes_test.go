@@ -113,6 +113,12 @@ func (w *world) Identity(context.Context) (i install.Identity, err error) {
 
 func (w *world) Vouched(context.Context) (bool, error) { return w.vouched, nil }
 
+func (w *world) GivenUp(install.Identity) func(context.Context, *audit.Anchor) (bool, error) {
+	return func(_ context.Context, a *audit.Anchor) (bool, error) {
+		return a.Kind != audit.KindWorker || w.vouched, nil
+	}
+}
+
 func (w *world) Checkpoint(context.Context) (install.Head, error) {
 	size, r := int64(len(w.signed)), root(w.signed)
 	n, err := checkpoint.Sign(checkpoint.Body{Origin: testOrigin, Size: size, Root: r}, w.head)

@@ -186,8 +186,11 @@ func (w *walk) ends() {
 	default:
 		w.report.Pass(report.Beats, "beats are no further apart than %s and half of it", w.beat.Round(time.Second))
 	}
-	if w.seen.skip > 0 {
-		w.note("the signatures of the oldest %d checkpoints, which the chain is held to by their roots alone", w.seen.skip)
+	if n := w.seen.skip[audit.KindCheckpoint]; n > 0 {
+		w.note("the signatures of the oldest %d checkpoints, which the chain is held to by their roots alone", n)
+	}
+	if n := w.seen.skip[audit.KindWorker]; n > 0 {
+		w.note("the signatures of the oldest %d heads of workers, which the chain is held to by their roots alone", n)
 	}
 	if w.over && w.seen.givenUp > 0 {
 		w.note("%d heads of closed epochs, which were given up when a rollback was accepted", w.seen.givenUp)

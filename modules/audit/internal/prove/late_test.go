@@ -62,9 +62,11 @@ func TestARowBelowTheFirst(t *testing.T) {
 // TestAForgedEpochGivesNothingUp: whoever edits the database can close an epoch there, and cannot sign for it.
 func TestAForgedEpochGivesNothingUp(t *testing.T) {
 	t.Parallel()
-	for vouched, want := range map[bool]string{true: "", false: "head_file/12/root_mismatch"} {
+	for vouched, want := range map[bool]string{true: "", false: "worker/12/root_mismatch head_file/12/root_mismatch"} {
 		w := newWorld(t, 12)
 		w.filed = w.note(t, 12)
+		w.seen(t, audit.KindWorker, 12)
+		w.seen(t, audit.KindCheckpoint, 11)
 		w.rolledBack(t, 8, true)
 		for range 5 {
 			w.add(t, func(*leaf.Leaf, *audit.Stored) {})

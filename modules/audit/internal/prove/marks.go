@@ -25,17 +25,18 @@ type mark struct {
 	time     string // when somebody outside saw it, in the form of a leaf; empty where nobody said
 }
 
-// maxSigned is of how many kept checkpoints the signatures are verified: the newest ones. Those before are held to the chain
-// by their roots alone.
+// maxSigned is of how many heads that this install signed and kept the signatures are verified, of those that workers hold too: the
+// newest ones. Those before are held to the chain by their roots alone.
 const maxSigned = 10_000
 
 // seen knows the keys by which heads are signed.
 type seen struct {
 	id      install.Identity
 	ring    keys.Ring
-	filed   string // the note of the head file
-	vouched bool   // its head was given up
-	skip    int64  // of how many checkpoints, the oldest, signatures are not looked at
+	filed   string           // the note of the head file
+	vouched bool             // its head was given up
+	skip    map[string]int64 // by kind, of how many heads, the oldest, signatures are not looked at
+	gone    func(ctx context.Context, a *audit.Anchor) (bool, error)
 	givenUp int64
 }
 
@@ -44,7 +45,7 @@ func (p *Prover) newSeen(ctx context.Context) (*seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &seen{id: id}
+	s := &seen{id: id, skip: make(map[string]int64), gone: p.p.Install.GivenUp(id)}
 	var list []keys.Key
 	for _, k := range id.Keys {
 		if k.Use != keys.Checkpoint {
@@ -67,7 +68,9 @@ func (p *Prover) newSeen(ctx context.Context) (*seen, error) {
 	if err != nil {
 		return nil, fmt.Errorf("count the anchors: %w", err)
 	}
-	s.skip = max(0, kinds[audit.KindCheckpoint]-maxSigned)
+	for _, kind := range []string{audit.KindCheckpoint, audit.KindWorker} {
+		s.skip[kind] = max(0, kinds[kind]-maxSigned)
+	}
 	if p.p.HeadFile != nil {
 		if s.filed, err = p.p.HeadFile.Load(); err != nil {
 			return nil, fmt.Errorf("read the head file: %w", err)
@@ -86,7 +89,7 @@ func (p *Prover) marks(s *seen) func(ctx context.Context, give func(m *mark) err
 		if err != nil {
 			return err
 		}
-		n := int64(0)
+		n := make(map[string]int64)
 		err = p.p.Anchors.Anchors(ctx, func(a *audit.Anchor) error {
 			if filed != nil && filed.size < a.Size {
 				if err := give(filed); err != nil {
@@ -94,14 +97,18 @@ func (p *Prover) marks(s *seen) func(ctx context.Context, give func(m *mark) err
 				}
 				filed = nil
 			}
-			if a.Kind == audit.KindCheckpoint {
-				n++
-			}
+			n[a.Kind]++
 			if s.forsaken(a.Epoch, a.Size) {
-				s.givenUp++
-				return nil
+				gone, err := s.gone(ctx, a)
+				if err != nil {
+					return fmt.Errorf("the anchor %s: %w", a.ID, err)
+				}
+				if gone {
+					s.givenUp++
+					return nil
+				}
 			}
-			m := s.mark(a, a.Kind != audit.KindCheckpoint || n > s.skip)
+			m := s.mark(a, n[a.Kind] > s.skip[a.Kind])
 			return give(&m)
 		})
 		if err == nil && filed != nil {

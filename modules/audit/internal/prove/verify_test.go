@@ -65,6 +65,7 @@ func TestChainVerifies(t *testing.T) {
 // rolledBack leaves size entries, and says that the rest was given up: with the entry that tells of it, or another one.
 func (w *world) rolledBack(t *testing.T, size int64, told bool) {
 	t.Helper()
+	w.vouched = true
 	w.rows = w.rows[:size]
 	w.epochs = []audit.Epoch{
 		{N: 1, Origin: testOrigin, FirstSeq: 1, Closed: true, LastSize: size, LastRoot: root(w.rows)},
@@ -193,6 +194,19 @@ func TestTimeConflict(t *testing.T) {
 		}
 		if c.want != "" && v.Reason != audit.AnchorUnsatisfied {
 			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}
+
+// TestWorkersTellNoTime keeps heads of workers at whatever time a server had: only what somebody outside signs says when that was.
+func TestWorkersTellNoTime(t *testing.T) {
+	t.Parallel()
+	for _, late := range []time.Duration{-1000 * time.Hour, -time.Hour, time.Hour, 1000 * time.Hour} {
+		w := newWorld(t, 12)
+		w.seen(t, audit.KindWorker, 6).MadeAt = begin.Add(late)
+		w.seen(t, audit.KindWorker, 9).MadeAt = begin.Add(-late)
+		if v := check(t, w); !v.OK || v.Anchored != 9 || len(v.AnchorProblems) != 0 {
+			t.Errorf("%s: %+v", late, v)
 		}
 	}
 }

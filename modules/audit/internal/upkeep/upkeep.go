@@ -23,6 +23,9 @@ type Config struct {
 	Beat   time.Duration // between two beats of an install; 1 h
 }
 
+// Apart is how long heads that are kept are apart by default.
+const Apart = time.Minute
+
 // passTimeout bounds one pass. A first one over a long chain without tiles has to read all of it, and the next one goes on
 // where it ended.
 const passTimeout = 5 * time.Minute
@@ -67,7 +70,7 @@ func New(p Params) *Background {
 	for _, d := range []struct {
 		to    *time.Duration
 		usual time.Duration
-	}{{&b.cfg.Every, 5 * time.Second}, {&b.cfg.Anchor, time.Minute}, {&b.cfg.Beat, time.Hour}} {
+	}{{&b.cfg.Every, 5 * time.Second}, {&b.cfg.Anchor, Apart}, {&b.cfg.Beat, time.Hour}} {
 		if *d.to <= 0 {
 			*d.to = d.usual
 		}

@@ -1,0 +1,47 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/writ-automation/writ/modules/audit/internal/install"
+	"github.com/writ-automation/writ/ports/system"
+)
+
+// HeadCheck looks whether the chain continues the heads that were seen before, as the start of a server does: the head file's, the newest
+// of each kind of anchor, and those that workers showed.
+type HeadCheck struct{ who *install.Install }
+
+var _ system.Check = (*HeadCheck)(nil)
+
+// NewHeadCheck returns the check of the trail that r records.
+func NewHeadCheck(r Result) *HeadCheck { return &HeadCheck{who: r.core.who} }
+
+// Name implements system.Check.
+func (*HeadCheck) Name() string { return "audit_heads" }
+
+// Examine implements system.Check. It reads the roots of a few heads and not the chain.
+func (c *HeadCheck) Examine(ctx context.Context) (system.Examination, error) {
+	seen, size, err := c.who.Standing(ctx)
+	if err != nil {
+		return system.Examination{}, fmt.Errorf("hold the audit trail against its heads: %w", err)
+	}
+	var out system.Examination
+	told := make(map[install.Seen]bool, len(seen)) // an anchor may be among the newest of several kinds
+	for _, s := range seen {
+		if told[s] {
+			continue
+		}
+		told[s] = true
+		if out.Examined++; s.Met {
+			continue
+		}
+		out.Findings = append(out.Findings, system.Finding{
+			Severity: system.Error, Object: system.Subject{Kind: "audit trail"}, Link: "/v1/audit/verify",
+			Problem: fmt.Sprintf("the audit trail has %d entries, and %s a head of %d entries that it does not continue", size, s.Source, s.Size),
+			Fix: "the database was restored from a copy or changed: if that was meant stop the servers and run writ audit accept-rollback, " +
+				"else keep everything and find out who did it",
+		})
+	}
+	return out, nil
+}

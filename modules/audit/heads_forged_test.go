@@ -1,0 +1,275 @@
+package audit_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/modules/audit/internal/treelog"
+	"github.com/writ-automation/writ/ports/audit"
+)
+
+// forges closes the first epoch at a size, as an accepted rollback does, with everything that the database alone has of one.
+func (p *process) forges(t *testing.T, size int64, note string) {
+	t.Helper()
+	epochs, err := p.store.Epochs(t.Context())
+	must(t, err)
+	root, err := treelog.New(p.store, p.store).Root(t.Context(), size)
+	must(t, err)
+	first := epochs[0]
+	first.Closed, first.LastSize, first.LastRoot = true, size, root
+	next := audit.Epoch{N: 2, Origin: strings.TrimSuffix(first.Origin, "1") + "2", FirstSeq: size + 1, Reason: "forged"}
+	must(t, p.d.Do(t.Context(), func(ctx context.Context) error {
+		a := audit.Anchor{ID: "anc_forged", Kind: audit.KindCheckpoint, Epoch: 2, Size: size, Root: root, MadeAt: time.Now()}
+		a.Note = strings.ReplaceAll(note, first.Origin, next.Origin)
+		return errors.Join(p.store.PutEpoch(ctx, first), p.store.PutEpoch(ctx, next), p.store.PutAnchor(ctx, a),
+			p.Recorder.Record(ctx, audit.Entry{Action: audit.ServiceEpoch, Object: audit.Object{Kind: "epoch", ID: "2"}}))
+	}))
+}
+
+// TestAForgedRollback is accepted by somebody who has the database alone: that silences no worker.
+func TestAForgedRollback(t *testing.T) {
+	t.Parallel()
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.starts(t)
+		held := p.to(t, 12)
+		p.restored(t, 7)
+		p.forges(t, 7, held)
+		p.sql(t, "DELETE FROM audit_anchors")
+		p, keyless := s.starts(t), s.joins(t, nil)
+		p.holds(t, "")
+		keyless.show(t, "w1", held)
+		p.show(t, "w2", held)
+		p.holds(t, "worker/12/tail_missing")
+		keyless.holds(t, "worker/12/tail_missing")
+		if n := p.said.count() + keyless.said.count(); n != 1 || len(p.shown(t)) != 1 {
+			t.Errorf("%d errors, %d are kept", n, len(p.shown(t)))
+		}
+		s.refuses(t)
+		p = s.accepts(t)
+		keyless = s.joins(t, nil)
+		p.show(t, "w2", held)
+		keyless.show(t, "w1", held)
+		p.holds(t, "")
+		keyless.holds(t, "")
+		if s.starts(t); p.said.count()+keyless.said.count() != 0 {
+			t.Error("it is told again")
+		}
+	})
+}
+
+// TestAForgedRollbackAfterATrueOne has the head of the true one deleted: what was given up by the key stays given up for who knows of it,
+// and is told by who does not, like the head file.
+func TestAForgedRollbackAfterATrueOne(t *testing.T) {
+	t.Parallel()
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.starts(t)
+		first := p.to(t, 12)
+		p.restored(t, 7)
+		p.show(t, "w1", first)
+		p = s.accepts(t)
+		p.show(t, "w1", first)
+		second := p.to(t, 15)
+		p.sql(t, "DELETE FROM audit_anchors")
+		must(t, p.CutAfter(t.Context(), 10))
+		p.sql(t, "UPDATE audit_epochs SET closed = ?, last_size = 9, last_root = ? WHERE n = 2", true, make([]byte, 32))
+		p.sql(t, "INSERT INTO audit_epochs (n, origin, first_seq, closed, last_size, last_root, reason) SELECT 3, replace(origin, '/e2', '/e3'), 10, ?, 0, last_root, '' "+
+			"FROM audit_epochs WHERE n = 2", false)
+		s.clock.later(time.Hour)
+		p.show(t, "w1", first, second)
+		if list := p.shown(t); len(list) != 1 || list[0].Epoch != 2 || list[0].Size != 15 {
+			t.Errorf("%+v", list)
+		}
+		s.refuses(t)
+	})
+}
+
+// TestKeysThatTheStoreHasForgotten: this server's own key says whose head it is.
+func TestKeysThatTheStoreHasForgotten(t *testing.T) {
+	t.Parallel()
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.starts(t)
+		held := p.to(t, 12)
+		p.restored(t, 7)
+		p.sql(t, "DELETE FROM audit_keys")
+		other := &signing{m: &memory{}}
+		must(t, s.joins(t, other).Opening.Open(t.Context())) // registers its own
+		p = s.joins(t, s.key)
+		p.show(t, "w1", held)
+		if len(p.shown(t)) != 1 || p.said.count() != 1 {
+			t.Errorf("%d are kept, %d errors", len(p.shown(t)), p.said.count())
+		}
+		if err := s.joins(t, other).Heads.Show(t.Context(), "w1", []string{held}); !audit.ForeignHead.Is(err) {
+			t.Errorf("a server with another key: %v", err)
+		}
+		s.refuses(t)
+		p = s.accepts(t)
+		p.show(t, "w1", held)
+		p.holds(t, "")
+		if p.to(t, 12); p.said.count() != 0 {
+			t.Error("it is told again")
+		}
+	})
+}
+
+// TestARetiredKey signed a head that was given up, and was retired at what remained.
+func TestARetiredKey(t *testing.T) {
+	t.Parallel()
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.starts(t)
+		old := s.key.m.key
+		held := p.to(t, 12)
+		_, err := p.Keeper.Rotate(t.Context(), s.key.Save)
+		must(t, err)
+		newer := p.to(t, 20)
+		p.restored(t, 7)
+		p.sql(t, "DELETE FROM audit_keys")
+		must(t, s.joins(t, &signing{m: &memory{key: old}}).Opening.Open(t.Context())) // the copy is from before the rotation
+		p = s.joins(t, s.key)
+		p.show(t, "w1", held, newer)
+		if len(p.shown(t)) != 2 || p.said.count() != 2 {
+			t.Errorf("%d are kept, %d errors", len(p.shown(t)), p.said.count())
+		}
+		s.refuses(t)
+		p = s.accepts(t)
+		p.show(t, "w1", held, newer)
+		p.holds(t, "")
+		s.starts(t)
+	})
+}
+
+// TestADamagedChain satisfies nothing, and does not keep a worker's head from being kept.
+func TestADamagedChain(t *testing.T) {
+	t.Parallel()
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.starts(t)
+		held := p.to(t, 12)
+		must(t, p.EditLeaf(t.Context(), 8, rewritten("applied", "denied")))
+		p.show(t, "w1", held)
+		if list := p.shown(t); len(list) != 1 || len(list[0].Evidence) == 0 || p.said.count() != 1 {
+			t.Errorf("%+v, %d errors", list, p.said.count())
+		}
+		if note := p.newest(t, s); note != "" {
+			t.Errorf("told is %q", note)
+		}
+		if v := p.verify(t); v.Reason != audit.ChainBreak {
+			t.Errorf("%+v", v)
+		}
+		must(t, p.EditLeaf(t.Context(), 8, rewritten("denied", "applied")))
+		s.clock.later(time.Hour)
+		p.show(t, "w1", held)
+		p.holds(t, "")
+		s.starts(t)
+	})
+}
+
+// TestARollbackAcceptedWithoutTheKey says nothing to servers that have it, like one that was forged.
+func TestARollbackAcceptedWithoutTheKey(t *testing.T) {
+	t.Parallel()
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.starts(t)
+		held := p.to(t, 12)
+		p.restored(t, 7)
+		p.show(t, "w1", held)
+		if _, err := s.joins(t, nil).Keeper.AcceptRollback(t.Context(), "nobody knows who"); err != nil {
+			t.Fatal(err)
+		}
+		p.holds(t, "worker/12/tail_missing")
+		s.refuses(t)
+		s.accepts(t).show(t, "w1", held)
+		s.starts(t).holds(t, "")
+	})
+}
+
+// TestAnEpochThatTheStoreHasForgotten cannot be satisfied by it, whatever the chain has.
+func TestAnEpochThatTheStoreHasForgotten(t *testing.T) {
+	t.Parallel()
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.starts(t)
+		first := p.to(t, 12)
+		p.restored(t, 7)
+		p.show(t, "w1", first)
+		p = s.accepts(t)
+		second := p.to(t, 15)
+		p.sql(t, "DELETE FROM audit_anchors")
+		p.sql(t, "DELETE FROM audit_epochs WHERE n = 2")
+		p.sql(t, "UPDATE audit_epochs SET closed = ?, last_size = 0", false)
+		p = s.starts(t)
+		p.holds(t, "")
+		p.show(t, "w1", second, first)
+		p.holds(t, "worker/12/root_mismatch worker/15/signature_invalid")
+		s.refuses(t)
+		p = s.accepts(t)
+		p.show(t, "w1", second, first)
+		p.holds(t, "")
+		if epochs, err := p.store.Epochs(t.Context()); err != nil || len(epochs) != 3 || p.said.count() != 0 {
+			t.Errorf("%+v: %v", epochs, err)
+		}
+		s.starts(t)
+	})
+}
+
+// TestManyHeadsThatWereGivenUp are larger than all that the chain has become, and hide none of the heads that it is held against.
+func TestManyHeadsThatWereGivenUp(t *testing.T) {
+	t.Parallel()
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.starts(t)
+		var held []string
+		for size := int64(20); size <= 100; size += 2 {
+			held = append(held, p.to(t, size))
+		}
+		p.restored(t, 7)
+		for at := 0; at < len(held); at += audit.HeldHeads {
+			p.show(t, "w1", held[at:min(at+audit.HeldHeads, len(held))]...)
+		}
+		if n := len(p.shown(t)); n != len(held) || p.said.count() != n {
+			t.Errorf("%d of %d are kept, %d errors", n, len(held), p.said.count())
+		}
+		p = s.accepts(t)
+		p.show(t, "w1", p.to(t, 12))
+		p.sql(t, "DELETE FROM audit_anchors WHERE kind = 'checkpoint' AND size > 9")
+		must(t, p.CutAfter(t.Context(), 9))
+		p.holds(t, "worker/12/tail_missing")
+		s.refuses(t)
+		p = s.accepts(t)
+		p.show(t, "w1", held[:audit.HeldHeads]...)
+		s.starts(t).holds(t, "")
+	})
+}
+
+// TestAKeptHeadThatIsTamperedWith is kept again, and told again, when the worker shows it the next time.
+func TestAKeptHeadThatIsTamperedWith(t *testing.T) {
+	t.Parallel()
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.starts(t)
+		held := p.to(t, 12)
+		p.restored(t, 7)
+		p.show(t, "w1", held)
+		told := 1
+		for statement, want := range map[string]string{
+			"DELETE FROM audit_anchors":                                  "worker/12/tail_missing",
+			"UPDATE audit_anchors SET evidence = substr(evidence, 1, 0)": "worker/12/tail_missing worker/12/tail_missing",
+			"UPDATE audit_anchors SET note = ''":                         "worker/12/signature_invalid worker/12/tail_missing",
+			"UPDATE audit_anchors SET kind = 'none'":                     "none/12/tail_missing worker/12/tail_missing",
+			"UPDATE audit_anchors SET size = 3":                          "worker/3/signature_invalid worker/12/tail_missing",
+		} {
+			p.sql(t, statement)
+			s.clock.later(time.Minute)
+			p.show(t, "w1", held)
+			p.show(t, "w2", held)
+			if told++; p.said.count() != told {
+				t.Errorf("%s: %d errors, want %d", statement, p.said.count(), told)
+			}
+			if got := problems(p.verify(t).AnchorProblems); got != want {
+				t.Errorf("%s: %s", statement, got)
+			}
+			s.refuses(t)
+			p.sql(t, "DELETE FROM audit_anchors")
+			s.clock.later(time.Minute)
+			p.show(t, "w1", held)
+			told++
+		}
+	})
+}

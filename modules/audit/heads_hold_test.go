@@ -1,0 +1,106 @@
+package audit_test
+
+import (
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/fx"
+	"go.uber.org/fx/fxtest"
+
+	auditmodule "github.com/writ-automation/writ/modules/audit"
+	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
+	"github.com/writ-automation/writ/ports/audit"
+)
+
+// ledge is a shelf of one log in memory.
+type ledge struct {
+	mu   sync.Mutex
+	note string
+}
+
+func (l *ledge) Notes() ([]string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.note == "" {
+		return nil, nil
+	}
+	return []string{l.note}, nil
+}
+
+func (l *ledge) Keep(note string) error {
+	made, err := checkpoint.Parse([]byte(note))
+	if err == nil && made.Size > l.size() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.note = note
+	}
+	return err
+}
+
+func (l *ledge) size() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	made, err := checkpoint.Parse([]byte(l.note))
+	if err != nil {
+		return 0
+	}
+	return made.Size
+}
+
+// eventually waits until what is asked for holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for range 1500 {
+		if holds() {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Errorf("%s: it did not come to that", what)
+}
+
+// works runs the background of a worker over the database until fn returns.
+func (p *process) works(t *testing.T, shelf audit.HeadShelf, fn func()) {
+	t.Helper()
+	app := fxtest.New(t, auditmodule.Holding, fx.Supply(auditmodule.HolderName("worker-1")), fx.Provide(
+		func() audit.Heads { return p.Heads }, func() audit.HeadShelf { return shelf }, func() *slog.Logger { return slog.New(p.said) },
+	))
+	app.RequireStart()
+	fn()
+	app.RequireStop()
+}
+
+// TestAWorkerHoldsHeads over the lives of a worker and of a database that is restored behind its back.
+func TestAWorkerHoldsHeads(t *testing.T) {
+	t.Parallel()
+	eachSite(t, func(t *testing.T, s *site) {
+		server, shelf := s.starts(t), &ledge{}
+		server.to(t, 12)
+		s.joins(t, nil).works(t, shelf, func() { eventually(t, "a head is held", func() bool { return shelf.size() == 12 }) })
+		server.to(t, 15)
+		s.joins(t, nil).works(t, shelf, func() { eventually(t, "a newer head is held", func() bool { return shelf.size() == 15 }) })
+		server.restored(t, 7)
+		server = s.starts(t)
+		server.to(t, 30)
+		worker := s.joins(t, nil)
+		worker.works(t, shelf, func() {
+			eventually(t, "the head is told of", func() bool { return worker.said.count() == 1 && len(server.shown(t)) == 1 })
+		})
+		server.holds(t, "worker/15/root_mismatch")
+		if shelf.size() != 15 {
+			t.Errorf("the head of 15 entries was let go of for one of %d", shelf.size())
+		}
+		if a := server.shown(t)[0]; a.Source != "worker-1" {
+			t.Errorf("%+v", a)
+		}
+		s.refuses(t)
+		s.accepts(t)
+		again := s.joins(t, nil)
+		again.works(t, shelf, func() { eventually(t, "a head of the new epoch is held", func() bool { return shelf.size() > 30 }) })
+		if again.said.count() != 0 {
+			t.Error("it is told again")
+		}
+	})
+}

@@ -1,0 +1,228 @@
+package audit_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
+	"github.com/writ-automation/writ/modules/audit/internal/keys"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// newest asks for the newest head once nothing is remembered any more.
+func (p *process) newest(t *testing.T, s *site) string {
+	t.Helper()
+	s.clock.later(2 * time.Second)
+	note, err := p.Heads.Newest(t.Context())
+	must(t, err)
+	return note
+}
+
+func TestTheNewestHeadIsTold(t *testing.T) {
+	t.Parallel()
+	eachSite(t, func(t *testing.T, s *site) {
+		p, keyless := s.starts(t), s.joins(t, nil)
+		if note := p.newest(t, s); note != "" {
+			t.Errorf("before one is kept: %q", note)
+		}
+		p.to(t, 5)
+		first := p.newest(t, s)
+		second := p.to(t, 9)
+		if now, err := p.Heads.Newest(t.Context()); now != first || err != nil {
+			t.Errorf("the store is asked again at once: %v", err)
+		}
+		if a, b := p.newest(t, s), keyless.newest(t, s); a != second || b != second {
+			t.Errorf("told are\n%s\n%s", a, b)
+		}
+		// What somebody puts into the database alone is put into nobody's hands.
+		var root [32]byte
+		junk := audit.Anchor{ID: "anc_junk", Kind: audit.KindCheckpoint, Epoch: 1, Size: 1 << 50, Root: root, MadeAt: time.Now()}
+		junk.Note = strings.Replace(second, "\n9\n", fmt.Sprintf("\n%d\n", junk.Size), 1)
+		must(t, p.d.Do(t.Context(), func(ctx context.Context) error { return p.store.PutAnchor(ctx, junk) }))
+		if a, b := p.newest(t, s), keyless.newest(t, s); a != second || b != second {
+			t.Errorf("told are\n%s\n%s", a, b)
+		}
+	})
+}
+
+// TestHeadsThatAreSatisfied keeps few of them, however many workers show them and how often.
+func TestHeadsThatAreSatisfied(t *testing.T) {
+	t.Parallel()
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.starts(t)
+		sizes := func(want string) {
+			t.Helper()
+			got := ""
+			for _, a := range p.shown(t) {
+				got += fmt.Sprintf("%d by %s ", a.Size, a.Source)
+			}
+			if got != want {
+				t.Errorf("kept are %q, want %q", got, want)
+			}
+		}
+		first := p.to(t, 5)
+		for i := range 50 {
+			s.clock.later(time.Second)
+			p.show(t, fmt.Sprintf("relay/w%d", i), first)
+		}
+		sizes("5 by relay/w0 ")
+		second := p.to(t, 9)
+		p.show(t, "relay/w1", first, second)
+		sizes("5 by relay/w0 ")
+		s.clock.later(time.Minute)
+		p.show(t, "relay/w2", second, first)
+		third := p.to(t, 12)
+		p.show(t, "relay/w3", third)
+		s.clock.later(2 * time.Minute)
+		p.show(t, "relay/w4", first, second)
+		sizes("9 by relay/w2 5 by relay/w0 ")
+		// Whatever else a worker writes below a head is not kept.
+		p.show(t, "relay/w5", third+"\u2014 w.example/w AAAAAAAAAAAA\n")
+		sizes("12 by relay/w5 9 by relay/w2 5 by relay/w0 ")
+		if a := p.shown(t)[0]; a.Note != third || len(a.Evidence) != 0 {
+			t.Errorf("%+v", a)
+		}
+		p.holds(t, "")
+		if v := p.verify(t); strings.Contains(strings.Join(v.NotChecked, "\n"), "nobody outside of the database") || v.Anchored != 12 {
+			t.Errorf("%+v", v)
+		}
+		s.starts(t)
+		if n := p.said.count(); n != 0 {
+			t.Errorf("%d errors", n)
+		}
+	})
+}
+
+// TestARestoredDatabase cuts the chain together with every head that the database keeps, without a head file (A9): what a worker holds
+// tells of it, once, until somebody accepts it.
+func TestARestoredDatabase(t *testing.T) {
+	t.Parallel()
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.starts(t)
+		held := p.to(t, 12)
+		p.restored(t, 7)
+		p = s.starts(t)
+		p.holds(t, "")
+		for range 20 {
+			p.show(t, "relay/w1", held)
+			s.clock.later(10 * time.Second)
+		}
+		other := s.joins(t, nil)
+		other.show(t, "relay/w2", held)
+		for range 2 {
+			p.holds(t, "worker/12/tail_missing")
+		}
+		p.refused(t, p.verify(t))
+		if list := p.shown(t); len(list) != 1 || list[0].Source != "relay/w1" || list[0].Note != held || string(list[0].Evidence) != `{"size":7}` {
+			t.Errorf("%+v", list)
+		}
+		if l := p.said.last; p.said.count()+other.said.count() != 1 || l["worker"] != "relay/w1" || l["size"] != int64(12) || l["chain_size"] != int64(7) {
+			t.Errorf("%d errors: %v", p.said.count(), l)
+		}
+		// Nobody is told a head for which one would be let go that proves something.
+		p.to(t, 10)
+		if note := p.newest(t, s); note != "" {
+			t.Errorf("told is %q", note)
+		}
+		s.refuses(t)
+		p = s.accepts(t)
+		for range 3 {
+			p.show(t, "relay/w1", held, p.newest(t, s))
+			s.clock.later(time.Minute)
+		}
+		if note := p.newest(t, s); !strings.Contains(strings.SplitN(note, "\n", 2)[0], "/e2") {
+			t.Errorf("told is %q", note)
+		}
+		p.holds(t, "")
+		if s.starts(t); p.said.count() != 0 || len(p.shown(t)) != 2 {
+			t.Errorf("it is told again: %+v", p.shown(t))
+		}
+		if _, err := p.Keeper.AcceptRollback(t.Context(), "twice"); !audit.NotRolledBack.Is(err) {
+			t.Errorf("accepted twice: %v", err)
+		}
+	})
+}
+
+// TestAChainThatHasGoneOn is restored and has larger heads that are satisfied when a worker shows one from before, and another worker
+// one of an epoch that is closed by then.
+func TestAChainThatHasGoneOn(t *testing.T) {
+	t.Parallel()
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.starts(t)
+		older, held := p.to(t, 9), p.to(t, 12)
+		p.restored(t, 7)
+		p = s.starts(t)
+		p.to(t, 10)
+		for size := int64(20); size < 200; size += 5 { // more than anybody looks at
+			p.show(t, "relay/w1", p.to(t, size))
+			s.clock.later(2 * time.Minute)
+		}
+		p.show(t, "relay/w2", held)
+		p.show(t, "relay/w3", held)
+		if n := len(p.shown(t)); n != 37 || p.said.count() != 1 {
+			t.Errorf("%d are kept, %d errors", n, p.said.count())
+		}
+		p.holds(t, "worker/12/root_mismatch")
+		s.refuses(t)
+		p = s.accepts(t)
+		if id, err := p.store.Epochs(t.Context()); err != nil || len(id) != 2 || id[0].LastSize != 10 {
+			t.Errorf("%+v: %v", id, err)
+		}
+		p.show(t, "relay/w2", held)
+		p.holds(t, "")
+		p.show(t, "relay/w4", older)
+		p.holds(t, "worker/9/root_mismatch")
+		s.refuses(t)
+		p = s.accepts(t)
+		p.show(t, "relay/w2", held)
+		p.show(t, "relay/w4", older)
+		p.holds(t, "")
+		if s.starts(t); p.said.count() != 0 {
+			t.Errorf("it is told again")
+		}
+	})
+}
+
+// TestForeignHeads refuses what no key of the install signed, keeps nothing of it, and looks at the others all the same.
+func TestForeignHeads(t *testing.T) {
+	t.Parallel()
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.starts(t)
+		good := p.to(t, 9)
+		stranger, err := keys.Generate(keys.Checkpoint)
+		must(t, err)
+		parsed, err := checkpoint.Parse([]byte(good))
+		must(t, err)
+		forged, err := checkpoint.Sign(checkpoint.Body{Origin: parsed.Origin, Size: 99, Root: parsed.Root}, stranger)
+		must(t, err)
+		elsewhere, err := checkpoint.Sign(checkpoint.Body{Origin: "audit.example.org/audit/in_other/e1", Size: 99, Root: parsed.Root}, stranger)
+		must(t, err)
+		for name, note := range map[string]string{
+			"forged": string(forged), "of another install": string(elsewhere), "no note": "no note", "nothing": "",
+			"larger": strings.Replace(good, "\n9\n", "\n99\n", 1), "half": good[:len(good)/2], "without an epoch": strings.ReplaceAll(good, "/e1", "/x1"),
+		} {
+			for _, again := range []string{"", " again"} {
+				if err := p.Heads.Show(t.Context(), "relay/w1", []string{note, good}); !audit.ForeignHead.Is(err) {
+					t.Errorf("%s%s: %v", name, again, err)
+				}
+			}
+		}
+		if list := p.shown(t); len(list) != 1 || list[0].Size != 9 || p.said.count() != 0 {
+			t.Errorf("%+v", list)
+		}
+		for name, err := range map[string]error{
+			"heads": p.Heads.Show(t.Context(), "relay/w1", make([]string, audit.HeldHeads+1)), "worker": p.Heads.Show(t.Context(), "", []string{good}),
+			"worker with a NUL": p.Heads.Show(t.Context(), "a\x00b", []string{good}), "worker, long": p.Heads.Show(t.Context(), strings.Repeat("a", 513), []string{good}),
+		} {
+			if !fault.Is(err, fault.Invalid) || audit.ForeignHead.Is(err) || !strings.HasPrefix(err.Error(), name[:5]) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		p.show(t, "", nil...)
+		p.holds(t, "")
+	})
+}

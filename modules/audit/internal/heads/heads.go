@@ -1,0 +1,215 @@
+// Package heads gives signed heads of the trail to those who keep them outside of the database, and holds what they show against the
+// chain.
+package heads
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/writ-automation/writ/modules/audit/internal/install"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+const (
+	// believed is how long the newest head and what was found out about a head that was shown are not asked for again: however many
+	// workers claim, the store is asked once in that time.
+	believed = time.Second
+	// accused is how long that is of a head that the chain does not satisfy, of which all is said already.
+	accused = 30 * time.Second
+	// withheld is how long no head is told after one was shown that the chain does not satisfy.
+	withheld = 2 * time.Minute
+	// remembered bounds the heads that something is known of.
+	remembered = 1024
+	// candidates is how many of the newest kept heads are looked at for one that may be told.
+	candidates = 4
+	// maxName bounds the name of a worker.
+	maxName = 512
+)
+
+// Params is what Heads are made of.
+type Params struct {
+	Install  *install.Install
+	Identity audit.IdentityStore
+	Anchors  audit.AnchorStore
+	Unit     tx.Unit
+	Clock    clock.Clock
+	Log      *slog.Logger
+	Apart    time.Duration // between two satisfied heads of workers that are kept
+}
+
+// Heads implements audit.Heads. They may be used by several goroutines.
+type Heads struct {
+	p Params
+	// Each is held by the one who asks the store, for what the others wait for as well.
+	telling, looking chan struct{}
+
+	mu      sync.Mutex // guards the members below, and is never held while something is read
+	told    string
+	toldAt  time.Time // zero: not yet
+	seen    map[[sha256.Size]byte]sight
+	unmetAt time.Time // when a head was shown last that the chain does not satisfy
+}
+
+var _ audit.Heads = (*Heads)(nil)
+
+// sight is what was found out about a head that was shown.
+type sight struct {
+	at      time.Time
+	unmet   bool
+	foreign error
+}
+
+// New returns heads. It reads nothing until it is asked.
+func New(p Params) *Heads {
+	return &Heads{
+		p: p, telling: make(chan struct{}, 1), looking: make(chan struct{}, 1), seen: make(map[[sha256.Size]byte]sight),
+	}
+}
+
+// within reports whether something is not older than a time. A clock that was set back makes it older.
+func within(at, now time.Time, age time.Duration) bool {
+	passed := now.Sub(at)
+	return !at.IsZero() && passed >= 0 && passed < age
+}
+
+// take waits for its turn.
+func take(ctx context.Context, turn chan struct{}) error {
+	select {
+	case turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Newest implements audit.Heads.
+func (h *Heads) Newest(ctx context.Context) (string, error) {
+	if note, ok := h.known(); ok {
+		return note, nil
+	}
+	if err := take(ctx, h.telling); err != nil {
+		return "", err
+	}
+	defer func() { <-h.telling }()
+	if note, ok := h.known(); ok {
+		return note, nil
+	}
+	note, err := h.newest(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read the newest head of the audit trail: %w", err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.told, h.toldAt = note, h.p.Clock.Now()
+	if within(h.unmetAt, h.toldAt, withheld) {
+		return "", nil
+	}
+	return note, nil
+}
+
+// known returns what was told a moment ago. While a head stands against the chain nothing is told: nobody is to let go of one that
+// proves it.
+func (h *Heads) known() (string, bool) {
+	now := h.p.Clock.Now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if within(h.unmetAt, now, withheld) {
+		return "", true
+	}
+	return h.told, within(h.toldAt, now, believed)
+}
+
+// newest returns the newest kept head of the open epoch, where it is one that may be told.
+func (h *Heads) newest(ctx context.Context) (string, error) {
+	// The epochs come first and are read anew with the keys, so that those are at least as new as the heads.
+	epochs, err := h.p.Identity.Epochs(ctx)
+	if err != nil || len(epochs) == 0 {
+		return "", err
+	}
+	kept, err := h.p.Anchors.FindAnchors(ctx, audit.AnchorFilter{
+		Kind: audit.KindCheckpoint, Epoch: epochs[len(epochs)-1].N, Limit: candidates,
+	})
+	if err != nil || len(kept) == 0 {
+		return "", err
+	}
+	shown, err := h.p.Install.Shown(ctx)
+	if err != nil {
+		return "", err
+	}
+	for i := range kept {
+		if ok, err := shown.Tells(ctx, &kept[i]); err != nil || ok {
+			return kept[i].Note, err
+		}
+	}
+	return "", nil
+}
+
+// Show implements audit.Heads. Invalid faults name worker, or heads where they are more than audit.HeldHeads.
+func (h *Heads) Show(ctx context.Context, worker string, notes []string) error {
+	switch {
+	case len(notes) == 0:
+		return nil
+	case len(notes) > audit.HeldHeads:
+		return fault.BadField("heads", "a worker shows at most %d", audit.HeldHeads)
+	case worker == "" || len(worker) > maxName || !utf8.ValidString(worker) || strings.ContainsFunc(worker, unicode.IsControl):
+		return fault.BadField("worker", "a worker that shows heads has a name of 1 to %d bytes", maxName)
+	}
+	fresh, err := h.unseen(notes)
+	if len(fresh) == 0 {
+		return err
+	}
+	if err := take(ctx, h.looking); err != nil {
+		return err
+	}
+	defer func() { <-h.looking }()
+	if fresh, err = h.unseen(notes); len(fresh) == 0 {
+		return err
+	}
+	return errors.Join(h.look(ctx, worker, fresh), err)
+}
+
+// unseen returns the notes of which nothing is known, and the fault of those that are foreign.
+func (h *Heads) unseen(notes []string) (fresh []string, err error) {
+	now := h.p.Clock.Now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, note := range notes {
+		s, ok := h.seen[sha256.Sum256([]byte(note))]
+		age := believed
+		if s.unmet {
+			age = accused
+		}
+		switch {
+		case !ok || !within(s.at, now, age):
+			fresh = append(fresh, note)
+		case s.foreign != nil:
+			err = s.foreign
+		}
+	}
+	return fresh, err
+}
+
+// note remembers what was found out about a head.
+func (h *Heads) note(note string, s sight) {
+	s.at = h.p.Clock.Now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.seen) >= remembered {
+		clear(h.seen)
+	}
+	h.seen[sha256.Sum256([]byte(note))] = s
+	if s.unmet {
+		h.unmetAt = s.at
+	}
+}

@@ -1,0 +1,170 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
+	"github.com/writ-automation/writ/modules/audit/internal/keys"
+	"github.com/writ-automation/writ/ports/audit"
+)
+
+// given tells which heads were given up when a rollback was accepted. It serves one pass over heads.
+type given struct {
+	in    *Install
+	id    Identity
+	asked map[string]bool // what was found out about vouching
+}
+
+func (i *Install) given(id Identity) *given {
+	return &given{in: i, id: id, asked: make(map[string]bool)}
+}
+
+// GivenUp returns what tells of anchors whether they were given up. It serves one pass.
+//
+// That an epoch was closed can be written by anybody who writes the database. Of an anchor that lies there alone that is enough, since
+// it could be deleted as well. For the head of a worker it takes what the head file takes: somebody with the signing key has to have
+// signed a head of a later epoch.
+func (i *Install) GivenUp(id Identity) func(ctx context.Context, a *audit.Anchor) (bool, error) {
+	return i.given(id).up
+}
+
+// Vouched reports whether the head of the head file may be given up: it is of an epoch that was closed, and something that cannot
+// be written with the database alone says so. It is false where there is no head file.
+func (i *Install) Vouched(ctx context.Context) (bool, error) {
+	note, err := i.filed()
+	if err != nil || note == "" {
+		return false, err
+	}
+	id, err := i.Identity(ctx)
+	if err != nil {
+		return false, err
+	}
+	h, err := i.read(id, note)
+	if err != nil {
+		return false, ofFile(err)
+	}
+	return i.given(id).held(ctx, h)
+}
+
+// givenUp reports whether a head lies beyond what remained of its epoch, as the store has it.
+func givenUp(epochs []audit.Epoch, epoch, size int64) bool {
+	for _, e := range epochs {
+		if e.N == epoch {
+			return e.Closed && size > e.LastSize
+		}
+	}
+	return false
+}
+
+// up reports whether an anchor was given up.
+func (g *given) up(ctx context.Context, a *audit.Anchor) (bool, error) {
+	if !givenUp(g.id.Epochs, a.Epoch, a.Size) {
+		return false, nil
+	}
+	if a.Kind != audit.KindWorker {
+		return true, nil
+	}
+	h, err := g.in.read(g.id, a.Note)
+	if err != nil && !Foreign(err) {
+		return false, err
+	}
+	return g.vouched(ctx, a.Epoch, h.by)
+}
+
+// held reports whether a head that is kept outside of the store was given up.
+func (g *given) held(ctx context.Context, h Held) (bool, error) {
+	if !givenUp(g.id.Epochs, h.Epoch, h.Size) {
+		return false, nil
+	}
+	return g.vouched(ctx, h.Epoch, h.by)
+}
+
+// vouched reports whether the store keeps a head of a later epoch that this server's own key signed, or one of these keys: that an
+// epoch was given up can be written by anybody who writes the database, and this not.
+func (g *given) vouched(ctx context.Context, epoch int64, by []keys.Key) (bool, error) {
+	if own, _ := g.in.pair(); own != nil {
+		mine, err := keys.NewKey(own.checkpoint.Public(), keys.Checkpoint, g.id.Epoch.Origin)
+		if err != nil {
+			return false, err
+		}
+		by = append([]keys.Key{mine}, by...)
+	}
+	if len(by) == 0 {
+		return false, nil
+	}
+	who := fmt.Sprint(epoch)
+	for _, k := range by {
+		who += " " + k.ID
+	}
+	if found, ok := g.asked[who]; ok {
+		return found, nil
+	}
+	found, err := g.in.heardOf(ctx, g.id, epoch, by)
+	if err == nil {
+		g.asked[who] = found
+	}
+	return found, err
+}
+
+// heardOf looks for a head of a later epoch by one of these keys: among those that were found before, among the newest, among all.
+func (i *Install) heardOf(ctx context.Context, id Identity, epoch int64, by []keys.Key) (bool, error) {
+	i.mu.Lock()
+	for _, k := range by {
+		if i.heard[k.ID] > epoch {
+			i.mu.Unlock()
+			return true, nil
+		}
+	}
+	i.mu.Unlock()
+	newest, err := i.p.Anchors.NewestAnchors(ctx, audit.KindCheckpoint, looked)
+	if err != nil {
+		return false, fmt.Errorf("read anchors: %w", err)
+	}
+	for n := range newest {
+		if i.hear(&newest[n], id, epoch, by) {
+			return true, nil
+		}
+	}
+	enough := errors.New("found")
+	err = i.p.Anchors.Anchors(ctx, func(a *audit.Anchor) error {
+		if i.hear(a, id, epoch, by) {
+			return enough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, enough) {
+		return false, fmt.Errorf("read anchors: %w", err)
+	}
+	return err != nil, nil
+}
+
+// hear reports whether an anchor is a head of a later epoch by one of these keys, and remembers that: what was signed stays signed.
+func (i *Install) hear(a *audit.Anchor, id Identity, epoch int64, by []keys.Key) bool {
+	if a.Kind != audit.KindCheckpoint || a.Epoch <= epoch || !strings.HasPrefix(a.Note, base(id.Epoch.Origin)) {
+		return false
+	}
+	parsed, err := checkpoint.Parse([]byte(a.Note))
+	if err != nil || base(parsed.Origin) != base(id.Epoch.Origin) {
+		return false
+	}
+	of, err := keys.EpochOf(parsed.Origin)
+	if err != nil || of <= epoch {
+		return false
+	}
+	for _, k := range by {
+		ring, _, err := lifeless([]keys.Key{k}, parsed.Origin)
+		if err != nil {
+			continue
+		}
+		if _, err := checkpoint.Open([]byte(a.Note), ring); err == nil {
+			i.mu.Lock()
+			defer i.mu.Unlock()
+			i.heard[k.ID] = max(i.heard[k.ID], of)
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,128 @@
+package audittest
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// Note makes a note of a head in its form, with a signature line that nobody wrote. No shelf looks at signatures.
+func Note(origin string, size int64, root byte) string {
+	line := base64.StdEncoding.EncodeToString(slices.Repeat([]byte{root}, 68))
+	return fmt.Sprintf("%s\n%d\n%s\n\n\u2014 %s %s\n", origin, size, base64.StdEncoding.EncodeToString(slices.Repeat([]byte{root}, sha256.Size)), origin, line)
+}
+
+// Shelf holds an implementation of audit.HeadShelf to the contract. open returns a fresh one, and again what another life of the same
+// worker sees.
+func Shelf(t *testing.T, open func(t *testing.T) (first, again audit.HeadShelf)) {
+	t.Helper()
+	for name, fn := range map[string]func(t *testing.T, shelf, again audit.HeadShelf){
+		"the largest of each origin": shelfLargest, "no more origins": shelfFull, "what is no head": shelfRefuses, "at once": shelfAtOnce,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			shelf, again := open(t)
+			fn(t, shelf, again)
+		})
+	}
+}
+
+// lies fails unless a shelf holds these notes and no other.
+func lies(t *testing.T, shelf audit.HeadShelf, want ...string) {
+	t.Helper()
+	got, err := shelf.Notes()
+	if err != nil {
+		t.Errorf("notes: %v", err)
+	}
+	slices.Sort(got)
+	want = slices.Sorted(slices.Values(want))
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("notes (-want +got):\n%s", d)
+	}
+}
+
+func keep(t *testing.T, shelf audit.HeadShelf, notes ...string) {
+	t.Helper()
+	for _, n := range notes {
+		if err := shelf.Keep(n); err != nil {
+			t.Errorf("keep %q: %v", n, err)
+		}
+	}
+}
+
+func shelfLargest(t *testing.T, shelf, again audit.HeadShelf) {
+	lies(t, shelf)
+	small, large, other := Note("a.example/audit/in_1/e1", 9, 1), Note("a.example/audit/in_1/e1", 10, 2), Note("a.example/audit/in_1/e2", 3, 3)
+	keep(t, shelf, small, other)
+	lies(t, shelf, small, other)
+	keep(t, again, large, small, Note("a.example/audit/in_1/e1", 10, 4), large)
+	lies(t, again, large, other)
+	lies(t, shelf, large, other)
+	keep(t, shelf, Note("a.example/audit/in_1/e2", 1<<53-1, 3))
+	lies(t, again, large, Note("a.example/audit/in_1/e2", 1<<53-1, 3))
+}
+
+func shelfFull(t *testing.T, shelf, again audit.HeadShelf) {
+	var want []string
+	for i := range audit.HeldHeads {
+		want = append(want, Note(fmt.Sprintf("a.example/audit/in_1/e%d", i+1), 5, byte(i)))
+	}
+	keep(t, shelf, want...)
+	keep(t, again, Note("a.example/audit/in_1/e99", 1000, 1))
+	lies(t, shelf, want...)
+	want[7] = Note("a.example/audit/in_1/e8", 6, 200)
+	keep(t, shelf, want[7])
+	lies(t, again, want...)
+}
+
+func shelfRefuses(t *testing.T, shelf, _ audit.HeadShelf) {
+	good := Note("a.example/audit/in_1/e1", 9, 1)
+	keep(t, shelf, good)
+	lines := strings.SplitAfter(good, "\n")
+	without := func(i int) string { return strings.Join(slices.Delete(slices.Clone(lines), i, i+1), "") }
+	for name, note := range map[string]string{
+		"nothing": "", "no origin": without(0), "no size": without(1), "no root": without(2), "no empty line": without(3), "no signature": without(4),
+		"cut off": strings.TrimSuffix(good, "\n"), "a zero before": strings.Replace(good, "\n9\n", "\n010\n", 1), "a sign": strings.Replace(good, "\n9\n", "\n+10\n", 1),
+		"a negative size": strings.Replace(good, "\n9\n", "\n-1\n", 1), "a huge size": strings.Replace(good, "\n9\n", "\n9007199254740992\n", 1),
+		"a short root": strings.Replace(good, lines[2], "AQEB\n", 1), "a fourth line": strings.Replace(good, "\n\n", "\nmore\n\n", 1),
+		"another form of base64": strings.Replace(good, "=\n", "\n", 1), "bits left over": strings.Replace(good, "AQE=\n", "AQF=\n", 1),
+		"a return": strings.ReplaceAll(good, "\n", "\r\n"), "a space in the origin": Note("a b/e1", 10, 1), "a plus in the origin": Note("a+b/e1", 10, 1),
+		"too large": good + strings.Repeat(lines[4], 1000), "a line that is none": good + "signed\n", "no UTF-8": strings.Replace(good, "a.example", "\xff", 1),
+		"seventeen lines": good + strings.Repeat(lines[4], 16), "text behind it": good + "\n", "an empty signature": strings.Replace(good, lines[4], "\u2014 a/e1 AAAA\n", 1),
+	} {
+		if err := shelf.Keep(note); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%s: the error is %v, want one of kind invalid", name, err)
+		}
+	}
+	lies(t, shelf, good)
+}
+
+func shelfAtOnce(t *testing.T, shelf, again audit.HeadShelf) {
+	var wait sync.WaitGroup
+	for i := range 4 {
+		wait.Go(func() {
+			for n := range 10 {
+				keep(t, shelf, Note("a.example/audit/in_1/e1", int64(1+n*4+i), 1), Note(fmt.Sprintf("a.example/audit/in_1/e%d", 2+i), int64(1+n), 2))
+				notes, err := shelf.Notes()
+				if err != nil || len(notes) == 0 {
+					t.Errorf("%d notes: %v", len(notes), err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	want := []string{Note("a.example/audit/in_1/e1", 40, 1)}
+	for i := range 4 {
+		want = append(want, Note(fmt.Sprintf("a.example/audit/in_1/e%d", 2+i), 10, 2))
+	}
+	lies(t, again, want...)
+}
