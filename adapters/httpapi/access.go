@@ -21,13 +21,17 @@ type Redeem func(ctx context.Context, ticket, id string) (account, token string,
 
 // Access says who may call an operation. The zero value is no declaration, and nothing registers with it.
 type Access struct {
-	declared, public bool
-	need             identity.Need
-	redeem           Redeem
+	declared, public, worker bool
+	need                     identity.Need
+	redeem                   Redeem
 }
 
 // Public lets everybody call.
 func Public() Access { return Access{declared: true, public: true} }
+
+// Worker lets those call who present the worker token of the install, and nobody else: no account and no session. An install without
+// one answers that the relay is disabled.
+func Worker() Access { return Access{declared: true, worker: true} }
 
 // Needs asks for a caller who may do act to objects of kind.
 func Needs(kind, act string) Access {
@@ -40,12 +44,44 @@ func (a Access) OrTicket(redeem Redeem) Access {
 	return a
 }
 
-// String returns "public" or "kind:act", the form in the API document.
+// String returns "public", "worker" or "kind:act", the form in the API document.
 func (a Access) String() string {
-	if a.public {
+	switch {
+	case a.public:
 		return "public"
+	case a.worker:
+		return "worker"
 	}
 	return a.need.Kind + ":" + a.need.Act
+}
+
+// complete reports whether the declaration says who may call.
+func (a Access) complete() bool {
+	return a.declared && (a.public || a.worker || a.need.Kind != "" && a.need.Act != "")
+}
+
+// security returns which of the document's schemes let somebody call.
+func (a Access) security() []map[string][]string {
+	switch {
+	case a.public:
+		return nil
+	case a.worker:
+		return []map[string][]string{{"worker": {}}}
+	}
+	return []map[string][]string{{"bearer": {}}, {"session": {}}}
+}
+
+// refusals returns the statuses by which a caller hears that it may not call. Changes have one more for who was refused many.
+func (a Access) refusals(change bool) []int {
+	switch {
+	case a.public:
+		return nil
+	case a.worker:
+		return []int{http.StatusUnauthorized, http.StatusNotFound}
+	case change:
+		return []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}
+	}
+	return []int{http.StatusUnauthorized, http.StatusForbidden}
 }
 
 // The members of an operation's metadata that carry its Access and whether it changes something.
@@ -91,6 +127,9 @@ func (r *Router) caller(hctx huma.Context, access Access, req *http.Request, st 
 			return token, err
 		}
 		return actor.With(ctx, actor.Actor{Type: actor.Anonymous, Name: "anonymous", IP: st.ip}), nil
+	}
+	if access.worker {
+		return r.worker(ctx, req, st)
 	}
 	if !access.declared {
 		return nil, identity.NotAllowed.New("nobody may call this")

@@ -77,6 +77,27 @@ func TestCheckOrder(t *testing.T) {
 	}
 }
 
+// TestWorkerTokenIsNoAccounts: what opens the relay is nothing anywhere else.
+func TestWorkerTokenIsNoAccounts(t *testing.T) {
+	t.Parallel()
+	const token = "w0rkerT0ken"
+	f := setup(t, func(p *httpapi.Params) { p.Config.WorkerToken = token })
+	for _, op := range operations(f) {
+		if op.Extensions["x-access"] == "public" {
+			continue
+		}
+		path := strings.ReplaceAll(op.Path, "{id}", knownRun)
+		for _, a := range []answer{f.call(op.Method, path, token, ""), f.call(op.Method, path, "", "", "Cookie", "writ_session="+token)} {
+			if p := a.problem(t, 401); p.Reason != "bad_token" {
+				t.Errorf("%s: %+v", op.OperationID, p)
+			}
+		}
+	}
+	if strings.Contains(f.log.String(), token) {
+		t.Error("the worker token is in the log")
+	}
+}
+
 func TestParametersWithTwoValues(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -260,6 +281,22 @@ func TestIncompleteRoutesStopTheStart(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+	for what, spoil := range map[string]func(*httpapi.Route){
+		"by anybody": func(r *httpapi.Route) { r.Access = httpapi.Public() }, "by a role": func(r *httpapi.Route) { r.Access = httpapi.Needs("run", "read") },
+		"that reads": func(r *httpapi.Route) { r.Method = "GET" }, "that is harmless": func(r *httpapi.Route) { r.Harmless = true },
+		"of a session": func(r *httpapi.Route) { r.Session = true }, "with an action": func(r *httpapi.Route) { r.Action = audit.RunCancel },
+		"": func(*httpapi.Route) {},
+	} {
+		route := whole
+		route.Method, route.Access, route.Report = "POST", httpapi.Worker(), true
+		spoil(&route)
+		_, err := httpapi.New(httpapi.Params{Routes: []httpapi.Routes{{Name: "x", Register: func(r *httpapi.Router) {
+			r.Raw(route, http.NotFoundHandler())
+		}}}})
+		if (err == nil) != (what == "") || err != nil && !strings.Contains(err.Error(), "worker whose report it could be") {
+			t.Errorf("a report %s: %v", what, err)
+		}
+	}
 	_, err := httpapi.New(httpapi.Params{Routes: []httpapi.Routes{{Name: "x", Register: func(r *httpapi.Router) {
 		r.Raw(whole, http.NotFoundHandler())
 		again := whole
@@ -269,8 +306,10 @@ func TestIncompleteRoutesStopTheStart(t *testing.T) {
 	if err == nil {
 		t.Error("an operation id was taken twice")
 	}
-	if _, err := httpapi.New(httpapi.Params{Config: httpapi.Config{PublicURL: "ftp://x"}}); err == nil {
-		t.Error("a bad public address was taken")
+	for _, bad := range []httpapi.Config{{PublicURL: "ftp://x"}, {WorkerToken: "t0ken\n"}, {WorkerToken: " "}} {
+		if _, err := httpapi.New(httpapi.Params{Config: bad}); err == nil || strings.Contains(err.Error(), "t0ken") {
+			t.Errorf("%+v: %v", bad, err)
+		}
 	}
 }
 

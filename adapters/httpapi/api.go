@@ -13,6 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -31,8 +32,10 @@ type Config struct {
 	MetricsAuth bool
 	// InsecureCookies allows the session cookie over plain http beyond loopback.
 	InsecureCookies bool
-	// ReadOnly refuses every operation that changes something but for signing in and out.
+	// ReadOnly refuses every operation that changes something but for signing in and out, and for what workers report.
 	ReadOnly bool
+	// WorkerToken is what workers present to the relay, which is disabled where it is empty.
+	WorkerToken secret.Text
 	// StreamsPerAccount caps the live streams that one account holds at once; 0 means 64.
 	StreamsPerAccount int
 	// WriteTimeout is how long one write of a streamed answer may wait for its reader; 0 means 15 seconds.
@@ -46,6 +49,9 @@ const DefaultStreams = 64
 func (c Config) Validate() error {
 	if c.StreamsPerAccount < 0 || c.WriteTimeout < 0 {
 		return errors.New("httpapi: the cap on streams or the time for a write is negative")
+	}
+	if token := c.WorkerToken.Reveal(); token != strings.TrimSpace(token) {
+		return errors.New("httpapi: the worker token has white space at an end, which no request can present")
 	}
 	if c.PublicURL != "" && !strings.HasPrefix(c.PublicURL, "http://") && !strings.HasPrefix(c.PublicURL, "https://") {
 		return errors.New("httpapi: the public address is neither http nor https")

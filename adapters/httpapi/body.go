@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -29,10 +30,12 @@ const bodyTime = 10 * time.Second
 // drain is how much of a body beyond its cap is read and dropped before the refusal.
 const drain = 4 << 20
 
-// The members of an operation's metadata that carry the cap on its body and the media types of one that is not JSON alone.
+// The members of an operation's metadata that carry the cap on its body, the media types of one that is not JSON alone, and whether it
+// holds what programs printed.
 const (
 	bodyKey     = "body"
 	consumesKey = "consumes"
+	verbatimKey = "verbatim"
 )
 
 // gate is the middleware that reads a body within its cap, refuses what is not strict JSON or not of the type that the
@@ -52,12 +55,16 @@ func (r *Router) gate(ctx huma.Context, next func(huma.Context)) {
 	defer leave()
 	body, err := read(req, w, limit)
 	media, _ := ctx.Operation().Metadata[consumesKey].([]string)
+	verbatim, _ := ctx.Operation().Metadata[verbatimKey].(bool)
+	if verbatim && !utf8.Valid(body) {
+		body = bytes.ToValidUTF8(body, []byte("\uFFFD"))
+	}
 	switch {
 	case err != nil:
 	case len(media) > 0:
 		err = foreign(req.Header, body, media)
 	default:
-		err = admissible(req.Header, body, ctx.Operation().RequestBody)
+		err = admissible(req.Header, body, ctx.Operation().RequestBody, verbatim)
 	}
 	if err != nil {
 		r.refuse(ctx, err)
@@ -72,15 +79,15 @@ func (r *Router) gate(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 }
 
-// largeBodies is how many bodies above DefaultBody are held at once, of callers who are known and of all others each: a body lies in memory
-// from its first byte to the end of its answer.
+// largeBodies is how many bodies above DefaultBody are held at once, of callers who are known, of workers and of all others each: a body
+// lies in memory from its first byte to the end of its answer.
 const largeBodies = 24
 
 // room is what large bodies take a place in.
-type room struct{ public, known chan struct{} }
+type room struct{ public, known, workers chan struct{} }
 
 func newRoom() *room {
-	return &room{public: make(chan struct{}, largeBodies), known: make(chan struct{}, largeBodies)}
+	return &room{public: make(chan struct{}, largeBodies), known: make(chan struct{}, largeBodies), workers: make(chan struct{}, largeBodies)}
 }
 
 // enter takes a place for a body that is large or does not say how large it is. Without a free one it is Unavailable, for a moment.
@@ -89,8 +96,11 @@ func (m *room) enter(op *huma.Operation, req *http.Request, limit int64) (leave 
 		return func() {}, nil
 	}
 	places := m.known
-	if access, _ := op.Metadata[accessKey].(Access); access.public {
+	switch access, _ := op.Metadata[accessKey].(Access); {
+	case access.public:
 		places = m.public
+	case access.worker:
+		places = m.workers
 	}
 	select {
 	case places <- struct{}{}:
@@ -135,7 +145,7 @@ func tooLarge(limit int64) error {
 }
 
 // admissible checks the type and the form of a body. Operations that take none accept an empty object.
-func admissible(h http.Header, body []byte, form *huma.RequestBody) error {
+func admissible(h http.Header, body []byte, form *huma.RequestBody, verbatim bool) error {
 	wanted := form != nil
 	if len(bytes.TrimSpace(body)) == 0 {
 		switch {
@@ -151,7 +161,7 @@ func admissible(h http.Header, body []byte, form *huma.RequestBody) error {
 			return err
 		}
 	}
-	if err := Strict(body); err != nil {
+	if err := scan(body, verbatim); err != nil {
 		return err
 	}
 	if !wanted {

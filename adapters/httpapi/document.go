@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -14,7 +15,9 @@ const countFormat = "count"
 const about = "Automation runs against fleets of hosts: submit, schedule, approve, follow, compare and audit them. " +
 	"Calls present `Authorization: Bearer <token>`, or a browser's session cookie, with which every write must come from the same " +
 	"origin. An operation with `x-mutates: false` also works on a read-only install. " +
-	"One with `x-audit` makes an entry of that action in the audit trail, which the header `Audit-Receipt` of its success names. Every error is `application/problem+json` with `error`, a sentence, " +
+	"One with `x-audit` makes an entry of that action in the audit trail, which the header `Audit-Receipt` of its success names. " +
+	"One with `x-report` takes the report of a worker, which presents the install's worker token: it works on a read-only install too, and " +
+	"the trail has the entries of the run alone. Every error is `application/problem+json` with `error`, a sentence, " +
 	"and `reason`, a stable code; the fields at fault are in `errors`."
 
 // document makes huma's configuration: no page and no schema route of its own, since those load from elsewhere, no
@@ -32,6 +35,7 @@ func document(version string) huma.Config {
 				Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName),
 				SecuritySchemes: map[string]*huma.SecurityScheme{
 					"bearer": {Type: "http", Scheme: "bearer", Description: "A token of an account."},
+					"worker": {Type: "http", Scheme: "bearer", Description: "The worker token of the install, which is no account's."},
 					"session": {
 						Type: "apiKey", In: "cookie", Name: "__Host-" + sessionCookie,
 						Description: "A browser's session; without the prefix on loopback over plain http.",
@@ -66,10 +70,15 @@ func marshal(w io.Writer, v any) error {
 	return nil
 }
 
-// unmarshal decodes a body that strict has passed.
+// unmarshal decodes a body that was scanned.
 func unmarshal(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if err == nil {
+		return nil
+	}
+	var number *json.UnmarshalTypeError
+	if _, tree := v.(*any); tree && errors.As(err, &number) {
+		// Of what programs printed a number may be larger than the tree that is validated can tell; what it becomes is not made of the tree.
 		return nil
 	}
 	return misfit(err)

@@ -19,6 +19,7 @@ import (
 	identityapi "github.com/writ-automation/writ/adapters/httpapi/identity"
 	notifyapi "github.com/writ-automation/writ/adapters/httpapi/notify"
 	"github.com/writ-automation/writ/adapters/httpapi/ops"
+	relayapi "github.com/writ-automation/writ/adapters/httpapi/relay"
 	runsapi "github.com/writ-automation/writ/adapters/httpapi/runs"
 	schedulingapi "github.com/writ-automation/writ/adapters/httpapi/scheduling"
 	secretsapi "github.com/writ-automation/writ/adapters/httpapi/secrets"
@@ -78,7 +79,8 @@ func routesOf(t *testing.T, f *fixture) []httpapi.Routes {
 // whole adds the routes that other tests try out, for tests of the API document.
 func whole(p *httpapi.Params) {
 	p.Routes = append(p.Routes, identityapi.New(identityapi.Params{}), executionapi.New(nil),
-		catalogapi.New(catalogapi.Params{}), schedulingapi.New(schedulingapi.Params{}), secretsapi.New(secretsapi.Params{}), notifyapi.New(nil))
+		catalogapi.New(catalogapi.Params{}), schedulingapi.New(schedulingapi.Params{}), secretsapi.New(secretsapi.Params{}), notifyapi.New(nil),
+		relayapi.New(relayapi.Params{}))
 }
 
 func setup(t *testing.T, change ...func(*httpapi.Params)) *fixture {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/writ-automation/writ/platform/clock"
@@ -27,6 +28,9 @@ type discard struct{}
 func (discard) Observe(string, string, int, time.Duration) {}
 
 const requestPrefix ids.Prefix = "req_"
+
+// relayPath begins the paths of workers, each of which calls many times a second.
+const relayPath = "/relay/"
 
 // maxRequestID is how long a request id from outside may be.
 const maxRequestID = 128
@@ -146,6 +150,8 @@ func (e *edge) finish(rec *recorder, r *http.Request, st *request, took time.Dur
 		level = slog.LevelWarn
 	case status >= http.StatusInternalServerError:
 		level = slog.LevelError
+	case status < http.StatusBadRequest && strings.HasPrefix(r.URL.Path, relayPath):
+		level = slog.LevelDebug
 	}
 	if st.cause != nil {
 		attrs = append(attrs, slog.String("cause", st.cause.Error()))

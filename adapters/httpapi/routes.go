@@ -35,11 +35,16 @@ type Route struct {
 	Harmless bool
 	// Session marks what makes or ends a session. A read-only install answers it.
 	Session bool
+	// Report marks what a worker says of the run that it holds. The trail has the run's own entries of it: the operation has none, takes no
+	// receipt, and a read-only install answers it, as it goes on executing.
+	Report bool
 	// Action is what the trail calls the operation: for everything that makes an entry. It is required of what is neither a
-	// reading nor Harmless, and only that and a Session may have one. A refusal of a known caller is recorded under it.
+	// reading, Harmless nor a Report, and only that and a Session may have one. A refusal of a known caller is recorded under it.
 	Action audit.Action
 	// SecretPath says that the path itself is a secret, such as a hook's token. The trail then names the pattern.
 	SecretPath bool
+	// Empty says that there may be nothing to answer with, which is 204.
+	Empty bool
 	// Produces is the media type of the success, application/json where empty.
 	Produces string
 	// Example is the success's body: a value, or a string for text.
@@ -49,7 +54,10 @@ type Route struct {
 	// Consumes is the media type of a body that is not JSON, or several with commas between them. A handler of Raw gets such a body
 	// as it came, JSON too where it is one of them.
 	Consumes string
-	// Errors are the statuses beside 400, 401, 403, 500 and 503, and 429 of a change, which follow from the rest.
+	// Verbatim takes into the texts and the raw JSON of the body what programs print and the API takes nowhere else: NUL characters, halves
+	// of surrogate pairs, numbers of any size, members given twice. What is not UTF-8 is replaced.
+	Verbatim bool
+	// Errors are the statuses beside 400, 500 and 503, those of who may not call, and 429 of a change, which follow from the rest.
 	Errors []int
 	// MaxBody caps the request's body, 0 means DefaultBody.
 	MaxBody int64
@@ -165,7 +173,7 @@ func (r *Router) operation(route Route) (huma.Operation, error) {
 		missing = "summary"
 	case route.Tag == "":
 		missing = "tag"
-	case !route.Access.declared || !route.Access.public && (route.Access.need.Kind == "" || route.Access.need.Act == ""):
+	case !route.Access.complete():
 		missing = "declaration of who may call it"
 	case route.Status == 0:
 		missing = "status"
@@ -186,10 +194,10 @@ func (r *Router) operation(route Route) (huma.Operation, error) {
 	op := huma.Operation{
 		OperationID: route.ID, Method: route.Method, Path: route.Path, Summary: route.Summary, Tags: []string{route.Tag},
 		Description: route.Description, DefaultStatus: route.Status, Hidden: route.Hidden,
-		Responses: r.responses(route),
+		Responses: r.responses(route), Security: route.Access.security(),
 		Metadata: map[string]any{
 			accessKey: route.Access, bodyKey: route.MaxBody, mutatesKey: route.mutates(), consumesKey: route.media(),
-			actionKey: route.Action, secretKey: route.SecretPath,
+			actionKey: route.Action, secretKey: route.SecretPath, verbatimKey: route.Verbatim,
 		},
 		Extensions: map[string]any{"x-access": route.Access.String(), "x-mutates": route.mutates()},
 		// The gate has read the body within its cap by the time huma reads it.
@@ -198,8 +206,11 @@ func (r *Router) operation(route Route) (huma.Operation, error) {
 	if route.Action != "" {
 		op.Extensions["x-audit"] = string(route.Action)
 	}
-	if !route.Access.public {
-		op.Security = []map[string][]string{{"bearer": {}}, {"session": {}}}
+	if route.Report {
+		op.Extensions["x-report"] = true
+	}
+	if route.Verbatim {
+		op.MaxBodyBytes += 2 * route.MaxBody // a character for a byte that is none takes three
 	}
 	switch {
 	case route.Consumes != "":
@@ -217,7 +228,9 @@ func (r *Router) operation(route Route) (huma.Operation, error) {
 func (r *Router) unaudited(route Route) string {
 	writes := route.Method != http.MethodGet && route.Method != http.MethodHead
 	switch {
-	case writes && !route.Harmless && route.Action == "":
+	case route.Report && (!writes || !route.Access.worker || route.Harmless || route.Session || route.Action != ""):
+		return "worker whose report it could be, and nothing else"
+	case writes && !route.Harmless && !route.Report && route.Action == "":
 		return "audit action"
 	case route.Action != "" && !slices.Contains(audit.Actions(), route.Action):
 		return "audit action that is registered"
@@ -236,7 +249,7 @@ func (r Route) media() []string {
 
 // mutates reports whether a read-only install refuses the operation.
 func (r Route) mutates() bool {
-	return r.Method != http.MethodGet && r.Method != http.MethodHead && !r.Harmless && !r.Session
+	return r.Method != http.MethodGet && r.Method != http.MethodHead && !r.Harmless && !r.Session && !r.Report
 }
 
 func (r *Router) responses(route Route) map[string]*huma.Response {
@@ -260,13 +273,11 @@ func (r *Router) responses(route Route) map[string]*huma.Response {
 		ok.Content = map[string]*huma.MediaType{route.Produces: media}
 	}
 	out := map[string]*huma.Response{strconv.Itoa(route.Status): ok}
-	codes := append([]int{http.StatusBadRequest, http.StatusInternalServerError, http.StatusServiceUnavailable}, route.Errors...)
-	if !route.Access.public {
-		codes = append(codes, http.StatusUnauthorized, http.StatusForbidden)
-		if route.Action != "" {
-			codes = append(codes, http.StatusTooManyRequests)
-		}
+	if route.Empty {
+		out[strconv.Itoa(http.StatusNoContent)] = &huma.Response{Description: http.StatusText(http.StatusNoContent)}
 	}
+	codes := append([]int{http.StatusBadRequest, http.StatusInternalServerError, http.StatusServiceUnavailable}, route.Errors...)
+	codes = append(codes, route.Access.refusals(route.Action != "")...)
 	if route.Method != http.MethodGet {
 		codes = append(codes, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	}

@@ -13,8 +13,11 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// maxDepth bounds how deep a body may nest.
-const maxDepth = 64
+// maxDepth bounds how deep a body may nest, and maxReported one that holds what programs printed, which is as far as encoding/json goes.
+const (
+	maxDepth    = 64
+	maxReported = 10_000
+)
 
 // badBody is the fault of a body that is no strict JSON, without a place where it has none.
 func badBody(path, format string, args ...any) *fault.Error {
@@ -27,11 +30,18 @@ func badBody(path, format string, args ...any) *fault.Error {
 // Strict checks that body is exactly one JSON value with nothing that two readers could read differently: no
 // duplicate member, no NUL, no lone surrogate, no invalid UTF-8, nothing behind it, and no deeper than 64 levels. It
 // returns an Invalid fault that names the place.
-func Strict(body []byte) error {
+func Strict(body []byte) error { return scan(body, false) }
+
+// scan is Strict. With verbatim it lets pass what programs print: texts that hold NUL characters or halves of surrogate pairs, numbers
+// of any size, and the depth that encoding/json goes to. A member may be given twice then too, except where the API itself has named it.
+func scan(body []byte, verbatim bool) error {
 	if !utf8.Valid(body) {
 		return badBody("", "is not UTF-8")
 	}
-	s := scanner{dec: json.NewDecoder(bytes.NewReader(body)), body: body}
+	s := scanner{dec: json.NewDecoder(bytes.NewReader(body)), body: body, deepest: maxDepth, verbatim: verbatim}
+	if verbatim {
+		s.deepest = maxReported
+	}
 	s.dec.UseNumber()
 	if err := s.value(0); err != nil {
 		return err
@@ -46,6 +56,15 @@ type scanner struct {
 	dec  *json.Decoder
 	body []byte
 	path []string // ".name" or "[1]"
+
+	deepest  int
+	verbatim bool
+}
+
+// named reports whether the members of the object that begins here are the API's own: those of the body itself and of the objects in
+// its lists. Those further in are what a program made.
+func (s *scanner) named() bool {
+	return !s.verbatim || len(s.path) == 0 || len(s.path) == 2 && s.path[1][0] == '['
 }
 
 func (s *scanner) here() string { return strings.TrimPrefix(strings.Join(s.path, ""), ".") }
@@ -59,6 +78,9 @@ func (s *scanner) token() (json.Token, error) {
 			return nil, badBody(s.here(), "the JSON ends too early")
 		}
 		return nil, badBody(s.here(), "is not valid JSON at byte %d", s.dec.InputOffset())
+	}
+	if s.verbatim {
+		return t, nil
 	}
 	switch v := t.(type) {
 	case string:
@@ -85,8 +107,8 @@ func (s *scanner) value(depth int) error {
 	if !ok {
 		return nil
 	}
-	if depth >= maxDepth {
-		return badBody("", "nests deeper than %d levels", maxDepth)
+	if depth >= s.deepest {
+		return badBody("", "nests deeper than %d levels", s.deepest)
 	}
 	if d == '{' {
 		err = s.object(depth + 1)
@@ -101,7 +123,7 @@ func (s *scanner) value(depth int) error {
 }
 
 func (s *scanner) object(depth int) error {
-	seen := make(map[string]bool)
+	seen, once := make(map[string]bool), s.named()
 	for s.dec.More() {
 		t, err := s.token()
 		if err != nil {
@@ -109,7 +131,7 @@ func (s *scanner) object(depth int) error {
 		}
 		name, _ := t.(string)
 		s.path = append(s.path, "."+name)
-		if seen[name] {
+		if seen[name] && once {
 			return badBody(s.here(), "is given twice")
 		}
 		seen[name] = true

@@ -136,7 +136,7 @@ func TestTheModuleProvidesEveryStore(t *testing.T) {
 		identity.RightsStore, identity.HandshakeStore, audit.ChainStore, audit.ChainReader, audit.TileStore, audit.AnchorStore,
 		audit.IdentityStore, catalog.ProjectStore, catalog.InventoryStore, catalog.SourceStore, catalog.TemplateStore, catalog.Usage,
 		scheduling.ScheduleStore, scheduling.SlotStore, scheduling.TriggerStore, scheduling.DeliveryStore, notify.Store, notify.TargetStore, execution.WorkerStore,
-		secrets.Store, secrets.TypeStore, secrets.LeaseStore,
+		execution.ClaimStore, secrets.Store, secrets.TypeStore, secrets.LeaseStore,
 	) {
 	}))
 	if err := app.Err(); err != nil {

@@ -93,7 +93,7 @@ func rootCommand(w world) *cobra.Command {
 		return usageError{fmt.Errorf("%w\nSee '%s --help'", err, c.CommandPath())}
 	})
 	root.AddCommand(
-		serveCommand(w), userCommand(w), tokenCommand(w), auditCommand(w), versionCommand(w),
+		serveCommand(w), workerCommand(w), userCommand(w), tokenCommand(w), auditCommand(w), versionCommand(w),
 		runCommand(w), runsCommand(w), logsCommand(w), cancelCommand(w), approveCommand(w), rejectCommand(w),
 		launchCommand(w), applyCommand(w), exportCommand(w),
 	)

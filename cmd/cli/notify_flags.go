@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -106,24 +105,4 @@ func serverTarget(k notify.Kind, text string) (notify.Target, error) {
 		t.To = text
 	}
 	return t, nil
-}
-
-// secretFlags are the flags of the engines that read secrets on the server's own machine.
-type secretFlags struct{ env, files string }
-
-func (f *secretFlags) register(fs *pflag.FlagSet) {
-	fs.StringVar(&f.env, "secret-env", "", "`patterns` of environment variables that credentials may take: APP_*,DB_PASSWORD (default none)")
-	fs.StringVar(&f.files, "secret-files", "", "`directory` below which credentials may read files (default none)")
-}
-
-func (f *secretFlags) apply(s *compose.Settings) error {
-	files := f.files
-	if files != "" {
-		var err error
-		if files, err = filepath.Abs(files); err != nil {
-			return fmt.Errorf("secret-files: %w", err)
-		}
-	}
-	s.Secrets = compose.Secrets{Env: f.env, Files: files}
-	return nil
 }

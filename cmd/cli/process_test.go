@@ -56,7 +56,20 @@ var readyLine = regexp.MustCompile(`msg=ready address=(\S+)`)
 
 func serve(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: command(t, dir, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...), done: make(chan struct{})}
+	p := spawn(t, command(t, dir, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...))
+	p.await(t, "it is ready", func() bool {
+		if m := readyLine.FindStringSubmatch(p.err.String()); m != nil {
+			p.url = m[1]
+		}
+		return p.url != ""
+	})
+	return p
+}
+
+// spawn starts a command line, which the end of the test ends.
+func spawn(t *testing.T, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{cmd: cmd, done: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -66,12 +79,6 @@ func serve(t *testing.T, dir string, args ...string) *process {
 		close(p.done)
 	}()
 	t.Cleanup(func() { _ = p.cmd.Process.Kill(); <-p.done })
-	p.await(t, "it is ready", func() bool {
-		if m := readyLine.FindStringSubmatch(p.err.String()); m != nil {
-			p.url = m[1]
-		}
-		return p.url != ""
-	})
 	return p
 }
 

@@ -1,54 +1,46 @@
 package cli
 
 import (
-	"fmt"
-	"runtime"
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/writ-automation/writ/cmd/compose"
 	"github.com/writ-automation/writ/platform/config"
+	"github.com/writ-automation/writ/ports/secret"
 )
 
 // serveFlags are the flags of serve, which are also the keys of a configuration file.
 type serveFlags struct {
-	config string
+	executorFlags
+	installFlags
 
-	addr, db, dataDir, tlsCert, tlsKey string
-	runTimeout, killGrace              config.Duration
-	drainTimeout                       config.Duration
-	retainRuns, retainEvents           config.Duration
-	executors, defaultForks            int
-	logCap                             config.Size
-	workDir, runsDir, name             string
-	queues, trustedProxies             []string
-	open, metricsAuth                  bool
-	strictGrants, readOnly             bool
-	insecureCookies                    bool
-	sessionTTL                         config.Duration
-	signIn                             signInFlags
-	events, publicURL                  string
-	signingKeyFile                     string
-	auditBeat                          config.Duration
-	catalog                            catalogFlags
-	notify                             notifyFlags
-	secrets                            secretFlags
-	logLevel, logFormat                string
+	addr, tlsCert, tlsKey    string
+	retainRuns, retainEvents config.Duration
+	catchup                  config.Duration
+	trustedProxies           []string
+	workerQueues             []string
+	open, metricsAuth        bool
+	strictGrants, readOnly   bool
+	insecureCookies          bool
+	sessionTTL               config.Duration
+	signIn                   signInFlags
+	events, publicURL        string
+	signingKeyFile           string
+	auditBeat                config.Duration
+	notify                   notifyFlags
 }
 
 // signingKeyEnv may hold the text of signing.key, for installs that keep secrets in the environment.
 const signingKeyEnv = "WRIT_SIGNING_KEY"
 
-const (
-	executorsPerCore = 8
-	defaultLogCap    = 256 << 20
-)
-
 func (f *serveFlags) register(fs *pflag.FlagSet) {
-	fs.StringVar(&f.config, "config", "", "YAML `file` with any of these flags as keys")
+	f.executorFlags.register(fs, "the server's own `directory` (default beside the database)", "`token` by which workers are let in over the relay")
+	f.installFlags.register(fs, "writ.db", "the data directory")
+	fs.StringArrayVar(&f.workerQueues, "worker-queue", nil, "`queue` whose runs workers may have over the relay (repeatable; default every one)")
 	fs.StringVar(&f.addr, "addr", "127.0.0.1:8080", "`address` to listen on")
-	fs.StringVar(&f.db, "db", "writ.db", "database: a `path` is SQLite, postgres://... is Postgres")
-	fs.StringVar(&f.dataDir, "data-dir", "", "the server's own `directory` (default beside the database)")
 	fs.StringVar(&f.signingKeyFile, "signing-key-file", "", "`file` of the keys that sign the audit trail (default signing.key in the data directory)")
 	config.DurationVar(fs, &f.auditBeat, "audit-beat", time.Hour, "how often the audit trail says that the server lives")
 	fs.StringVar(&f.tlsCert, "tls-cert", "", "certificate `file`; with --tls-key, serve https")
@@ -61,46 +53,41 @@ func (f *serveFlags) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.readOnly, "read-only", false, "refuse every change")
 	fs.BoolVar(&f.insecureCookies, "insecure-cookies", false, "let browsers sign in over plain http from other machines")
 	f.signIn.register(fs)
-	f.catalog.register(fs)
-	f.secrets.register(fs)
 	f.notify.register(fs)
+	config.DurationVar(fs, &f.catchup, "schedule-catchup", 5*time.Minute, "how late a schedule that was missed still fires")
 	fs.BoolVar(&f.metricsAuth, "metrics-auth", false, "ask a token of /metrics")
-	config.DurationVar(fs, &f.runTimeout, "run-timeout", 0, "end runs that set no timeout after this; 0 is never")
-	fs.IntVar(&f.executors, "executors", executorsPerCore*runtime.GOMAXPROCS(0), "`runs` at once; 0 executes nothing")
-	fs.IntVar(&f.defaultForks, "default-forks", 0, "`forks` of ansible runs that set none; 0 is the tool's own")
-	fs.StringArrayVar(&f.queues, "queue", nil, "`queue` to execute runs of (repeatable; default the queue named default)")
-	fs.StringVar(&f.name, "name", "", "`name` under which this server executes runs (default an id of its own)")
-	fs.StringVar(&f.runsDir, "runs-dir", "", "`directory` of the runs' private files (default in memory where there is room)")
-	fs.StringVar(&f.workDir, "work-dir", "", "`directory` of relative playbooks and inventories (default the working directory)")
-	config.DurationVar(fs, &f.killGrace, "kill-grace", 10*time.Second, "how long a run gets to end itself before it is killed")
-	config.DurationVar(fs, &f.drainTimeout, "drain-timeout", 30*time.Second, "how long runs may go on when the server stops")
-	config.SizeVar(fs, &f.logCap, "log-cap", defaultLogCap, "output kept per run")
 	config.DaysVar(fs, &f.retainRuns, "retain-runs", 0, "delete ended runs after this; 0 keeps them")
 	config.DaysVar(fs, &f.retainEvents, "retain-events", 0, "delete the events of ended runs after this; 0 keeps them")
 	fs.StringVar(&f.events, "events", "memory", "`bus` of domain events: memory, or nats://... for several servers")
-	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
-	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
 }
 
-// reserved are the variables of the environment that begin like a setting of serve and are something else.
-func reserved() []string {
-	return []string{
-		"WRIT_SERVER", "WRIT_TOKEN", "WRIT_CRASH_POINT", "WRIT_CRASH_ARM", oidcSecretEnv, signingKeyEnv, encryptionKeyEnv, smtpPasswordEnv,
-		twilioTokenEnv,
-	}
-}
-
-// load fills what the command line left open from the environment and the file.
-func (f *serveFlags) load(fs *pflag.FlagSet, w world) error {
-	if f.config == "" {
-		f.config = w.env(config.EnvName("config"))
-	}
-	err := config.Load(fs, config.Sources{
-		File: f.config, Environ: w.environ, Reserved: reserved(), NotInFile: []string{"config", "help"},
-		Warn: func(m string) { _, _ = fmt.Fprintf(w.err, "writ: warning: %s\n", m) },
-	})
+// settings turns the flags into what a server is told.
+func (f *serveFlags) settings(w world) (compose.Settings, error) {
+	executor, err := f.executor(w)
 	if err != nil {
-		return usageError{err}
+		return compose.Settings{}, usageError{err}
 	}
-	return nil
+	install, err := f.install(w)
+	if err != nil {
+		return compose.Settings{}, usageError{err}
+	}
+	proxies, err := prefixes("trusted-proxies", f.trustedProxies)
+	if err != nil {
+		return compose.Settings{}, usageError{err}
+	}
+	s := compose.Settings{
+		Executor: executor, Install: install, Addr: f.addr, TLSCert: f.tlsCert, TLSKey: f.tlsKey,
+		RetainRuns: f.retainRuns.Duration, RetainEvents: f.retainEvents.Duration, Catchup: f.catchup.Duration,
+		Open: f.open, MetricsAuth: f.metricsAuth, Events: f.events, PublicURL: strings.TrimRight(f.publicURL, "/"),
+		TrustedProxies: proxies, Announce: w.out, WorkerToken: f.token(), WorkerQueues: f.workerQueues,
+		SigningKeyFile: f.signingKeyFile, SigningKey: secret.Text(w.env(signingKeyEnv)), AuditBeat: f.auditBeat.Duration,
+		StrictGrants: f.strictGrants, ReadOnly: f.readOnly, InsecureCookies: f.insecureCookies, SessionTTL: f.sessionTTL.Duration,
+	}
+	if err := errors.Join(f.signIn.apply(&s, w), f.notify.apply(&s, w)); err != nil {
+		return compose.Settings{}, usageError{err}
+	}
+	if err := s.Validate(); err != nil {
+		return compose.Settings{}, usageError{err}
+	}
+	return s, nil
 }

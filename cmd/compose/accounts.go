@@ -28,7 +28,7 @@ func OpenAccounts(ctx context.Context, url string, log *slog.Logger) (*Accounts,
 	}
 	a := &Accounts{}
 	var d *db.DB
-	a.app = fx.New(accountOptions(&Settings{DB: url, Log: log}), fx.Populate(&a.Accounts, &a.Tokens, &d))
+	a.app = fx.New(accountOptions(&Install{DB: url}, log), fx.Populate(&a.Accounts, &a.Tokens, &d))
 	if err := a.app.Err(); err != nil {
 		return nil, rootCause(err)
 	}
@@ -44,9 +44,9 @@ func OpenAccounts(ctx context.Context, url string, log *slog.Logger) (*Accounts,
 // Close closes the database.
 func (a *Accounts) Close(ctx context.Context) error { return a.app.Stop(ctx) }
 
-func accountOptions(s *Settings) fx.Option {
+func accountOptions(i *Install, log *slog.Logger) fx.Option {
 	return fx.Options(
-		fx.WithLogger(quiet), fx.Supply(s, s.Log, identity.Config{}, auditmodule.Config{}),
-		platform(), stores()[storeOf(s.DB)], passwords(), authorizer(false), auditmodule.Module, identity.Module,
+		fx.WithLogger(quiet), fx.Supply(i, log, identity.Config{}, auditmodule.Config{}),
+		platform(), stores()[storeOf(i.DB)], passwords(), authorizer(false), auditmodule.Module, identity.Module,
 	)
 }

@@ -23,29 +23,31 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// launching provides what people launch, what launches it, and the REST of both. Repositories and secret engines often live in the own
-// network, so that private addresses are allowed for git; what inventory sources fetch is named by whoever may keep one.
+// launching provides what people launch, what launches it, and the REST of both.
 func launching(s *Settings, dir *dataDir) fx.Option {
 	return fx.Options(
-		fx.Supply(
-			catalogmodule.Config{TempDir: dir.path("tmp")},
-			schedulingmodule.Config{Catchup: s.Catalog.Catchup, ReadOnly: s.ReadOnly},
-			time.Local,
-		),
+		fx.Supply(schedulingmodule.Config{Catchup: s.Catchup, ReadOnly: s.ReadOnly}, time.Local),
 		fx.Module("launching", fx.Provide(
-			func(log *slog.Logger) (catalog.Checkouts, error) {
-				return git.New(git.Config{
-					Dir: dir.path("projects"), LocalRoot: s.Catalog.LocalProjects, Egress: egress.Policy{Level: egress.PrivateAllowed}, Log: log,
-				})
-			},
-			func() (catalog.Collector, error) {
-				tmp := dir.path("tmp")
-				return inventory.New(inventory.Config{TempDir: tmp, Egress: egress.Policy{Allow: s.Catalog.AllowPrivate}}), emptied(tmp)
-			},
 			func(c identity.CallerStore) scheduling.Owners { return owners{callers: c, open: s.Open} },
 		)),
-		catalogmodule.Module, schedulingmodule.Module, httpcatalog.Module, httpscheduling.Module,
+		fetching(&s.Install, dir), catalogmodule.Module, schedulingmodule.Module, httpcatalog.Module, httpscheduling.Module,
 	)
+}
+
+// fetching provides what fetches projects and collects inventories. Repositories often live in the own network, so that private addresses
+// are allowed for git; what inventory sources fetch is named by whoever may keep one.
+func fetching(i *Install, dir *dataDir) fx.Option {
+	tmp := dir.path("tmp")
+	return fx.Module("fetching", fx.Supply(catalogmodule.Config{TempDir: tmp}), fx.Provide(
+		func(log *slog.Logger) (catalog.Checkouts, error) {
+			return git.New(git.Config{
+				Dir: dir.path("projects"), LocalRoot: i.LocalProjects, Egress: egress.Policy{Level: egress.PrivateAllowed}, Log: log,
+			})
+		},
+		func() (catalog.Collector, error) {
+			return inventory.New(inventory.Config{TempDir: tmp, Egress: egress.Policy{Allow: i.AllowPrivate}}), emptied(tmp)
+		},
+	))
 }
 
 // emptied makes a directory, without what an earlier life of the server left in it.

@@ -13,12 +13,15 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/adapters/watermill"
 	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/system"
 	"github.com/writ-automation/writ/ports/tx"
 )
@@ -55,6 +58,7 @@ type everyPort struct {
 	Catalog     execution.Catalog
 	Tools       execution.Tools
 	Reaper      execution.Reaper
+	Relay       relayPorts
 	Health      system.Health
 	Probe       system.Probe
 	Bus         events.Bus
@@ -67,6 +71,19 @@ type everyPort struct {
 	Metrics     http.Handler          `name:"metrics"`
 	Subscribers []events.Subscription `group:"events.subscriptions"`
 	Routes      []httpapi.Routes      `group:"httpapi.routes"`
+}
+
+// relayPorts are those of the relay, and of what it gives to workers.
+type relayPorts struct {
+	fx.In
+
+	Relay     execution.Relay
+	Journal   execution.RelayJournal
+	Materials execution.RelayMaterials
+	Claims    execution.ClaimStore
+	Heads     audit.Heads
+	Provided  catalog.Materials
+	Secrets   secrets.Provider
 }
 
 // identityPorts are those of identity beside the ones that every request uses.
@@ -90,10 +107,11 @@ type identityPorts struct {
 func sampleSettings(t *testing.T) Settings {
 	t.Helper()
 	return Settings{
-		RunsDir: filepath.Join(t.TempDir(), "runs"),
-		OIDC:    OIDC{Issuer: "https://id.example.com", ClientID: "writ", RedirectURL: "https://writ.example.com" + oidcCallback},
-		SAML:    SAML{MetadataURL: "https://id.example.com/metadata", BaseURL: "https://writ.example.com"},
-		Addr:    "127.0.0.1:0", DB: t.TempDir() + "/writ.db", Executors: 2, Log: slog.New(slog.DiscardHandler), Announce: &bytes.Buffer{},
+		Executor: Executor{RunsDir: filepath.Join(t.TempDir(), "runs"), Executors: 2, Log: slog.New(slog.DiscardHandler)},
+		Install:  Install{DB: t.TempDir() + "/writ.db"},
+		OIDC:     OIDC{Issuer: "https://id.example.com", ClientID: "writ", RedirectURL: "https://writ.example.com" + oidcCallback},
+		SAML:     SAML{MetadataURL: "https://id.example.com/metadata", BaseURL: "https://writ.example.com"},
+		Addr:     "127.0.0.1:0", Announce: &bytes.Buffer{},
 	}
 }
 
@@ -121,7 +139,7 @@ func TestServerGraph(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if err := fx.ValidateApp(options, fx.Invoke(func(everyPort, *listener) {})); err != nil {
+					if err := fx.ValidateApp(base(&s.Executor, dir), options, fx.Invoke(func(everyPort, *listener) {})); err != nil {
 						t.Error(err)
 					}
 				})
@@ -136,7 +154,7 @@ func TestAccountsGraph(t *testing.T) {
 	for _, address := range []string{"writ.db", "postgres://writ@localhost/writ"} {
 		s := sampleSettings(t)
 		s.DB = address
-		if err := fx.ValidateApp(accountOptions(&s), fx.Invoke(func(identity.Tokens, identity.Accounts) {})); err != nil {
+		if err := fx.ValidateApp(accountOptions(&s.Install, s.Log), fx.Invoke(func(identity.Tokens, identity.Accounts) {})); err != nil {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

@@ -16,13 +16,13 @@ import (
 // memoryFree is how much a file system in memory must have free to be chosen for the directories of runs.
 const memoryFree = 512 << 20
 
-// runsDir returns where the private directories of runs are made: as told, else a directory of this server's own on
+// runsDir returns where the private directories of runs are made: as told, else a directory of this process's own on
 // a file system in memory, else below the data directory. Every run makes and removes a few small files, some of
-// which hold secrets; on a disk that costs more than all else that a short run costs the server, and waits behind
+// which hold secrets; on a disk that costs more than all else that a short run costs, and waits behind
 // the database's own writes. What may grow is spooled below the data directory in any case.
-func (s *Settings) runsDir(d *dataDir) (string, error) {
-	if s.RunsDir != "" {
-		return s.RunsDir, nil
+func (x *Executor) runsDir(d *dataDir) (string, error) {
+	if x.RunsDir != "" {
+		return x.RunsDir, nil
 	}
 	sum := sha256.Sum256([]byte(d.root))
 	name := "writ-" + hex.EncodeToString(sum[:6])

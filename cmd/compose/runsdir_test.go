@@ -33,7 +33,7 @@ func TestOwnDirIsOnesOwn(t *testing.T) {
 func TestRunsDirAsTold(t *testing.T) {
 	t.Parallel()
 	d := &dataDir{root: t.TempDir()}
-	s := Settings{RunsDir: "/somewhere"}
+	s := Executor{RunsDir: "/somewhere"}
 	if got, err := s.runsDir(d); err != nil || got != "/somewhere" {
 		t.Errorf("%q, %v", got, err)
 	}

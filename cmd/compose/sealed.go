@@ -21,8 +21,8 @@ import (
 )
 
 // keySource is where the encryption keys of an install over this data directory rest.
-func (s *Settings) keySource(root string) sealer.KeySource {
-	return sealer.KeySource{Dir: root, File: s.EncryptionKeyFile, Text: s.EncryptionKey}
+func (i *Install) keySource(root string) sealer.KeySource {
+	return sealer.KeySource{Dir: root, File: i.EncryptionKeyFile, Text: i.EncryptionKey}
 }
 
 // sealing provides what seals, which opens when the server starts.
@@ -127,7 +127,7 @@ func Rewrap(ctx context.Context, s Settings, to string) (done secretsmodule.Wrap
 	var rec audit.Recorder
 	var h holders
 	app := fx.New(
-		fx.WithLogger(quiet), fx.Supply(&s, s.Log, s.auditConfig(root)), platform(), stores()[storeOf(s.DB)], auditmodule.Module,
+		fx.WithLogger(quiet), fx.Supply(&s.Install, s.Log, s.auditConfig(root)), platform(), stores()[storeOf(s.DB)], auditmodule.Module,
 		fx.Populate(&d, &o, &unit, &rec, &h),
 	)
 	if err := app.Err(); err != nil {

@@ -28,26 +28,35 @@ import (
 
 // credentials provides what is kept sealed, what it gives to runs, and its REST.
 func credentials(s *Settings) fx.Option {
+	return fx.Options(lending(&s.Install, s.ReadOnly), agents(), httpsecrets.Module)
+}
+
+// lending provides what credentials give to runs. Whoever leaves leftovers to others revokes no minted secret that another process left.
+func lending(i *Install, leftovers bool) fx.Option {
 	return fx.Options(
-		fx.Supply(secretsmodule.Config{ReadOnly: s.ReadOnly}),
+		fx.Supply(secretsmodule.Config{ReadOnly: leftovers}),
 		fx.Module("engines", fx.Provide(
-			func() (map[string]extension.Engine, error) { return engines(s) },
+			func() (map[string]extension.Engine, error) { return engines(i) },
 			func() secrets.KeyReader { return sshkey.New() },
-			func() secrets.Agents { return agent.New(agent.Config{}) },
 		)),
-		secretsmodule.Module, httpsecrets.Module,
+		secretsmodule.Module,
 	)
+}
+
+// agents serve the private keys of runs.
+func agents() fx.Option {
+	return fx.Module("agents", fx.Provide(func() secrets.Agents { return agent.New(agent.Config{}) }))
 }
 
 // engines lists every built-in secret engine, one line each, and adds those that extensions registered. Registration ends here. Engines
 // often live in the own network, so that private addresses are allowed for them.
-func engines(s *Settings) (map[string]extension.Engine, error) {
+func engines(i *Install) (map[string]extension.Engine, error) {
 	private := egress.Policy{Level: egress.PrivateAllowed}
-	env, err := envvar.New(envvar.Config{Pattern: s.Secrets.Env})
+	env, err := envvar.New(envvar.Config{Pattern: i.Secrets.Env})
 	if err != nil {
 		return nil, fmt.Errorf("secret-env: %w", err)
 	}
-	files, err := localfile.New(localfile.Config{Dir: s.Secrets.Files})
+	files, err := localfile.New(localfile.Config{Dir: i.Secrets.Files})
 	if err != nil {
 		return nil, fmt.Errorf("secret-files: %w", err)
 	}
@@ -82,7 +91,7 @@ func notifications(s *Settings) fx.Option {
 func channels(s *Settings) ([]notify.Channel, error) {
 	n := &s.Notify
 	list, err := adapternotify.New(adapternotify.Config{
-		Egress: egress.Policy{Allow: s.Catalog.AllowPrivate}, Version: s.Info.Version,
+		Egress: egress.Policy{Allow: s.AllowPrivate}, Version: s.Info.Version,
 		Twilio: adapternotify.Twilio{SID: n.Twilio.SID, Token: n.Twilio.Token, From: n.Twilio.From},
 		SMTP:   adapternotify.SMTP{Addr: n.SMTP.Addr, From: n.SMTP.From, Username: n.SMTP.Username, Password: n.SMTP.Password},
 	})

@@ -232,7 +232,7 @@ func TestDataDirectory(t *testing.T) {
 		t.Error("a broken id is taken")
 	}
 	for db, want := range map[string]string{"/a/prod.db": "/a/.prod", "/a/writ.db": "/a/.writ", "/a/plain": "/a/.plain"} {
-		if got, err := (&Settings{DB: db}).dataDir(); err != nil || got != want {
+		if got, err := (&Settings{Install: Install{DB: db}}).dataDir(); err != nil || got != want {
 			t.Errorf("beside %s: %s %v", db, got, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"net/mail"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,26 +18,50 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// Settings are all that a server can be told. A zero value of a time or a size is the default of what it is for.
-type Settings struct {
-	Addr    string // host:port to listen on
-	DB      string // the path of an SQLite file, or a postgres:// URL
-	DataDir string // empty: beside the database
+// Executor are the settings of every process that executes runs: a server and both kinds of workers.
+type Executor struct {
+	DataDir string // empty: see each of them
 	RunsDir string // empty: in memory where there is room, else below the data directory
-	TLSCert string
-	TLSKey  string
+	WorkDir string // empty: the working directory
 
-	RunTimeout   time.Duration // for runs that set none; 0 is no limit
+	Name         string // empty: the id that the data directory keeps
+	Queues       []string
 	Executors    int           // runs at once; 0 executes nothing
+	RunTimeout   time.Duration // for runs that set none; 0 is no limit
 	DefaultForks int
-	RetainRuns   time.Duration // 0 keeps everything
-	RetainEvents time.Duration
 	LogCap       int64
 	KillGrace    time.Duration
 	DrainTimeout time.Duration
-	WorkDir      string // empty: the working directory
-	Name         string // empty: the id that the data directory keeps
-	Queues       []string
+
+	Info system.Info
+	Log  *slog.Logger
+}
+
+// Install are the settings of every process that works on the database of an install: a server, and a worker over the database.
+type Install struct {
+	DB string // the path of an SQLite file, or a postgres:// URL
+
+	// EncryptionKeyFile and EncryptionKey give the keys that seal secrets, as a file or as its text; both empty: encryption.key in
+	// the data directory, which the first start of a server makes.
+	EncryptionKeyFile string
+	EncryptionKey     secret.Text
+	LocalProjects     string         // absolute; file projects lie below it; empty: there are none
+	AllowPrivate      []netip.Prefix // private networks that inventory sources and notifications may reach
+	Secrets           Secrets
+}
+
+// Settings are all that a server can be told. A zero value of a time or a size is the default of what it is for.
+type Settings struct {
+	Executor
+	Install
+
+	Addr    string // host:port to listen on
+	TLSCert string
+	TLSKey  string
+
+	RetainRuns   time.Duration // 0 keeps everything
+	RetainEvents time.Duration
+	Catchup      time.Duration // how late a missed schedule still fires; 0 is never late
 
 	Open            bool
 	MetricsAuth     bool
@@ -50,31 +75,20 @@ type Settings struct {
 	PublicURL       string
 	TrustedProxies  []netip.Prefix
 
+	// WorkerToken lets workers in over the relay; empty: there is no relay. WorkerQueues are those whose runs they may have; none: all.
+	WorkerToken  secret.Text
+	WorkerQueues []string
+
 	// SigningKeyFile and SigningKey give the keys that sign the audit trail, as a file or as its text; both empty: signing.key
 	// in the data directory, which a first start makes.
 	SigningKeyFile string
 	SigningKey     secret.Text
 	AuditBeat      time.Duration
 
-	// EncryptionKeyFile and EncryptionKey give the keys that seal secrets, as a file or as its text; both empty: encryption.key in
-	// the data directory, which a first start makes.
-	EncryptionKeyFile string
-	EncryptionKey     secret.Text
-	Catalog           Catalog
-	Secrets           Secrets
-	Notify            Notify
+	Notify Notify
 
-	Info system.Info
-	Log  *slog.Logger
 	// Announce is where the first start prints the admin token, once.
 	Announce io.Writer
-}
-
-// Catalog are the settings of what people launch and of what launches it.
-type Catalog struct {
-	LocalProjects string         // absolute; file projects lie below it; empty: there are none
-	Catchup       time.Duration  // how late a missed schedule still fires; 0 is never late
-	AllowPrivate  []netip.Prefix // private networks that inventory sources and notifications may reach
 }
 
 // Secrets are the settings of the engines that read secrets on the server's own machine.
@@ -137,8 +151,8 @@ const minBeat = time.Second
 
 // Validate returns an error that names the first flag that makes no sense.
 func (s *Settings) Validate() error {
-	if s.Log == nil || s.Announce == nil {
-		return errors.New("compose: a log and a place for announcements are required")
+	if s.Announce == nil {
+		return errors.New("compose: a place for announcements is required")
 	}
 	host, _, err := net.SplitHostPort(s.Addr)
 	if err != nil {
@@ -151,20 +165,14 @@ func (s *Settings) Validate() error {
 		return fmt.Errorf("open: without tokens only a loopback address may be listened on, not %q", s.Addr)
 	case (s.TLSCert == "") != (s.TLSKey == ""):
 		return errors.New("tls-cert and tls-key belong together")
-	case s.Executors < 0 || s.Executors > maxExecutors:
-		return fmt.Errorf("executors: expected a number from 0 to %d", maxExecutors)
 	case s.SessionTTL < 0:
 		return errors.New("session-ttl: must not be negative")
 	case s.AuditBeat < 0 || s.AuditBeat > 0 && s.AuditBeat < minBeat:
 		return fmt.Errorf("audit-beat: expected %s or more", minBeat)
 	case s.SigningKeyFile != "" && s.SigningKey != "":
 		return errors.New("signing-key-file: the environment gives another signing key")
-	case s.EncryptionKeyFile != "" && s.EncryptionKey != "":
-		return errors.New("encryption-key-file: the environment gives another encryption key")
-	case s.Catalog.Catchup < 0:
+	case s.Catchup < 0:
 		return errors.New("schedule-catchup: must not be negative")
-	case s.DefaultForks < 0:
-		return errors.New("default-forks: must not be negative")
 	}
 	if _, err := busOf(s.Events); err != nil {
 		return err
@@ -174,7 +182,57 @@ func (s *Settings) Validate() error {
 			return err
 		}
 	}
-	return errors.Join(s.OIDC.validate(s), s.SAML.validate(s), s.Notify.validate())
+	return errors.Join(s.Executor.validate(), s.Install.validate(), s.validateRelay(), s.OIDC.validate(s), s.SAML.validate(s), s.Notify.validate())
+}
+
+func (s *Settings) validateRelay() error {
+	if s.WorkerToken == "" && len(s.WorkerQueues) > 0 {
+		return errors.New("worker-queue: is of no use without worker-token")
+	}
+	if slices.Contains(s.WorkerQueues, "") {
+		return errors.New("worker-queue: a queue needs a name")
+	}
+	if s.WorkerToken == "" {
+		return nil
+	}
+	return workerToken(s.WorkerToken)
+}
+
+// minWorkerToken is how many characters a worker token has at least.
+const minWorkerToken = 32
+
+// workerToken returns an error that names the flag, and shows nothing of the token. What a header cannot carry is no token.
+func workerToken(t secret.Text) error {
+	for _, c := range []byte(t.Reveal()) {
+		if c <= ' ' || c > '~' {
+			return errors.New("worker-token: expected letters, digits and signs without spaces")
+		}
+	}
+	if len(t.Reveal()) < minWorkerToken {
+		return fmt.Errorf("worker-token: expected at least %d characters", minWorkerToken)
+	}
+	return nil
+}
+
+// validate returns an error that names the flag.
+func (x *Executor) validate() error {
+	switch {
+	case x.Log == nil:
+		return errors.New("compose: a log is required")
+	case x.Executors < 0 || x.Executors > maxExecutors:
+		return fmt.Errorf("executors: expected a number from 0 to %d", maxExecutors)
+	case x.DefaultForks < 0:
+		return errors.New("default-forks: must not be negative")
+	}
+	return nil
+}
+
+// validate returns an error that names the flag.
+func (i *Install) validate() error {
+	if i.EncryptionKeyFile != "" && i.EncryptionKey != "" {
+		return errors.New("encryption-key-file: the environment gives another encryption key")
+	}
+	return nil
 }
 
 const maxExecutors = 10_000
@@ -191,12 +249,21 @@ func loopback(host string) bool {
 func (s *Settings) dataDir() (string, error) {
 	dir := s.DataDir
 	if dir == "" {
-		dir = ".writ"
-		if storeOf(s.DB) == SQLite {
-			base := filepath.Base(s.DB)
-			dir = filepath.Join(filepath.Dir(s.DB), "."+strings.TrimSuffix(base, filepath.Ext(base)))
-		}
+		dir = s.beside("")
 	}
+	return absolute(dir)
+}
+
+// beside is a directory hidden beside an SQLite database and named after it; of another database it is in the working directory.
+func (i *Install) beside(suffix string) string {
+	if storeOf(i.DB) != SQLite {
+		return ".writ" + suffix
+	}
+	base := filepath.Base(i.DB)
+	return filepath.Join(filepath.Dir(i.DB), "."+strings.TrimSuffix(base, filepath.Ext(base))+suffix)
+}
+
+func absolute(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return "", fmt.Errorf("data-dir: %w", err)

@@ -18,7 +18,8 @@ import (
 // signInSettings signs in with both protocols.
 func signInSettings() Settings {
 	return Settings{
-		Addr: "127.0.0.1:8443", DB: "writ.db", Events: Memory, Log: slog.New(slog.DiscardHandler), Announce: &bytes.Buffer{},
+		Executor: Executor{Log: slog.New(slog.DiscardHandler)}, Install: Install{DB: "writ.db"},
+		Addr: "127.0.0.1:8443", Events: Memory, Announce: &bytes.Buffer{},
 		PublicURL: "https://writ.example.com",
 		OIDC:      OIDC{Issuer: "https://id.example.com/realm", ClientID: "writ", GroupsClaim: "groups", Roles: Roles{Default: identity.Viewer}},
 		SAML:      SAML{MetadataURL: "https://id.example.com/metadata?tenant=1", GroupsAttr: "groups", Roles: Roles{Default: identity.Viewer}},

@@ -48,10 +48,10 @@ func platform() fx.Option {
 	))
 }
 
-func openDatabase(life fx.Lifecycle, s *Settings) (*db.DB, error) {
+func openDatabase(life fx.Lifecycle, i *Install, log *slog.Logger) (*db.DB, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
 	defer cancel()
-	d, err := db.Open(ctx, db.Config{URL: s.DB, Log: s.Log})
+	d, err := db.Open(ctx, db.Config{URL: i.DB, Log: log})
 	if err != nil {
 		return nil, err
 	}
@@ -65,13 +65,15 @@ func tools() fx.Option {
 		newRunner, newTools,
 		func(r *proc.Runner) execution.Reaper { return r },
 		func(t execution.Tools) execution.Catalog { return t },
-		func(w runs.Worklist, j runs.Journal) execution.ControlPlane {
-			return struct {
-				runs.Worklist
-				runs.Journal
-			}{w, j}
-		},
 	))
+}
+
+// plane is the database as executors see it.
+func plane(w runs.Worklist, j runs.Journal) execution.ControlPlane {
+	return struct {
+		runs.Worklist
+		runs.Journal
+	}{w, j}
 }
 
 // observation provides the metrics.

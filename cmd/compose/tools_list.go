@@ -19,8 +19,8 @@ import (
 )
 
 // newTools lists every built-in tool, one line each, and adds those that extensions registered. Registration ends here.
-func newTools(r *proc.Runner, c clock.Clock, s *Settings, d *dataDir) (execution.Tools, error) {
-	play, err := ansible.New(r, c, ansible.Config{StateDir: d.path("ansible"), DefaultForks: s.DefaultForks})
+func newTools(r *proc.Runner, c clock.Clock, x *Executor, d *dataDir) (execution.Tools, error) {
+	play, err := ansible.New(r, c, ansible.Config{StateDir: d.path("ansible"), DefaultForks: x.DefaultForks})
 	if err != nil {
 		return nil, err
 	}
@@ -42,8 +42,8 @@ func newTools(r *proc.Runner, c clock.Clock, s *Settings, d *dataDir) (execution
 }
 
 // newRunner makes the supervisor of all child processes; it is closed after everything that starts one.
-func newRunner(life fx.Lifecycle, s *Settings) (*proc.Runner, error) {
-	r, err := proc.New(proc.Config{KillGrace: s.KillGrace})
+func newRunner(life fx.Lifecycle, x *Executor) (*proc.Runner, error) {
+	r, err := proc.New(proc.Config{KillGrace: x.KillGrace})
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func OpenTrail(ctx context.Context, s Settings) (*Trail, error) {
 	var d *db.DB
 	var o *auditmodule.Opening
 	t.app = fx.New(
-		fx.WithLogger(quiet), fx.Supply(&s, s.Log, cfg), platform(), stores()[storeOf(s.DB)], auditmodule.Module,
+		fx.WithLogger(quiet), fx.Supply(&s.Install, s.Log, cfg), platform(), stores()[storeOf(s.DB)], auditmodule.Module,
 		fx.Populate(&t.Prover, &t.Keeper, &d, &o),
 	)
 	if err := t.app.Err(); err != nil {

@@ -51,9 +51,11 @@ func operationTable(t *testing.T) string {
 		for _, method := range slices.Sorted(maps.Keys(doc.Paths[path])) {
 			op := doc.Paths[path][method]
 			marks := make([]string, len(ladder))
-			if op.Access == "public" {
+			switch op.Access {
+			case "public":
 				marks = []string{"everybody", "", ""}
-			} else {
+			case "worker": // by the worker token, which is no account's
+			default:
 				kind, act, ok := strings.Cut(op.Access, ":")
 				from := least(kind, act)
 				if !ok || from == "" {
@@ -65,10 +67,18 @@ func operationTable(t *testing.T) string {
 					}
 				}
 			}
-			fmt.Fprintf(&b, "| `%s %s` | %s | %s | %s |\n", strings.ToUpper(method), path, op.Summary, op.Access, strings.Join(marks, " | "))
+			fmt.Fprintf(&b, "| `%s %s` | %s | %s | %s |\n", strings.ToUpper(method), path, op.Summary, asked(op.Access), strings.Join(marks, " | "))
 		}
 	}
 	return b.String()
+}
+
+// asked says what an operation asks for.
+func asked(access string) string {
+	if access == "worker" {
+		return "the worker token"
+	}
+	return access
 }
 
 // rightTable shows what each way gives on objects, by the global role of the account.

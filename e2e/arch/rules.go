@@ -39,7 +39,7 @@ func Contexts() []string {
 // Neighbours lists, for each context, the contexts whose contract its own contract may name.
 func Neighbours() map[string][]string {
 	return map[string][]string{
-		"execution": {"runs"}, "estate": {"runs"}, "policy": {"runs"}, "catalog": {"runs"}, "notify": {"runs"},
+		"execution": {"catalog", "runs", "secrets"}, "estate": {"runs"}, "policy": {"runs"}, "catalog": {"runs"}, "notify": {"runs"},
 		"secrets": {"catalog"}, "ai": {"runs"}, "scheduling": {"catalog", "runs"}, "importer": {"catalog", "scheduling"},
 	}
 }

@@ -250,6 +250,8 @@ func recorded(t *testing.T, c harness.Client) []operation {
 		Paths map[string]map[string]struct {
 			OperationID string `json:"operationId"`
 			Mutates     bool   `json:"x-mutates"`
+			Report      bool   `json:"x-report"`
+			Access      string `json:"x-access"`
 			Audit       string `json:"x-audit"`
 		} `json:"paths"`
 	}
@@ -259,6 +261,12 @@ func recorded(t *testing.T, c harness.Client) []operation {
 		for method, op := range item {
 			if op.Mutates && op.Audit == "" {
 				t.Errorf("%s changes something and has no action", op.OperationID)
+			}
+			if op.Report && (op.Audit != "" || op.Access != "worker") {
+				t.Errorf("%s is the report of a worker, whose entries are the run's: %+v", op.OperationID, op)
+			}
+			if writes := method != "get"; writes && op.Access == "worker" != op.Report {
+				t.Errorf("%s is called by workers and is no report", op.OperationID)
 			}
 			if op.Audit != "" {
 				out = append(out, operation{op.OperationID, strings.ToUpper(method), path, op.Audit})

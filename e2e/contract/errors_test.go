@@ -57,8 +57,15 @@ func TestDocumentedErrors(t *testing.T) {
 	s := harness.Start(t, harness.Options{})
 	for _, op := range operations(t, s.Client) {
 		want := []string{"400", "500", "503"}
-		if op.Access != "public" {
+		switch op.Access {
+		case "public":
+		case "worker":
+			want = append(want, "401", "404")
+		default:
 			want = append(want, "401", "403")
+		}
+		if op.Access == "worker" && op.ID != "claim-run" {
+			want = append(want, "409")
 		}
 		if strings.Contains(op.Path, "{id}") {
 			want = append(want, "404")

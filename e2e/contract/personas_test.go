@@ -33,7 +33,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	s := harness.Start(t, harness.Options{})
+	s := harness.Start(t, harness.Options{Env: []string{"WRIT_WORKER_TOKEN=" + harness.WorkerToken}})
 	w := &world{Server: s, run: s.Submit(harness.Body{"tool": "bash", "command": "true", "queue": vault}).ID}
 	if a := s.Do(http.MethodPost, "/v1/runs/"+w.run+"/cancel", nil); a.Status != http.StatusOK {
 		t.Fatalf("cancel: %d %s", a.Status, a.Body)
@@ -131,6 +131,8 @@ func (w *world) path(t *testing.T, op operation, r row) string {
 func (p persona) expect(r row) int {
 	status := cmp.Or(r.world, r.status)
 	switch {
+	case r.worker:
+		return http.StatusUnauthorized
 	case r.least == "":
 		return status
 	case p.stranger:

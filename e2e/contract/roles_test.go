@@ -27,6 +27,7 @@ const (
 // for who has that.
 type row struct {
 	least   identity.Role // empty: everybody
+	worker  bool          // nobody but who presents the worker token
 	query   string
 	body    any
 	media   string // of the body; JSON where empty
@@ -71,6 +72,7 @@ func rows() map[string]row {
 	maps.Copy(all, accountRows())
 	maps.Copy(all, catalogRows())
 	maps.Copy(all, secretRows())
+	maps.Copy(all, relayRows())
 	return all
 }
 
@@ -152,7 +154,7 @@ func accountRows() map[string]row {
 // calling, whether the role suffices, whether the request makes sense, whether the object exists.
 func TestEveryOperationByRole(t *testing.T) {
 	t.Parallel()
-	s := harness.Start(t, harness.Options{})
+	s := harness.Start(t, harness.Options{Env: []string{"WRIT_WORKER_TOKEN=" + harness.WorkerToken}})
 	by := tokens(t, s)
 	ladder := []identity.Role{identity.Viewer, identity.Operator, identity.Admin}
 	table := rows()
@@ -164,8 +166,12 @@ func TestEveryOperationByRole(t *testing.T) {
 		}
 		delete(table, op.ID)
 		path := absent(op.Path)
-		if (op.Access == "public") != (r.least == "") {
+		if (op.Access == "public") != (r.least == "" && !r.worker) || (op.Access == "worker") != r.worker {
 			t.Errorf("%s: the document says %s", op.ID, op.Access)
+		}
+		if r.worker {
+			byWorkers(t, s, op, r, by)
+			continue
 		}
 		if r.least == "" {
 			if a := s.As("").Do(op.Method, path, r.body, r.header()...); a.Status != r.status {

@@ -56,7 +56,7 @@ func page(t *testing.T, path string) string {
 	return string(b)
 }
 
-// TestConfigurationPage holds the table of flags to those that serve has.
+// TestConfigurationPage holds the tables of flags to those that serve and worker have.
 func TestConfigurationPage(t *testing.T) {
 	t.Parallel()
 	const path = "docs/reference/configuration.md"
@@ -64,7 +64,8 @@ func TestConfigurationPage(t *testing.T) {
 	for _, row := range names(page(t, path), "(?m)^\\| (`--[^|]*) \\|") {
 		documented = append(documented, names(row, "`--([a-z-]+)`")...)
 	}
-	offered := names(help(t, "serve", "--help"), `(?m)^\s+(?:-[a-zA-Z], )?--([a-z][a-z-]*)`)
+	const flag = `(?m)^\s+(?:-[a-zA-Z], )?--([a-z][a-z-]*)`
+	offered := slices.Concat(names(help(t, "serve", "--help"), flag), names(help(t, "worker", "--help"), flag))
 	offered = slices.DeleteFunc(offered, func(f string) bool { return f == "help" || f == "config" })
 	differ(t, path, documented, offered)
 }

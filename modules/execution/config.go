@@ -3,9 +3,11 @@ package execution
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/writ-automation/writ/modules/execution/internal/engine"
+	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -14,8 +16,12 @@ import (
 // name. RunsDir is best on a file system in memory: on a disk, making a run's files costs more than everything else
 // that the executor does for a short run. SpoolDir is better on a disk: what memory does not hold grows there.
 type Config struct {
-	Worker       string        // stable name: what it held before a restart is its own to settle
-	Version      string        // of the binary, told to the fleet
+	Worker string // stable name: what it held before a restart is its own to settle
+	// Kind, Version and Labels are told to the fleet. Kind is how the executor reaches the runs: ServerWorker, or DatabaseWorker for a
+	// process of its own.
+	Kind         execution.WorkerKind
+	Version      string // of the binary
+	Labels       map[string]string
 	Queues       []string      // the queues to claim from; the default queue
 	Executors    int           // runs at once; 0 executes nothing
 	RunTimeout   time.Duration // for runs without a timeout of their own; 0 is no limit
@@ -34,6 +40,8 @@ type Config struct {
 	// Crash is called at named points of every run (before-claim, after-claim, after-begin, after-exit,
 	// before-finish, after-finish), so that tests can end the process there. Nil does nothing.
 	Crash func(point string)
+
+	Relay RelayConfig // of a server
 }
 
 // Validate reports the first setting that cannot work as an Invalid fault that names it.
@@ -51,6 +59,10 @@ func (c *Config) Validate() error {
 		return fault.BadField("work-dir", "must be an absolute path")
 	case c.LogCap < 0 || c.MaxEvents < 0 || c.EventSpool < 0:
 		return fault.BadField("log-cap", "a cap must not be negative")
+	case c.Relay.ScratchDir != "" && !filepath.IsAbs(c.Relay.ScratchDir):
+		return fault.BadField("data-dir", "must be an absolute path")
+	case slices.Contains(c.Relay.Queues, ""):
+		return fault.BadField("worker-queue", "a queue needs a name")
 	case min(c.RunTimeout, c.KillGrace, c.DrainTimeout, c.LossGrace, c.Poll) < 0:
 		return fault.BadField("run-timeout", "a duration must not be negative")
 	}
@@ -67,6 +79,7 @@ func (c Config) filled() (Config, error) {
 	if len(c.Queues) == 0 {
 		c.Queues = []string{runs.DefaultQueue}
 	}
+	set(&c.Kind, execution.ServerWorker)
 	set(&c.KillGrace, 10*time.Second)
 	set(&c.LossGrace, 2*time.Minute)
 	set(&c.Poll, 5*time.Second)
@@ -78,6 +91,9 @@ func (c Config) filled() (Config, error) {
 	}
 	if c.SpoolDir == "" {
 		c.SpoolDir = c.RunsDir
+	}
+	if c.Relay.ScratchDir == "" {
+		c.Relay.ScratchDir = filepath.Join(c.SpoolDir, "relay")
 	}
 	if c.WorkDir == "" {
 		dir, err := os.Getwd()
@@ -96,7 +112,7 @@ func set[T comparable](v *T, def T) {
 	}
 }
 
-// options are what the engine is told: everything but the version.
+// options are what the engine is told: everything but what the fleet is told and what is of the relay.
 func (c Config) options() engine.Options {
 	return engine.Options{
 		Worker: c.Worker, Queues: c.Queues, Executors: c.Executors, RunTimeout: c.RunTimeout, KillGrace: c.KillGrace,

@@ -1,6 +1,7 @@
 // Package execution is the executor: it claims runs from a control plane, executes them with the tools of this
 // process and reports what they said and how they ended. It runs beside the server's database or, over a relay, on a
-// machine without one; the control plane is all that it knows of either.
+// machine without one; the control plane is all that it knows of either. A server also has the other side of that relay, and the fleet, which
+// tells which executors there are.
 //
 // A run's process gets a private directory, which is its HOME, TMPDIR and working directory, and an environment of
 // five parts, later ones winning: the fixed allow-list of the server's environment (PATH, LANG, LC_ALL, TZ, proxies

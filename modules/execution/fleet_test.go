@@ -16,6 +16,7 @@ import (
 type workers struct{ list []execution.Worker }
 
 func (w workers) ReportWorker(context.Context, execution.Worker) error { return nil }
+func (w workers) TouchWorker(context.Context, string, int) error       { return nil }
 func (w workers) RemoveWorker(context.Context, string) error           { return nil }
 func (w workers) ForgetWorkers(context.Context, time.Duration) error   { return nil }
 func (w workers) Workers(context.Context, page.Window) ([]execution.Worker, int, error) {

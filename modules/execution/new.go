@@ -65,8 +65,8 @@ func New(p Params) (*Executor, error) {
 // self is what the fleet is told of this executor.
 func (x *Executor) self() execution.Worker {
 	return execution.Worker{
-		Name: x.config.Worker, Kind: execution.ServerWorker, Queues: x.config.Queues, Executors: x.config.Executors,
-		Running: x.engine.Running(), Version: x.config.Version,
+		Name: x.config.Worker, Kind: x.config.Kind, Queues: x.config.Queues, Executors: x.config.Executors,
+		Running: x.engine.Running(), Version: x.config.Version, Labels: x.config.Labels,
 	}
 }
 

@@ -25,6 +25,7 @@ type Worker struct {
 	Executors int // runs at once
 	Running   int // runs that it held when it reported last
 	Version   string
+	Labels    map[string]string
 	SeenAt    time.Time
 	Fresh     bool // it reported within WorkerTTL
 }
@@ -48,6 +49,8 @@ type Fleet interface {
 type WorkerStore interface {
 	// ReportWorker stores what an executor says of itself, under its name.
 	ReportWorker(ctx context.Context, w Worker) error
+	// TouchWorker notes that a known worker was heard of, and how many runs it holds. An unknown one is no error.
+	TouchWorker(ctx context.Context, name string, running int) error
 	// RemoveWorker forgets an executor that ends in order. An unknown one is no error.
 	RemoveWorker(ctx context.Context, name string) error
 	// ForgetWorkers drops those that have not reported for longer than a time.

@@ -12,14 +12,15 @@ import (
 
 // WorkerBody is an executor.
 type WorkerBody struct {
-	Name       string    `json:"name"`
-	Kind       string    `json:"kind" enum:"server,worker,relay"`
-	Queues     []string  `json:"queues" doc:"Those that the caller may read."`
-	Executors  int       `json:"executors" doc:"Runs at once."`
-	Running    int       `json:"running" doc:"Runs that it held when it reported last."`
-	Version    string    `json:"version"`
-	LastSeenAt time.Time `json:"last_seen_at"`
-	Fresh      bool      `json:"fresh" doc:"It reported within the last 30 seconds."`
+	Name       string            `json:"name" doc:"One that begins with relay/ came over the relay."`
+	Kind       string            `json:"kind" enum:"server,worker,relay"`
+	Queues     []string          `json:"queues" doc:"Those that the caller may read."`
+	Executors  int               `json:"executors" doc:"Runs at once."`
+	Running    int               `json:"running" doc:"Runs that it held when it reported last."`
+	Version    string            `json:"version"`
+	Labels     map[string]string `json:"labels,omitempty" doc:"What it says of itself."`
+	LastSeenAt time.Time         `json:"last_seen_at"`
+	Fresh      bool              `json:"fresh" doc:"It reported within the last 30 seconds."`
 }
 
 // WorkerList is executors by name.
@@ -55,15 +56,15 @@ func New(fleet execution.Fleet) httpapi.Routes {
 func body(w execution.Worker) WorkerBody {
 	return WorkerBody{
 		Name: w.Name, Kind: string(w.Kind), Queues: w.Queues, Executors: w.Executors, Running: w.Running, Version: w.Version,
-		LastSeenAt: w.SeenAt, Fresh: w.Fresh,
+		Labels: w.Labels, LastSeenAt: w.SeenAt, Fresh: w.Fresh,
 	}
 }
 
 func example() WorkerList {
 	return WorkerList{
 		Workers: []WorkerBody{{
-			Name: "wkr_01k0a8bq3vtx5zk9w2m4n6p8rs", Kind: "server", Queues: []string{"default"}, Executors: 16, Running: 3, Version: "1.0.0",
-			LastSeenAt: time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC), Fresh: true,
+			Name: "relay/edge-1", Kind: "relay", Queues: []string{"default"}, Executors: 4, Running: 3, Version: "1.0.0",
+			Labels: map[string]string{"site": "berlin"}, LastSeenAt: time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC), Fresh: true,
 		}},
 		Listed: httpapi.Listed{Count: 1, Total: 1, Limit: 1000},
 	}

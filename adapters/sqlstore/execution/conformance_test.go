@@ -1,13 +1,19 @@
 package execution_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/writ-automation/writ/adapters/sqlstore/execution"
 	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
+	sqlruns "github.com/writ-automation/writ/adapters/sqlstore/runs"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/execution/executiontest"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 func TestConformance(t *testing.T) {
@@ -17,4 +23,45 @@ func TestConformance(t *testing.T) {
 			fn(t, executiontest.WorkerStores{Unit: d, Store: execution.New(d)})
 		})
 	})
+}
+
+func TestClaims(t *testing.T) {
+	t.Parallel()
+	executiontest.RunClaims(t, func(t *testing.T, fn func(*testing.T, executiontest.ClaimStores)) {
+		dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
+			fn(t, executiontest.ClaimStores{Unit: d, Store: execution.New(d), Runs: made(d), Forget: forget(d)})
+		})
+	})
+}
+
+var start = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// made stores runs that were canceled before they began: retention takes them at once.
+func made(d *db.DB) func(context.Context, ...string) error {
+	store := sqlruns.New(d)
+	return func(ctx context.Context, ids ...string) error {
+		return d.Do(ctx, func(ctx context.Context) error {
+			for _, id := range ids {
+				err := store.Insert(ctx, &runs.Run{
+					ID: id, Kind: runs.Single, Status: runs.Canceled, Spec: runs.Spec{Tool: "bash", Command: "true", Queue: runs.DefaultQueue},
+					Actor: actor.Actor{Type: actor.User, ID: "usr_1", Name: "ada"}, CreatedAt: start, EndedAt: start,
+					Objects: []string{access.Queue(runs.DefaultQueue)},
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+}
+
+func forget(d *db.DB) func(context.Context) error {
+	store := sqlruns.New(d)
+	return func(ctx context.Context) error {
+		return d.Do(ctx, func(ctx context.Context) error {
+			_, err := store.PurgeRuns(ctx, start.Add(time.Hour), 1000)
+			return err
+		})
+	}
 }

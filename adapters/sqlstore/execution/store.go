@@ -1,8 +1,9 @@
-// Package execution keeps what executors report of themselves.
+// Package execution keeps what executors report of themselves, and the capabilities of claims over a relay.
 package execution
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,10 +14,13 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// Store implements the store of ports/execution. It is safe for concurrent use.
+// Store implements the stores of ports/execution. It is safe for concurrent use.
 type Store struct{ d *db.DB }
 
-var _ execution.WorkerStore = (*Store)(nil)
+var (
+	_ execution.WorkerStore = (*Store)(nil)
+	_ execution.ClaimStore  = (*Store)(nil)
+)
 
 // New makes a Store on a migrated database.
 func New(d *db.DB) *Store { return &Store{d: d} }
@@ -27,10 +31,21 @@ func (s *Store) ReportWorker(ctx context.Context, w execution.Worker) error {
 	if err != nil {
 		return fmt.Errorf("report worker %s: %w", w.Name, err)
 	}
-	return s.exec(ctx, "INSERT INTO workers (name, kind, queues, executors, running, version, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?) "+
+	labels := []byte("{}")
+	if len(w.Labels) > 0 {
+		if labels, err = json.Marshal(w.Labels); err != nil {
+			return fmt.Errorf("report worker %s: %w", w.Name, err)
+		}
+	}
+	return s.exec(ctx, "INSERT INTO workers (name, kind, queues, executors, running, version, labels, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "+
 		"ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, queues = excluded.queues, executors = excluded.executors, "+
-		"running = excluded.running, version = excluded.version, seen_at = excluded.seen_at",
-		w.Name, string(w.Kind), string(queues), w.Executors, w.Running, w.Version, s.d.Dialect().LeaseNow())
+		"running = excluded.running, version = excluded.version, labels = excluded.labels, seen_at = excluded.seen_at",
+		w.Name, string(w.Kind), string(queues), w.Executors, w.Running, w.Version, string(labels), s.d.Dialect().LeaseNow())
+}
+
+// TouchWorker implements execution.WorkerStore.
+func (s *Store) TouchWorker(ctx context.Context, name string, running int) error {
+	return s.exec(ctx, "UPDATE workers SET running = ?, seen_at = ? WHERE name = ?", running, s.d.Dialect().LeaseNow(), name)
 }
 
 // RemoveWorker implements execution.WorkerStore.
@@ -59,7 +74,7 @@ func (s *Store) Workers(ctx context.Context, w page.Window) ([]execution.Worker,
 	if err := q.QueryRowContext(ctx, "SELECT count(*) FROM workers").Scan(&total); err != nil {
 		return nil, 0, db.Translate(err)
 	}
-	rows, err := q.QueryContext(ctx, "SELECT name, kind, queues, executors, running, version, seen_at, seen_at > ? FROM workers "+
+	rows, err := q.QueryContext(ctx, "SELECT name, kind, queues, executors, running, version, labels, seen_at, seen_at > ? FROM workers "+
 		"ORDER BY name LIMIT ? OFFSET ?", s.d.Dialect().LeaseNow().Add(-execution.WorkerTTL), w.Rows(), w.Offset)
 	if err != nil {
 		return nil, 0, db.Translate(fmt.Errorf("list workers: %w", err))
@@ -67,16 +82,27 @@ func (s *Store) Workers(ctx context.Context, w page.Window) ([]execution.Worker,
 	var out []execution.Worker
 	for rows.Next() {
 		var one execution.Worker
-		var queues string
-		var seen db.Time
-		if err = rows.Scan(&one.Name, &one.Kind, &queues, &one.Executors, &one.Running, &one.Version, &seen, &one.Fresh); err != nil {
+		if one, err = worker(rows); err != nil {
 			break
 		}
-		if err = json.Unmarshal([]byte(queues), &one.Queues); err != nil {
-			break
-		}
-		one.SeenAt = seen.Time
 		out = append(out, one)
 	}
 	return out, total, db.Translate(errors.Join(err, rows.Err(), rows.Close()))
+}
+
+func worker(rows *sql.Rows) (execution.Worker, error) {
+	var w execution.Worker
+	var queues, labels string
+	var seen db.Time
+	if err := rows.Scan(&w.Name, &w.Kind, &queues, &w.Executors, &w.Running, &w.Version, &labels, &seen, &w.Fresh); err != nil {
+		return w, err
+	}
+	w.SeenAt = seen.Time
+	if err := json.Unmarshal([]byte(queues), &w.Queues); err != nil {
+		return w, fmt.Errorf("the queues of worker %s: %w", w.Name, err)
+	}
+	if err := json.Unmarshal([]byte(labels), &w.Labels); err != nil {
+		return w, fmt.Errorf("the labels of worker %s: %w", w.Name, err)
+	}
+	return w, nil
 }

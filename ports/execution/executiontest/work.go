@@ -3,6 +3,7 @@ package executiontest
 import (
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -86,9 +87,9 @@ func lost(t *testing.T, f Fixture) {
 	refused(t, "a log", err)
 	_, err = f.Plane.AppendEvents(ctx, l, []runs.Event{{Seq: a.NextSeq, Type: runs.EventWarning}})
 	refused(t, "an event", err)
-	refused(t, "hosts", f.Plane.SaveHosts(ctx, l, []runs.HostSummary{{Host: "h"}}))
+	refused(t, "hosts", f.Plane.SaveHosts(ctx, l, []runs.HostSummary{{Host: "h", Worst: runs.HostOK}}))
 	refused(t, "tasks", f.Plane.SaveTasks(ctx, l, []runs.TaskSummary{{Task: "t"}}))
-	refused(t, "facts", f.Plane.SaveFacts(ctx, l, []runs.HostFacts{{Host: "h", Facts: []byte("{}")}}))
+	refused(t, "facts", f.Plane.SaveFacts(ctx, l, []runs.HostFacts{{Host: "h", GatheredAt: time.Unix(1e9, 0), Facts: []byte("{}")}}))
 	status(t, f, l.RunID, runs.Interrupted)
 	if len(f.Log(t, l.RunID))+len(f.Events(t, l.RunID)) != 0 {
 		t.Fatal("a lost lease wrote")
@@ -104,15 +105,18 @@ func endUnbegun(t *testing.T, f Fixture) {
 	}
 }
 
+// sha256OfHi is the digest of the line "hi".
+const sha256OfHi = "98ea6e4f216f2fb4b69fff9b3a44842c38686ca685f3f55dc48c5d3fb1107be4"
+
 func finishTwice(t *testing.T, f Fixture) {
 	a := begun(t, f)
 	code := 0
-	end := runs.Ending{Status: runs.Succeeded, ExitCode: &code, Log: runs.LogChunk{Data: []byte("hi\n")}, LogBytes: 3, LogSHA256: "sum",
+	end := runs.Ending{Status: runs.Succeeded, ExitCode: &code, Log: runs.LogChunk{Data: []byte("hi\n")}, LogBytes: 3, LogSHA256: sha256OfHi,
 		Events: []runs.Event{{Seq: a.NextSeq, Type: runs.EventWarning, Message: "m"}}, Outputs: runs.Vars{"o": []byte("1")}}
 	must(t, f.Plane.Finish(t.Context(), a.Lease, end))
 	must(t, f.Plane.Finish(t.Context(), a.Lease, end))
 	r := f.Run(t, a.Lease.RunID)
-	if r.Status != runs.Succeeded || r.LogBytes != 3 || r.LogSHA256 != "sum" || r.ExitCode == nil || *r.ExitCode != 0 || string(r.Outputs["o"]) != "1" {
+	if r.Status != runs.Succeeded || r.LogBytes != 3 || r.LogSHA256 != sha256OfHi || r.ExitCode == nil || *r.ExitCode != 0 || string(r.Outputs["o"]) != "1" {
 		t.Fatalf("the record is %+v", r)
 	}
 	if log, events := f.Log(t, r.ID), f.Events(t, r.ID); string(log) != "hi\n" || len(events) != 1 || events[0].Message != "m" {

@@ -2,7 +2,9 @@ package executiontest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -26,6 +28,7 @@ func RunWorkers(t *testing.T, each func(t *testing.T, fn func(t *testing.T, s Wo
 		"lists are in windows":       listed,
 		"one that ends is forgotten": ended,
 		"silence makes stale":        silent,
+		"a word is no report":        touched,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -56,8 +59,11 @@ func (s WorkerStores) list(t *testing.T, w page.Window) ([]execution.Worker, int
 }
 
 func reported(t *testing.T, s WorkerStores) {
-	w := execution.Worker{Name: "wkr 'ä'", Kind: execution.ServerWorker, Queues: []string{"default", "gpu"}, Executors: 8, Running: 3, Version: "1.2.3"}
-	s.report(t, execution.Worker{Name: w.Name, Kind: execution.RelayWorker, Executors: 1})
+	w := execution.Worker{
+		Name: "wkr 'ä'", Kind: execution.ServerWorker, Queues: []string{"default", "gpu"}, Executors: 8, Running: 3, Version: "1.2.3",
+		Labels: map[string]string{"site": "north \"ö\"", "empty": ""},
+	}
+	s.report(t, execution.Worker{Name: w.Name, Kind: execution.RelayWorker, Executors: 1, Labels: map[string]string{"old": "x"}})
 	s.report(t, w)
 	list, total := s.list(t, page.Window{})
 	if total != 1 || len(list) != 1 {
@@ -67,8 +73,34 @@ func reported(t *testing.T, s WorkerStores) {
 	if since := time.Since(got.SeenAt); since < -time.Minute || since > time.Minute || !got.Fresh {
 		t.Errorf("seen at %v, fresh %v", got.SeenAt, got.Fresh)
 	}
-	if got.Name != w.Name || got.Kind != w.Kind || !slices.Equal(got.Queues, w.Queues) || got.Executors != 8 || got.Running != 3 || got.Version != "1.2.3" {
+	if got.Name != w.Name || got.Kind != w.Kind || !slices.Equal(got.Queues, w.Queues) || got.Executors != 8 || got.Running != 3 || got.Version != "1.2.3" ||
+		!maps.Equal(got.Labels, w.Labels) {
 		t.Errorf("%+v", got)
+	}
+	w.Labels = nil
+	s.report(t, w)
+	if list, _ := s.list(t, page.Window{}); len(list) != 1 || len(list[0].Labels) != 0 {
+		t.Errorf("without labels: %+v", list)
+	}
+}
+
+func touched(t *testing.T, s WorkerStores) {
+	w := execution.Worker{Name: "a", Kind: execution.RelayWorker, Queues: []string{"q"}, Executors: 8, Running: 3, Version: "1", Labels: map[string]string{"k": "v"}}
+	s.report(t, w)
+	before, _ := s.list(t, page.Window{})
+	s.do(t, func(ctx context.Context) error {
+		return errors.Join(s.Store.TouchWorker(ctx, "a", 5), s.Store.TouchWorker(ctx, "nobody", 1))
+	})
+	list, total := s.list(t, page.Window{})
+	if total != 1 || len(list) != 1 {
+		t.Fatalf("%d of %d", len(list), total)
+	}
+	got := list[0]
+	if got.Running != 5 || !got.Fresh || got.SeenAt.Before(before[0].SeenAt) {
+		t.Errorf("%+v after %+v", got, before[0])
+	}
+	if got.Kind != w.Kind || !slices.Equal(got.Queues, w.Queues) || got.Executors != 8 || got.Version != "1" || !maps.Equal(got.Labels, w.Labels) {
+		t.Errorf("a word changed %+v", got)
 	}
 }
 

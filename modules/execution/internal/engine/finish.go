@@ -225,7 +225,7 @@ func (e *Engine) deliver(l runs.Lease, end runs.Ending) error {
 		end.Tasks = nil
 	}
 	return e.insist(l.RunID, func(ctx context.Context) error {
-		if err := output.SaveFacts(ctx, e.Plane, l, end.Events); err != nil {
+		if err := e.deliverFacts(ctx, l, &end); err != nil {
 			return err
 		}
 		if end.Hosts == nil {
@@ -247,6 +247,21 @@ func (e *Engine) deliver(l runs.Lease, end runs.Ending) error {
 		}
 		return nil
 	})
+}
+
+// deliverFacts stores the facts of an ending behind the events that tell of their hosts: of other hosts a plane may take none.
+func (e *Engine) deliverFacts(ctx context.Context, l runs.Lease, end *runs.Ending) error {
+	if !output.HasFacts(end.Events) {
+		return nil
+	}
+	if _, err := e.Plane.AppendEvents(ctx, l, end.Events); err != nil {
+		return fmt.Errorf("store events: %w", err)
+	}
+	if err := output.SaveFacts(ctx, e.Plane, l, end.Events); err != nil {
+		return err
+	}
+	end.Events = nil
+	return nil
 }
 
 // insist calls the plane until it takes the call, refuses it, or nothing more is tried.

@@ -2,9 +2,9 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
+	"github.com/writ-automation/writ/modules/execution/internal/provide"
 	"github.com/writ-automation/writ/modules/execution/internal/rundir"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
@@ -83,17 +83,7 @@ func (w *work) equip() (ok, ended bool) {
 		return false, false
 	default:
 		w.e.Log.Warn("get what a run names", "run", w.lease.RunID, "error", w.masker.String(err.Error()))
-		w.settle(w.failed(sentence(err)))
+		w.settle(w.failed(provide.Sentence(err)))
 	}
 	return false, true
-}
-
-// sentence is what of an error is told: the text of a fault, since its cause is for the log.
-func sentence(err error) string {
-	const begin = "what the run names could not be provided"
-	var f *fault.Error
-	if !errors.As(err, &f) || f.Kind == fault.Internal || f.Message == "" {
-		return begin
-	}
-	return begin + ": " + f.Message
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/writ-automation/writ/modules/execution/internal/provide"
 	"github.com/writ-automation/writ/modules/execution/internal/rundir"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
@@ -23,21 +24,13 @@ const (
 func (j *job) owner() secrets.Owner { return secrets.Owner{ID: j.lease.RunID, Epoch: j.lease.Epoch} }
 
 // unlock fetches what the run's credentials open; nothing for a run without any. A panic of a secret engine fails its run and nothing else.
-func (w *work) unlock(ctx context.Context) (in secrets.Injection, err error) {
+func (w *work) unlock(ctx context.Context) (secrets.Injection, error) {
 	ids := w.run.Spec.CredentialIDs
 	if len(ids) == 0 {
 		return secrets.Injection{}, nil
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			in, err = secrets.Injection{}, fmt.Errorf("a secret engine panicked: %T", p) // its text may hold anything
-		}
-	}()
 	w.asked = true
-	if in, err = w.e.Secrets.Provide(ctx, w.owner(), ids); err != nil {
-		return secrets.Injection{}, fmt.Errorf("get the secrets: %w", err)
-	}
-	return in, nil
+	return provide.Secrets(ctx, w.e.Secrets, w.owner(), ids)
 }
 
 // inject puts secrets where the tool finds them.
@@ -119,14 +112,11 @@ func (e *Engine) letGo(j *job) {
 	j.revoked = make(chan struct{})
 	e.aux.Go(func() {
 		defer close(j.revoked)
-		defer func() {
-			if p := recover(); p != nil {
-				e.Log.Error("a secret engine panicked", "run", j.lease.RunID, "panic", fmt.Sprintf("%T", p))
-			}
-		}()
 		ctx, cancel := context.WithTimeout(context.Background(), revokeTime)
 		defer cancel()
-		e.Secrets.Release(ctx, j.owner())
+		if err := provide.Release(ctx, e.Secrets, j.owner()); err != nil {
+			e.Log.Error("revoke what was made for a run", "run", j.lease.RunID, "error", err)
+		}
 	})
 }
 

@@ -3,6 +3,7 @@ package output
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/writ-automation/writ/ports/fault"
@@ -34,11 +35,19 @@ func (p *Pump) send(ctx context.Context) error {
 	return nil
 }
 
+// HasFacts reports whether there are facts among events.
+func HasFacts(events []runs.Event) bool {
+	return slices.ContainsFunc(events, func(e runs.Event) bool { return tells(&e) })
+}
+
+// tells reports whether an event holds the facts of a host.
+func tells(e *runs.Event) bool { return e.Type == runs.EventFacts && e.Host != "" && len(e.Facts) > 0 }
+
 // SaveFacts stores the facts among events, where there are any.
 func SaveFacts(ctx context.Context, plane runs.Journal, l runs.Lease, events []runs.Event) error {
 	var facts []runs.HostFacts
 	for i := range events {
-		if e := &events[i]; e.Type == runs.EventFacts && e.Host != "" && len(e.Facts) > 0 {
+		if e := &events[i]; tells(e) {
 			facts = append(facts, runs.HostFacts{Host: e.Host, GatheredAt: e.At, Facts: e.Facts})
 		}
 	}

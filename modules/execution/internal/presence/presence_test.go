@@ -35,6 +35,7 @@ func (s *store) RemoveWorker(_ context.Context, name string) error {
 	s.removed = append(s.removed, name)
 	return s.err
 }
+func (s *store) TouchWorker(context.Context, string, int) error     { return s.err }
 func (s *store) ForgetWorkers(context.Context, time.Duration) error { return s.err }
 func (s *store) Workers(context.Context, page.Window) ([]execution.Worker, int, error) {
 	return nil, 0, nil

@@ -1,0 +1,95 @@
+package relay
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/execution"
+)
+
+// ClaimInput asks for a run.
+type ClaimInput struct{ Body execution.RelayClaim }
+
+// ClaimOutput answers with a run, or with nothing.
+type ClaimOutput struct {
+	Status int
+	Head   string `header:"Audit-Head" doc:"The newest signed head of the audit trail, a note in base64; absent where there is none."`
+	Body   *GrantBody
+}
+
+// GrantBody is an execution.RelayGrant.
+type GrantBody struct {
+	execution.RelayGrant
+	Run RunBody `json:"run"`
+}
+
+// BeatInput asks to renew a lease.
+type BeatInput struct {
+	Capability
+	Body execution.RelayBeatOf
+}
+
+// BeatOutput answers with how long the lease lasts.
+type BeatOutput struct{ Body execution.RelayBeat }
+
+// leasing declares what takes a run and keeps it. Their bodies are small, so that a claim that waits holds no place among large ones.
+func (h *handlers) leasing(r *httpapi.Router) {
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPost, Path: "/relay/v1/claim", ID: "claim-run", Tag: tag, Summary: "Lease the oldest pending run of some queues",
+		Description: "Waits up to wait_seconds, at most 30, for a run to come; 204 where none did. Without queues it is the default queue. A worker " +
+			"with 0 executors ends, and is taken off the list. Both answers carry Audit-Head.",
+		Access: httpapi.Worker(), Report: true, Status: http.StatusOK, Empty: true, Example: exampleGrant(), Request: exampleClaim(),
+		Errors: []int{http.StatusForbidden},
+	}, h.claim)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPost, Path: "/relay/v1/heartbeat", ID: "renew-lease", Tag: tag, Summary: "Renew a run's lease",
+		Description: "Every 10 seconds for each run. The answer says whether somebody wants the run cancelled.",
+		Access:      httpapi.Worker(), Report: true, Status: http.StatusOK, Example: exampleBeat(), Request: execution.RelayBeatOf{RunID: exampleID},
+		Errors: []int{http.StatusConflict},
+	}, h.beat)
+}
+
+// claim waits no longer than its client: the context ends with the connection.
+func (h *handlers) claim(ctx context.Context, in *ClaimInput) (*ClaimOutput, error) {
+	g, head, err := h.Relay.Claim(ctx, in.Body)
+	if err != nil {
+		return nil, err
+	}
+	out := &ClaimOutput{Status: http.StatusNoContent, Head: base64.StdEncoding.EncodeToString([]byte(head))}
+	if g == nil {
+		return out, nil
+	}
+	out.Status = http.StatusOK
+	out.Body, err = granted(g)
+	return out, err
+}
+
+// granted reveals what a claim brings, right before it is sent.
+func granted(g *execution.Grant) (*GrantBody, error) {
+	secrets, err := execution.NewRelaySecrets(&g.Secrets)
+	if err != nil {
+		return nil, err
+	}
+	if reflect.DeepEqual(secrets, &execution.RelaySecrets{}) {
+		secrets = nil
+	}
+	return &GrantBody{Run: RunBody{RelayRun: g.Run}, RelayGrant: execution.RelayGrant{
+		Capability: g.Capability.Reveal(), LeaseSeconds: int(g.Lease / time.Second), Secrets: secrets,
+	}}, nil
+}
+
+func (h *handlers) beat(ctx context.Context, in *BeatInput) (*BeatOutput, error) {
+	holder, err := in.holder(in.Body.RunID)
+	if err != nil {
+		return nil, err
+	}
+	beat, err := h.Relay.Beat(ctx, holder)
+	if err != nil {
+		return nil, told(err)
+	}
+	return &BeatOutput{Body: beat}, nil
+}

@@ -1,0 +1,185 @@
+package relay_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secret"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+// stand is the control plane behind the routes: one run is held, by one capability.
+type stand struct {
+	mu      sync.Mutex
+	asked   []any // what it was asked, the newest last
+	actor   actor.Actor
+	request actor.Request
+	err     error
+
+	claim   claiming
+	project projecting
+}
+
+type (
+	claiming   func(ctx context.Context, c execution.RelayClaim) (*execution.Grant, string, error)
+	projecting func(ctx context.Context, open func() (io.Writer, error)) error
+)
+
+var (
+	_ execution.Relay          = (*stand)(nil)
+	_ execution.RelayJournal   = (*stand)(nil)
+	_ execution.RelayMaterials = (*stand)(nil)
+)
+
+func newStand() *stand {
+	return &stand{
+		claim: func(context.Context, execution.RelayClaim) (*execution.Grant, string, error) {
+			return &execution.Grant{Run: run(), Capability: capability, Lease: runs.LeaseTTL}, "", nil
+		},
+		project: func(_ context.Context, open func() (io.Writer, error)) error {
+			w, err := open()
+			if err == nil {
+				_, err = io.WriteString(w, "archive")
+			}
+			return err
+		},
+	}
+}
+
+// run is what is held.
+func run() execution.RelayRun {
+	return execution.RelayRun{
+		ID: held, Kind: runs.Single, Status: runs.Running, Spec: runs.Spec{
+			Tool: "bash", Command: "true", Queue: "default", Notifications: []runs.Notification{{Kind: "slack", URL: "https://x.test/c4n4ry", Ref: "ntg_1"}},
+		},
+		ExtraVars: runs.Vars{"n": []byte("1.0")}, Epoch: 3, CreatedAt: time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC),
+	}
+}
+
+// full is an injection with a canary in every place.
+func full() secrets.Injection {
+	return secrets.Injection{
+		Env: map[string]secret.Text{"TOKEN": "C4naryEnv"}, ExtraVars: map[string]any{"v": "C4naryVar"},
+		Files: []secrets.File{{Name: "f", Content: "C4naryFile"}}, Keys: []secrets.Key{{PrivateKey: "C4naryKey", Comment: "k"}},
+		Login: secrets.Login{User: "root", Password: "C4naryPass", BecomePassword: "C4naryBecome", Vaults: []secrets.Vault{{ID: "v", Password: "C4naryVault"}}},
+		Hide:  []secret.Text{"C4naryHide"},
+	}
+}
+
+func (s *stand) answer(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+// claims and projects say what becomes of these calls from now on.
+func (s *stand) claims(f claiming) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.claim = f
+}
+
+func (s *stand) projects(f projecting) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.project = f
+}
+
+// by returns who called last, and by which request.
+func (s *stand) by() (actor.Actor, actor.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.actor, s.request
+}
+
+// take returns what was asked since the last time.
+func (s *stand) take() []any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.asked
+	s.asked = nil
+	return out
+}
+
+// hear notes a call with an entry in the trail, and refuses it where it is not by the holder of the run.
+func (s *stand) hear(ctx context.Context, h *execution.Holder, what any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, what)
+	s.actor, s.request = actor.From(ctx), actor.RequestOf(ctx)
+	audit.SlipOf(ctx).Put(audit.Receipt{Seq: 7})
+	if h != nil && (h.RunID != held || h.Capability.Reveal() != capability) {
+		return runs.LeaseLost.New("run %s is at epoch 3 with somebody else", h.RunID).With("epoch", 3)
+	}
+	return s.err
+}
+
+func (s *stand) Claim(ctx context.Context, c execution.RelayClaim) (*execution.Grant, string, error) {
+	if err := s.hear(ctx, nil, c); err != nil {
+		return nil, "", err
+	}
+	s.mu.Lock()
+	f := s.claim
+	s.mu.Unlock()
+	return f(ctx, c)
+}
+
+func (s *stand) Beat(ctx context.Context, h execution.Holder) (execution.RelayBeat, error) {
+	return execution.RelayBeat{LeaseSeconds: 30, CancelRequested: true}, s.hear(ctx, &h, "beat")
+}
+
+func (s *stand) Run(ctx context.Context, h execution.Holder) (execution.RelayRun, error) {
+	return run(), s.hear(ctx, &h, "run")
+}
+
+func (s *stand) Save(ctx context.Context, h execution.Holder, save execution.RelaySave) error {
+	return s.hear(ctx, &h, save)
+}
+
+func (s *stand) AppendLog(ctx context.Context, h execution.Holder, c runs.LogChunk) (int64, error) {
+	return c.Offset + int64(len(c.Data)), s.hear(ctx, &h, c)
+}
+
+func (s *stand) AppendEvents(ctx context.Context, h execution.Holder, events []runs.Event) (int64, error) {
+	if len(events) > execution.RelayList {
+		return 0, fault.BadField("events", "has more than %d", execution.RelayList)
+	}
+	return 4, s.hear(ctx, &h, events)
+}
+
+func (s *stand) SaveHosts(ctx context.Context, h execution.Holder, hosts []runs.HostSummary) error {
+	return s.hear(ctx, &h, hosts)
+}
+
+func (s *stand) SaveTasks(ctx context.Context, h execution.Holder, tasks []runs.TaskSummary) error {
+	return s.hear(ctx, &h, tasks)
+}
+
+func (s *stand) SaveFacts(ctx context.Context, h execution.Holder, facts []runs.HostFacts) error {
+	return s.hear(ctx, &h, facts)
+}
+
+func (s *stand) Inventory(ctx context.Context, h execution.Holder) (execution.RelayInventory, error) {
+	return execution.RelayInventory{Content: []byte("a\n"), Format: "ini", Stale: "unreachable"}, s.hear(ctx, &h, "inventory")
+}
+
+func (s *stand) Project(ctx context.Context, h execution.Holder, open func() (io.Writer, error)) error {
+	if err := s.hear(ctx, &h, "project"); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	f := s.project
+	s.mu.Unlock()
+	return f(ctx, open)
+}
+
+// errGone is what a database says that nobody outside is told.
+var errGone = errors.New("SQLSTATE 08006 the database is gone")

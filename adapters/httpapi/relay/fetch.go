@@ -1,0 +1,103 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/writ-automation/writ/adapters/httpapi"
+	"github.com/writ-automation/writ/ports/execution"
+)
+
+// RunBody is an execution.RelayRun.
+type RunBody struct {
+	execution.RelayRun
+	// Notifications stand in the place of those of the run: a worker tells nobody and hears of no address.
+	Notifications []string `json:"notifications,omitempty" hidden:"true"`
+}
+
+// RunOutput answers with a run.
+type RunOutput struct{ Body RunBody }
+
+// InventoryOutput answers with an inventory.
+type InventoryOutput struct{ Body execution.RelayInventory }
+
+// ArchiveOutput answers with an archive, piece by piece.
+type ArchiveOutput struct{ Body func(huma.Context) }
+
+func (h *handlers) fetching(r *httpapi.Router) {
+	declare(r, http.MethodGet, "", httpapi.Route{
+		ID: "fetch-run", Summary: "Fetch the run that is held", Example: exampleRun(),
+		Description: "As it stands, with variables that look secret redacted: what the run needs of them came with the claim.",
+	}, h.run)
+	declare(r, http.MethodGet, "/inventory", httpapi.Route{
+		ID: "fetch-inventory", Summary: "Fetch the inventory of the run that is held", Example: exampleInventory(),
+	}, h.inventory)
+	declare(r, http.MethodGet, "/project", httpapi.Route{
+		ID: "fetch-project", Summary: "Fetch the project of the run that is held", Produces: "application/x-tar", Example: "project/site.yml",
+		Description: "A tar archive: the work tree below project/, its installed requirements below roles/ and collections/. Where it cannot be " +
+			"finished the connection is cut, which HTTP/1.0 cannot tell from an end: there the archive lacks the zeros that end one.",
+	}, h.project)
+}
+
+func (h *handlers) run(ctx context.Context, in *Held) (*RunOutput, error) {
+	holder, err := in.holder(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	run, err := h.Relay.Run(ctx, holder)
+	if err != nil {
+		return nil, told(err)
+	}
+	return &RunOutput{Body: RunBody{RelayRun: run}}, nil
+}
+
+func (h *handlers) inventory(ctx context.Context, in *Held) (*InventoryOutput, error) {
+	holder, err := in.holder(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	inventory, err := h.Materials.Inventory(ctx, holder)
+	if err != nil {
+		return nil, told(err)
+	}
+	return &InventoryOutput{Body: inventory}, nil
+}
+
+func (h *handlers) project(_ context.Context, in *Held) (*ArchiveOutput, error) {
+	holder, err := in.holder(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &ArchiveOutput{Body: func(hctx huma.Context) { h.archive(hctx, holder) }}, nil
+}
+
+// errHeaders ends the making of an archive of which the client wants the headers alone.
+var errHeaders = errors.New("the client asked for the headers alone")
+
+// archive sends the archive as it is made. The answer begins when the archive does: what goes wrong before is an error answer, and what
+// goes wrong afterwards cuts the connection.
+func (h *handlers) archive(hctx huma.Context, holder execution.Holder) {
+	sink := h.router.NewSink(hctx, http.StatusOK, func(hd http.Header) {
+		hd.Set("Content-Type", "application/x-tar")
+		hd.Set("X-Accel-Buffering", "no")
+	})
+	defer sink.Done()
+	err := h.Materials.Project(hctx.Context(), holder, func() (io.Writer, error) {
+		sink.Start()
+		if sink.Head() {
+			return nil, errHeaders
+		}
+		return sink, nil
+	})
+	switch {
+	case sink.Head() && sink.Started():
+	case err != nil:
+		sink.Fail(hctx.Context(), told(err), true)
+	case !sink.Started():
+		sink.Fail(hctx.Context(), errors.New("the project was made without an archive"), true)
+	}
+}

@@ -1,0 +1,31 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/execution"
+)
+
+// relayName is the name by which workers act over the relay. Which worker it is stands in the lease of the run that it holds.
+const relayName = "relay"
+
+// worker returns a context in which a worker acts. The worker token is the one proof that counts, also on an open install: cookies and the
+// tokens of accounts are not looked at. Entries that the call makes leave their receipts with nobody.
+func (r *Router) worker(ctx context.Context, req *http.Request, st *request) (context.Context, error) {
+	want := r.config.WorkerToken.Reveal()
+	if want == "" {
+		return nil, execution.RelayDisabled.New("this install serves no workers over the relay; it takes a worker token for that")
+	}
+	token, err := bearer(req.Header)
+	got, expected := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(want))
+	if subtle.ConstantTimeCompare(got[:], expected[:]) != 1 || err != nil {
+		return nil, execution.BadWorkerToken.New("this is not the install's worker token")
+	}
+	ctx, _ = audit.WithSlip(ctx)
+	return actor.With(ctx, actor.Actor{Type: actor.Worker, Name: relayName, IP: st.ip}), nil
+}

@@ -1,0 +1,216 @@
+package relayclient
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secret"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+// keptEnded is how many claims that are over are remembered: their last report may have to be repeated.
+const keptEnded = 1024
+
+// claim is what proves that this worker holds a run, and what of the run others ask for.
+type claim struct {
+	run        string
+	epoch      int64
+	worker     string
+	capability secret.Text
+	kind       runs.Kind
+	project    string
+	inventory  string
+	commit     string
+}
+
+// key names a claim: a run is claimed once in an epoch.
+type key struct {
+	run   string
+	epoch int64
+}
+
+func (k claim) key() key { return key{k.run, k.epoch} }
+
+// entry is a claim that is not over.
+type entry struct {
+	claim
+	age     int64 // claims are counted
+	left    bool  // its run was to be released, and whether it was is not known
+	waiting bool  // nobody has asked for the secrets
+	secrets *execution.RelaySecrets
+}
+
+// claims are those of this worker: of every run the newest one, which is also on disk, and some that are over.
+type claims struct {
+	shelf shelf
+	log   *slog.Logger
+	disk  sync.Mutex // held while files change; taken before mu
+
+	mu    sync.Mutex
+	held  map[string]*entry // by run
+	count int64
+	ended map[key]claim
+	order []key // of ended, from its oldest on
+}
+
+func openClaims(dir string, log *slog.Logger) (*claims, error) {
+	s := shelf{dir: filepath.Join(dir, "claims")}
+	if err := s.open(); err != nil {
+		return nil, fmt.Errorf("the directory of claims: %w", err)
+	}
+	return &claims{shelf: s, log: log, held: make(map[string]*entry), ended: make(map[key]claim)}, nil
+}
+
+// put keeps a new claim, durably, in place of an earlier one of its run. The secrets stay in memory.
+func (c *claims) put(k claim, s *execution.RelaySecrets) error {
+	c.disk.Lock()
+	defer c.disk.Unlock()
+	if err := c.shelf.write(&k); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.add(k, true, s)
+	return nil
+}
+
+func (c *claims) add(k claim, waiting bool, s *execution.RelaySecrets) {
+	if before := c.held[k.run]; before != nil {
+		c.bury(before.claim)
+	}
+	c.count++
+	c.held[k.run] = &entry{claim: k, age: c.count, waiting: waiting, secrets: s}
+}
+
+// bury remembers a claim that is over in place of the oldest one.
+func (c *claims) bury(k claim) {
+	if _, known := c.ended[k.key()]; !known {
+		if len(c.order) == keptEnded {
+			delete(c.ended, c.order[0])
+			c.order = slices.Delete(c.order, 0, 1)
+		}
+		c.order = append(c.order, k.key())
+	}
+	c.ended[k.key()] = k
+}
+
+// of returns the claim of a lease, also one that is over. LeaseLost where it is not known.
+func (c *claims) of(l runs.Lease) (claim, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k, ok := c.ended[key{l.RunID, l.Epoch}]
+	if e := c.held[l.RunID]; e != nil && e.epoch == l.Epoch {
+		k, ok = e.claim, true
+	}
+	if !ok || bare(k.worker) != bare(l.Worker) {
+		return claim{}, unheld(l.RunID)
+	}
+	return k, nil
+}
+
+func unheld(runID string) error {
+	return runs.LeaseLost.New("this worker does not hold the run %s", runID)
+}
+
+// end notes that a claim is over: its file and its secrets go.
+func (c *claims) end(of key) {
+	c.disk.Lock()
+	defer c.disk.Unlock()
+	c.mu.Lock()
+	e := c.held[of.run]
+	over := e != nil && e.epoch == of.epoch
+	if over {
+		delete(c.held, of.run)
+		c.bury(e.claim)
+	}
+	c.mu.Unlock()
+	if over {
+		c.remove(of.run)
+	}
+}
+
+// remove drops the file of a run. One that stays is dropped when it is found again.
+func (c *claims) remove(run string) {
+	if err := c.shelf.remove(run); err != nil {
+		c.log.Warn("remove what is kept of a claim", "run", run, "error", err)
+	}
+}
+
+// recall returns the claims of a worker that are not over, those of earlier lives too.
+func (c *claims) recall(worker string) ([]claim, error) {
+	c.disk.Lock()
+	defer c.disk.Unlock()
+	found, err := c.shelf.read(c.log)
+	if err != nil {
+		return nil, fmt.Errorf("read the directory of claims: %w", err)
+	}
+	for _, k := range found {
+		if !c.meet(k) {
+			c.remove(k.run)
+		}
+	}
+	return c.matching(func(e *entry) bool { return bare(e.worker) == bare(worker) }), nil
+}
+
+// meet takes a claim from its file, unless it is known. It is false where the claim is over.
+func (c *claims) meet(k claim) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, over := c.ended[k.key()]; over {
+		return false
+	}
+	if c.held[k.run] == nil {
+		c.add(k, false, nil)
+	}
+	return true
+}
+
+// matching returns the claims that are not over and match, the newest first.
+func (c *claims) matching(match func(e *entry) bool) []claim {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var found []*entry
+	for _, e := range c.held {
+		if match(e) {
+			found = append(found, e)
+		}
+	}
+	slices.SortFunc(found, func(a, b *entry) int { return cmp.Compare(b.age, a.age) })
+	out := make([]claim, 0, len(found))
+	for _, e := range found {
+		out = append(out, e.claim)
+	}
+	return out
+}
+
+// leave notes that a run was to be released, and that nobody here will ask for that again.
+func (c *claims) leave(of key) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.held[of.run]; e != nil && e.epoch == of.epoch {
+		e.left = true
+	}
+}
+
+// take returns the secrets that came with a claim and forgets them. ok is false where they were taken before; LeaseLost where the claim is
+// not known or over.
+func (c *claims) take(o secrets.Owner) (s *execution.RelaySecrets, ok bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.held[o.ID]
+	if e == nil || e.epoch != o.Epoch {
+		return nil, false, unheld(o.ID)
+	}
+	s, ok = e.secrets, e.waiting
+	e.secrets, e.waiting = nil, false
+	return s, ok, nil
+}
+
+// forget drops the secrets of a claim.
+func (c *claims) forget(o secrets.Owner) { _, _, _ = c.take(o) }

@@ -1,0 +1,130 @@
+package relayclient
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+var (
+	_ execution.ControlPlane = (*Client)(nil)
+	_ catalog.Materials      = (*Client)(nil)
+)
+
+// Client is the control plane and the materials of an executor, over the relay of one server. Its leases name the worker with
+// execution.RelayPrefix in front, as the server does. Everything may be called at once.
+type Client struct {
+	cfg    Config
+	server *server
+	claims *claims
+	heads  *heads
+	log    *slog.Logger
+
+	turns turns
+	quiet context.Context // ends when nothing more is claimed
+	hush  context.CancelFunc
+}
+
+// New makes a client and its private directory; it calls nobody. Invalid faults name the setting that cannot work.
+func New(c Config) (*Client, error) {
+	base, err := c.check()
+	if err != nil {
+		return nil, err
+	}
+	c = c.filled()
+	roots, err := authorities(c.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	book, err := openClaims(c.StateDir, c.Log)
+	if err != nil {
+		return nil, err
+	}
+	out := &Client{
+		cfg: c, server: newServer(base, c.Token, roots, c.Wait), claims: book, heads: &heads{shelf: c.Heads, log: c.Log}, log: c.Log,
+	}
+	out.quiet, out.hush = context.WithCancel(context.Background())
+	return out, nil
+}
+
+// Quiet ends the claim that waits, at once, and makes every later one return nothing. Runs that are held go on being reported. A run that the
+// server was giving at this very moment is pending again when its lease has run out.
+func (c *Client) Quiet() { c.hush() }
+
+// Leave tells the server that the worker ends, which takes it off the list of workers. It is for the end of a drain, after Quiet.
+func (c *Client) Leave(ctx context.Context) error {
+	peer := c.cfg.Worker
+	peer.Executors = 0
+	g, err := c.ask(ctx, execution.RelayClaim{Worker: peer, Queues: c.cfg.Queues}, 0)
+	if g != nil {
+		c.giveBack(ctx, g)
+	}
+	return err
+}
+
+// Close is Quiet, and closes the connections that are idle. Nothing is called any more then.
+func (c *Client) Close() {
+	c.hush()
+	c.server.close()
+}
+
+// bare is a worker's name without the prefix of relay workers.
+func bare(worker string) string { return strings.TrimPrefix(worker, execution.RelayPrefix) }
+
+// name is how a worker is called in a claim.
+func (c *Client) name(worker string) string { return bare(cmp.Or(worker, c.cfg.Worker.Name)) }
+
+// report makes a call about a run that is held, and reads the answer into out unless that is nil. A claim of which the server refuses a report
+// for good is over here: whoever executes the run gives it up. It can still be reported by.
+func (c *Client) report(ctx context.Context, l runs.Lease, what call, out any) error {
+	k, err := c.claims.of(l)
+	if err != nil {
+		return err
+	}
+	err = c.reportBy(ctx, k, what, out)
+	if final(err) {
+		c.claims.end(k.key())
+	}
+	return err
+}
+
+// reportBy is report by a claim that is known. It is over where the server calls it lost.
+func (c *Client) reportBy(ctx context.Context, k claim, what call, out any) error {
+	what.capability = k.capability
+	err := c.server.do(ctx, what, out)
+	if runs.LeaseLost.Is(err) {
+		c.claims.end(k.key())
+	}
+	return err
+}
+
+// final reports whether the server will never take a call.
+func final(err error) bool {
+	switch fault.KindOf(err) {
+	case fault.Conflict, fault.NotFound, fault.Invalid, fault.TooLarge:
+		return err != nil
+	default:
+		return false
+	}
+}
+
+// parallel calls do for every index, at most width at once, and returns when all have returned.
+func parallel(n, width int, do func(i int)) {
+	var wg sync.WaitGroup
+	free := make(chan struct{}, width)
+	for i := range n {
+		free <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-free }()
+			do(i)
+		})
+	}
+	wg.Wait()
+}

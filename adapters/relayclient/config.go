@@ -1,0 +1,115 @@
+package relayclient
+
+import (
+	"crypto/x509"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secret"
+)
+
+// defaultWait is how long a claim waits for a run where nothing else is said.
+const defaultWait = 10 * time.Second
+
+// Config says for which server a worker works, and as whom.
+type Config struct {
+	// Server is the address of the server: http or https, a path in front of the relay's is kept. A proxy of the environment is used for
+	// https alone, where it sees nothing of what is said.
+	Server string
+	Token  secret.Text // the worker token of the install
+	// Worker is how the worker calls itself, without the prefix of relay workers. It executes at least one run at once.
+	Worker execution.RelayPeer
+	Queues []string // where a request names none; the default queue
+	// Wait is how long a claim waits at the server for a run, in whole seconds, at most execution.RelayWait; zero is 10 s. One claim waits
+	// and every other one returns nothing meanwhile. With less than a second claims do not wait, and any number is made at once.
+	Wait time.Duration
+	// StateDir is an absolute path and belongs to this worker alone.
+	StateDir string
+	Heads    audit.HeadShelf // keeps signed heads of the audit trail; nil: none are kept
+	CAFile   string          // PEM, trusted for https in place of what the machine trusts; empty is the machine's trust
+	Log      *slog.Logger    // nil logs nothing
+}
+
+// check returns an Invalid fault that names the first member that cannot work, or the parsed address.
+func (c *Config) check() (*url.URL, error) {
+	base, err := address(c.Server)
+	switch {
+	case err != nil:
+		return nil, err
+	case !visible(c.Token.Reveal()):
+		return nil, fault.BadField("worker-token", "has to be given, and to be of visible characters without spaces")
+	case c.Worker.Name == "" || strings.HasPrefix(c.Worker.Name, execution.RelayPrefix):
+		return nil, fault.BadField("worker.name", "has to be given, without %q in front", execution.RelayPrefix)
+	case c.Worker.Executors < 1:
+		return nil, fault.BadField("worker.executors", "a worker executes at least one run at once")
+	case c.Wait < 0 || c.Wait > execution.RelayWait:
+		return nil, fault.BadField("wait", "a claim waits for at most %s", execution.RelayWait)
+	case !filepath.IsAbs(c.StateDir):
+		return nil, fault.BadField("state-dir", "must be an absolute path")
+	}
+	return base, nil
+}
+
+// filled returns c with its defaults.
+func (c Config) filled() Config {
+	if c.Wait == 0 {
+		c.Wait = defaultWait
+	}
+	if len(c.Queues) == 0 {
+		c.Queues = []string{runs.DefaultQueue}
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// address parses that of a server. What is wrong with it is told without it, since it may hold a password.
+func address(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "":
+		return nil, fault.BadField("server", "has to be an address of http or https")
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return nil, fault.BadField("server", "takes neither a user nor a password, a query or a fragment")
+	}
+	return u, nil
+}
+
+// authorities reads whom to trust; nil is whom the machine trusts.
+func authorities(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("ca-file: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fault.BadField("ca-file", "holds no certificate in PEM")
+	}
+	return pool, nil
+}
+
+// maxHeader is how long a proof in a header may be.
+const maxHeader = 1024
+
+// visible reports whether a text can be sent in a header as it is: visible ASCII, not empty.
+func visible(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return s != "" && len(s) <= maxHeader
+}

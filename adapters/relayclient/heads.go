@@ -1,0 +1,60 @@
+package relayclient
+
+import (
+	"encoding/base64"
+	"log/slog"
+	"sync"
+
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/execution"
+)
+
+// heads are the signed heads of the audit trail that this worker shows, and those that it is given.
+type heads struct {
+	shelf audit.HeadShelf // nil: none
+	log   *slog.Logger
+
+	mu    sync.Mutex
+	known bool // notes are those of the shelf
+	notes []string
+	last  string // the newest that was kept
+}
+
+// show returns what a claim shows. A shelf that cannot be read is tried again with the next one.
+func (h *heads) show() []string {
+	if h.shelf == nil {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.known {
+		notes, err := h.shelf.Notes()
+		if err != nil {
+			h.log.Warn("read the signed heads that this worker keeps", "error", err)
+			return nil
+		}
+		h.notes, h.known = notes[:min(len(notes), execution.RelayHeads)], true
+	}
+	return h.notes
+}
+
+// keep takes the header of an answer to a claim.
+func (h *heads) keep(header string) {
+	if h.shelf == nil || header == "" {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if header == h.last {
+		return
+	}
+	note, err := base64.StdEncoding.DecodeString(header)
+	if err == nil {
+		err = h.shelf.Keep(string(note))
+	}
+	if err != nil {
+		h.log.Warn("keep the signed head that the server gave", "error", err)
+		return
+	}
+	h.last, h.known = header, false
+}

@@ -1,0 +1,141 @@
+package relayclient
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// The sizes of reports. They are far below what the server takes, since proxies take less, and since it has few places for large ones.
+const (
+	logBytes   = 512 << 10 // of output
+	partBytes  = 2 << 20   // of JSON, unless one item alone has more
+	partEvents = 1000
+	itemBytes  = execution.RelayBody - 1<<10 // of JSON, in one item
+)
+
+// AppendLog implements runs.Journal. Output without a byte asks where the stored output ends.
+func (c *Client) AppendLog(ctx context.Context, l runs.Lease, chunk runs.LogChunk) (int64, error) {
+	for {
+		piece := chunk.Data[:min(len(chunk.Data), logBytes)]
+		body, err := encode(execution.RelayLog{Offset: chunk.Offset, Data: piece})
+		if err != nil {
+			return 0, err
+		}
+		var answer execution.RelayOffset
+		if err := c.report(ctx, l, post(l.RunID, "log", body), &answer); err != nil {
+			return 0, err
+		}
+		chunk.Offset, chunk.Data = chunk.Offset+int64(len(piece)), chunk.Data[len(piece):]
+		if len(chunk.Data) == 0 {
+			return answer.NextOffset, nil
+		}
+	}
+}
+
+// AppendEvents implements runs.Journal. Events beyond one call go with further ones. An event that no call has room for goes without the
+// documents that it carries, as truncated: the run is worth more than they are.
+func (c *Client) AppendEvents(ctx context.Context, l runs.Lease, events []runs.Event) (int64, error) {
+	var answer execution.RelaySeq
+	send := func(body []byte) error { return c.report(ctx, l, post(l.RunID, "events", body), &answer) }
+	var err error
+	if len(events) == 0 {
+		err = send([]byte(`{"events":[]}`))
+	} else {
+		err = inParts("events", events, partEvents, c.event(l), send)
+	}
+	return answer.NextSeq, err
+}
+
+// SaveHosts implements runs.Journal. Hosts beyond one call go with further ones.
+func (c *Client) SaveHosts(ctx context.Context, l runs.Lease, hosts []runs.HostSummary) error {
+	return c.list(ctx, l, "host-summary", func(send func([]byte) error) error {
+		return inParts("hosts", execution.NewRelayHosts(hosts).Hosts, execution.RelayList, plain, send)
+	})
+}
+
+// SaveTasks implements runs.Journal. Tasks beyond one call go with further ones.
+func (c *Client) SaveTasks(ctx context.Context, l runs.Lease, tasks []runs.TaskSummary) error {
+	return c.list(ctx, l, "task-summary", func(send func([]byte) error) error {
+		return inParts("tasks", execution.NewRelayTasks(tasks).Tasks, execution.RelayList, plain, send)
+	})
+}
+
+// SaveFacts implements runs.Journal. Facts beyond one call go with further ones. Those of a host of which the run has reported nothing are
+// Invalid; those of one host that no call has room for are left out and logged.
+func (c *Client) SaveFacts(ctx context.Context, l runs.Lease, facts []runs.HostFacts) error {
+	return c.list(ctx, l, "host-facts", func(send func([]byte) error) error {
+		return inParts("facts", execution.NewRelayFacts(facts).Facts, execution.RelayList, c.facts(l), send)
+	})
+}
+
+func (c *Client) list(ctx context.Context, l runs.Lease, verb string, parts func(send func([]byte) error) error) error {
+	return parts(func(body []byte) error { return c.report(ctx, l, post(l.RunID, verb, body), nil) })
+}
+
+// event encodes an event.
+func (c *Client) event(l runs.Lease) func(e *runs.Event) ([]byte, error) {
+	return func(e *runs.Event) ([]byte, error) {
+		raw, err := encode(e)
+		if err != nil || len(raw) <= itemBytes {
+			return raw, err
+		}
+		c.log.Warn("an event is too large for the relay and goes without its documents", "run", l.RunID, "seq", e.Seq, "bytes", len(raw))
+		short := *e
+		short.Diff, short.Stats, short.Facts, short.Outputs, short.Truncated = nil, nil, nil, nil, true
+		return encode(&short)
+	}
+}
+
+// facts encodes the facts of a host, or returns nothing.
+func (c *Client) facts(l runs.Lease) func(f *execution.RelayFacts) ([]byte, error) {
+	return func(f *execution.RelayFacts) ([]byte, error) {
+		raw, err := encode(f)
+		if err != nil || len(raw) <= itemBytes {
+			return raw, err
+		}
+		c.log.Warn("the facts of a host are too large for the relay and are left out", "run", l.RunID, "host", f.Host, "bytes", len(raw))
+		return nil, nil
+	}
+}
+
+func plain[T any](item *T) ([]byte, error) { return encode(item) }
+
+// inParts sends a list in objects with the one member name, each with at most so many items and, but for a single item, at most partBytes.
+// Items of which encode makes nothing are left out.
+func inParts[T any](name string, items []T, most int, encode func(item *T) ([]byte, error), send func(body []byte) error) error {
+	var part *bytes.Buffer // each has its own: a call that failed may still be reading it
+	n := 0
+	flush := func() error {
+		if n == 0 {
+			return nil
+		}
+		part.WriteString("]}")
+		n = 0
+		return send(part.Bytes())
+	}
+	for i := range items {
+		raw, err := encode(&items[i])
+		if err != nil {
+			return err
+		}
+		if len(raw) == 0 {
+			continue
+		}
+		if n == most || n > 0 && part.Len()+len(raw)+len(",]}") > partBytes {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		if n == 0 {
+			part = bytes.NewBufferString(`{"` + name + `":[`)
+		} else {
+			part.WriteByte(',')
+		}
+		part.Write(raw)
+		n++
+	}
+	return flush()
+}

@@ -1,0 +1,108 @@
+package relayclient
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// stallTime is how long an archive may bring nothing.
+const stallTime = 2 * time.Minute
+
+var errStalled = errors.New("nothing came for too long")
+
+// Inventory implements catalog.Materials by way of a run that this worker holds and that names the inventory. What is fresh the server decides
+// by that run: it asks the sources for every run but a shard. LeaseLost says that no such run is held any more.
+func (c *Client) Inventory(ctx context.Context, id string, fresh bool) ([]byte, catalog.Format, string, error) {
+	var in execution.RelayInventory
+	names := func(e *entry) bool { return e.inventory == id && (e.kind == runs.Shard) != fresh }
+	err := c.through(names, func(k claim) error {
+		what := get(k.run, "inventory")
+		what.slow, what.limit = true, largeAnswer
+		return c.reportBy(ctx, k, what, &in)
+	})
+	switch {
+	case err != nil:
+		return nil, "", "", err
+	case in.Format == "" || len(in.Format) > 16 || strings.Trim(in.Format, "abcdefghijklmnopqrstuvwxyz0123456789") != "":
+		// It ends the name of a file.
+		return nil, "", "", odd("the server gave an inventory in a format without a name")
+	}
+	return in.Content, catalog.Format(in.Format), in.Stale, nil
+}
+
+// Tree implements catalog.Materials by way of a run that this worker holds and that names the project and the commit. What the project
+// requires lies beside dir, in directories with the names dir.roles and dir.collections, which must not exist either: whoever removes dir
+// removes them too. After a fault nothing is left there. SyncFailed is also the fault of an archive that holds what no work tree may,
+// LeaseLost says that no such run is held any more.
+func (c *Client) Tree(ctx context.Context, projectID, commit, dir string) (catalog.Deps, error) {
+	var deps catalog.Deps
+	names := func(e *entry) bool { return e.project == projectID && e.commit == commit }
+	err := c.through(names, func(k claim) (err error) {
+		deps, err = c.fetch(ctx, k, dir)
+		return err
+	})
+	if err != nil {
+		return catalog.Deps{}, err
+	}
+	return deps, nil
+}
+
+// through tries claims that match, the newest first, until one is not lost.
+func (c *Client) through(names func(e *entry) bool, try func(k claim) error) error {
+	for _, k := range c.claims.matching(names) {
+		if err := try(k); !runs.LeaseLost.Is(err) {
+			return err
+		}
+	}
+	return runs.LeaseLost.New("this worker holds no run any more that names it")
+}
+
+// fetch unpacks the project of a run.
+func (c *Client) fetch(ctx context.Context, k claim, dir string) (catalog.Deps, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	what := get(k.run, "project")
+	what.slow, what.capability = true, k.capability
+	resp, err := c.server.send(ctx, what)
+	if err != nil {
+		if runs.LeaseLost.Is(err) {
+			c.claims.end(k.key())
+		}
+		return catalog.Deps{}, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK || media(resp) != "application/x-tar" {
+		return catalog.Deps{}, odd("what answered (HTTP %d) is not the relay of a server", resp.StatusCode)
+	}
+	stall := time.AfterFunc(stallTime, func() { cancel(errStalled) })
+	defer stall.Stop()
+	deps, err := unpack(ctx, &steady{r: resp.Body, stall: stall}, dir, stock())
+	if err != nil && errors.Is(context.Cause(ctx), errStalled) {
+		return catalog.Deps{}, fault.Wrap(fault.Unavailable, errStalled, "the project's archive broke off")
+	}
+	return deps, err
+}
+
+// steady is a reader that puts its end off with everything that comes.
+type steady struct {
+	r     io.Reader
+	stall *time.Timer
+}
+
+// Read implements io.Reader.
+func (s *steady) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if n > 0 {
+		s.stall.Reset(stallTime)
+	}
+	return n, err
+}

@@ -1,0 +1,129 @@
+package relayclient
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+const beatWidth = 8 // leases that are renewed at once
+
+// Beat implements runs.Worklist. Leases of which the server did not answer are left out; it is an error where it answered of none.
+func (c *Client) Beat(ctx context.Context, _ string, leases []runs.Lease) ([]runs.Beat, error) {
+	answers, failed := make([]*runs.Beat, len(leases)), make([]error, len(leases))
+	parallel(len(leases), beatWidth, func(i int) { answers[i], failed[i] = c.beat(ctx, leases[i]) })
+	out := make([]runs.Beat, 0, len(leases))
+	for _, b := range answers {
+		if b != nil {
+			out = append(out, *b)
+		}
+	}
+	first := slices.IndexFunc(failed, func(err error) bool { return err != nil })
+	if len(out) == 0 && first >= 0 {
+		return nil, fmt.Errorf("renew the leases of %d runs: %w", len(leases), failed[first])
+	}
+	if first >= 0 {
+		c.log.Warn("renew the lease of a run", "run", leases[first].RunID, "error", failed[first], "answered", len(out), "leases", len(leases))
+	}
+	return out, nil
+}
+
+func (c *Client) beat(ctx context.Context, l runs.Lease) (*runs.Beat, error) {
+	var answer execution.RelayBeat
+	k, err := c.claims.of(l)
+	if err == nil {
+		var body []byte
+		if body, err = encode(execution.RelayBeatOf{RunID: l.RunID}); err == nil {
+			err = c.reportBy(ctx, k, call{method: http.MethodPost, path: []string{"heartbeat"}, body: body}, &answer)
+		}
+	}
+	switch {
+	case runs.LeaseLost.Is(err):
+		return &runs.Beat{RunID: l.RunID, Lost: true}, nil
+	case err != nil:
+		return nil, err
+	}
+	return &runs.Beat{RunID: l.RunID, CancelRequested: answer.CancelRequested}, nil
+}
+
+// save moves a run.
+func (c *Client) save(ctx context.Context, l runs.Lease, s execution.RelaySave) error {
+	body, err := encode(s)
+	if err != nil {
+		return err
+	}
+	return c.report(ctx, l, post(l.RunID, "save", body), nil)
+}
+
+// Begin implements runs.Worklist.
+func (c *Client) Begin(ctx context.Context, l runs.Lease) error {
+	return c.save(ctx, l, execution.RelaySave{Status: runs.Running})
+}
+
+// Release implements runs.Worklist. A run whose release was not answered is released again before the next claims.
+func (c *Client) Release(ctx context.Context, l runs.Lease) error {
+	err := c.save(ctx, l, execution.RelaySave{Status: runs.Pending})
+	switch {
+	case err == nil:
+		c.end(l)
+	case !final(err):
+		c.claims.leave(key{l.RunID, l.Epoch})
+	}
+	return err
+}
+
+// Divide implements runs.Worklist.
+func (c *Client) Divide(ctx context.Context, l runs.Lease, hosts []string, warnings []runs.Warning) error {
+	if len(hosts) == 0 { // without any this would begin the run
+		return fault.BadField("split_hosts", "a split is divided over at least one host")
+	}
+	err := c.save(ctx, l, execution.RelaySave{Status: runs.Running, SplitHosts: hosts, Warnings: warnings})
+	if err == nil {
+		c.end(l)
+	}
+	return err
+}
+
+// Finish implements runs.Worklist: everything that the ending carries is reported, and then that the run ended. A claim whose ending was
+// taken, or refused for good, is over. Counts, touched hosts and what is missing of the log are the server's to tell.
+func (c *Client) Finish(ctx context.Context, l runs.Lease, e runs.Ending) error {
+	switch e.Status {
+	case runs.Succeeded, runs.Failed, runs.Canceled, runs.Interrupted:
+	default: // running would begin the run and pending give it back
+		return fault.BadField("status", "a run does not end as %q", e.Status)
+	}
+	err := c.tell(ctx, l, &e)
+	if err == nil || runs.LeaseLost.Is(err) {
+		// A run that has ended takes nothing any more but the same end again: the answer to that may have been lost.
+		err = c.save(ctx, l, execution.NewRelaySave(&e))
+	}
+	if err == nil {
+		c.end(l)
+	}
+	return err
+}
+
+// tell reports what an ending carries.
+func (c *Client) tell(ctx context.Context, l runs.Lease, e *runs.Ending) error {
+	if len(e.Log.Data) > 0 {
+		if _, err := c.AppendLog(ctx, l, e.Log); err != nil {
+			return err
+		}
+	}
+	if len(e.Events) > 0 {
+		if _, err := c.AppendEvents(ctx, l, e.Events); err != nil {
+			return err
+		}
+	}
+	if err := c.SaveHosts(ctx, l, e.Hosts); err != nil {
+		return err
+	}
+	return c.SaveTasks(ctx, l, e.Tasks)
+}
+
+func (c *Client) end(l runs.Lease) { c.claims.end(key{l.RunID, l.Epoch}) }

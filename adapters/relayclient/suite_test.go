@@ -1,0 +1,47 @@
+package relayclient_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/writ-automation/writ/adapters/relayclient"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/execution/executiontest"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// plain calls workers as the suite does, without the prefix of the relay's.
+type plain struct{ *relayclient.Client }
+
+// Claim implements runs.Worklist.
+func (p plain) Claim(ctx context.Context, r runs.ClaimRequest) (*runs.Assignment, error) {
+	a, err := p.Client.Claim(ctx, r)
+	if a != nil {
+		a.Lease.Worker = strings.TrimPrefix(a.Lease.Worker, execution.RelayPrefix)
+	}
+	return a, err
+}
+
+func TestControlPlane(t *testing.T) {
+	t.Parallel()
+	executiontest.Run(t, func(t *testing.T) executiontest.Fixture {
+		w := newWorld(t, nil)
+		return executiontest.Fixture{
+			Plane:  plain{w.Client},
+			Submit: func(_ *testing.T, kind runs.Kind, queue string) string { return w.fake.submit(kind, queue) },
+			Run: func(_ *testing.T, id string) *runs.Run {
+				r := w.fake.see(id)
+				out := r.run.Record()
+				out.LogOmitted, out.Warnings = r.holes, r.warn
+				if r.end != nil {
+					out.LogBytes, out.LogSHA256, out.ExitCode, out.Outputs = r.end.LogBytes, r.end.LogSHA256, r.end.ExitCode, r.end.Outputs
+				}
+				return out
+			},
+			Log:    func(_ *testing.T, id string) []byte { return w.fake.see(id).log },
+			Events: func(_ *testing.T, id string) []runs.Event { return w.fake.see(id).events },
+			Expire: func(_ *testing.T, id string) { w.fake.expire(id) },
+		}
+	})
+}

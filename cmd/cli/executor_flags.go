@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/writ-automation/writ/cmd/compose"
+	"github.com/writ-automation/writ/platform/clock"
+	"github.com/writ-automation/writ/platform/config"
+	"github.com/writ-automation/writ/platform/logging"
+	"github.com/writ-automation/writ/ports/secret"
+	"github.com/writ-automation/writ/ports/system"
+)
+
+const (
+	executorsPerCore = 8
+	defaultLogCap    = 256 << 20
+)
+
+// workerTokenFlag is the flag of the token that workers show to servers. Better is its variable: other users of the machine see flags.
+const workerTokenFlag = "worker-token"
+
+// executorFlags are the flags of every process that executes runs, and of where it takes its flags from.
+type executorFlags struct {
+	config, logLevel, logFormat         string
+	dataDir, workDir, runsDir, name     string
+	queues                              []string
+	executors, defaultForks             int
+	runTimeout, killGrace, drainTimeout config.Duration
+	logCap                              config.Size
+	workerToken                         string
+}
+
+// register adds the flags. The texts say whose directory is meant, where it lies by default, and what the token is for.
+func (f *executorFlags) register(fs *pflag.FlagSet, dataDir, token string) {
+	fs.StringVar(&f.config, "config", "", "YAML `file` with any of these flags as keys")
+	fs.StringVar(&f.dataDir, "data-dir", "", dataDir)
+	fs.StringVar(&f.workerToken, workerTokenFlag, "", token+" (better by "+config.EnvName(workerTokenFlag)+": others see flags)")
+	config.DurationVar(fs, &f.runTimeout, "run-timeout", 0, "end runs that set no timeout after this; 0 is never")
+	fs.IntVar(&f.executors, "executors", executorsPerCore*runtime.GOMAXPROCS(0), "`runs` at once; a server with 0 executes nothing")
+	fs.IntVar(&f.defaultForks, "default-forks", 0, "`forks` of ansible runs that set none; 0 is the tool's own")
+	fs.StringArrayVar(&f.queues, "queue", nil, "`queue` to execute runs of (repeatable; default the queue named default)")
+	fs.StringVar(&f.name, "name", "", "`name` under which runs are executed (default an id that the data directory keeps)")
+	fs.StringVar(&f.runsDir, "runs-dir", "", "`directory` of the runs' private files (default in memory where there is room)")
+	fs.StringVar(&f.workDir, "work-dir", "", "`directory` of relative playbooks and inventories (default the working directory)")
+	config.DurationVar(fs, &f.killGrace, "kill-grace", 10*time.Second, "how long a run gets to end itself before it is killed")
+	config.DurationVar(fs, &f.drainTimeout, "drain-timeout", 30*time.Second, "how long runs may go on when the process stops")
+	config.SizeVar(fs, &f.logCap, "log-cap", defaultLogCap, "output kept per run")
+	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
+}
+
+// load fills what the command line left open from the environment and the file.
+func (f *executorFlags) load(fs *pflag.FlagSet, w world) error {
+	if f.config == "" {
+		f.config = w.env(config.EnvName("config"))
+	}
+	err := config.Load(fs, config.Sources{
+		File: f.config, Environ: w.environ, Reserved: reserved(), NotInFile: []string{"config", "help"},
+		Warn: func(m string) { _, _ = fmt.Fprintf(w.err, "writ: warning: %s\n", m) },
+	})
+	if err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+// reserved are the variables of the environment that begin like a setting and are something else.
+func reserved() []string {
+	return []string{
+		"WRIT_SERVER", "WRIT_TOKEN", "WRIT_CRASH_POINT", "WRIT_CRASH_ARM", oidcSecretEnv, signingKeyEnv, encryptionKeyEnv, smtpPasswordEnv,
+		twilioTokenEnv,
+	}
+}
+
+// executor turns the flags into settings.
+func (f *executorFlags) executor(w world) (compose.Executor, error) {
+	log, err := logging.New(w.err, logging.Config{Level: f.logLevel, Format: f.logFormat})
+	if err != nil {
+		return compose.Executor{}, err
+	}
+	for name, dir := range map[string]*string{"work-dir": &f.workDir, "runs-dir": &f.runsDir} {
+		if err := fromRoot(name, dir); err != nil {
+			return compose.Executor{}, err
+		}
+	}
+	b := readBuild()
+	return compose.Executor{
+		DataDir: f.dataDir, RunsDir: f.runsDir, WorkDir: f.workDir, Name: f.name, Queues: f.queues, Executors: f.executors,
+		RunTimeout: f.runTimeout.Duration, DefaultForks: f.defaultForks, LogCap: int64(f.logCap), KillGrace: f.killGrace.Duration,
+		DrainTimeout: f.drainTimeout.Duration, Log: log,
+		Info: system.Info{Version: b.Version, Commit: b.Commit, Started: clock.New().Now()},
+	}, nil
+}
+
+// token is what the flag, its variable or the file gave.
+func (f *executorFlags) token() secret.Text { return secret.Text(f.workerToken) }
+
+// fromRoot makes a path absolute where one is given.
+func fromRoot(flag string, path *string) error {
+	if *path == "" {
+		return nil
+	}
+	abs, err := filepath.Abs(*path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
+	}
+	*path = abs
+	return nil
+}

@@ -1,0 +1,86 @@
+package compose
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"go.uber.org/fx"
+	"go.uber.org/fx/fxevent"
+)
+
+// startTimeout leaves room for a long migration of a large database.
+const startTimeout = 30 * time.Minute
+
+// stopSlack is what a stop may take beyond the drain time and the kill grace.
+const stopSlack = 30 * time.Second
+
+// process is an assembled process with its data directory. It is started once.
+type process struct {
+	app    *fx.App
+	dir    *dataDir
+	failed chan error
+}
+
+// failure is where a part of a process tells that it cannot go on.
+type failure func(error)
+
+// assemble locks the data directory and puts a process together from what options lists; nothing runs yet.
+func assemble(x *Executor, root string, options func(dir *dataDir, fail failure) (fx.Option, error), more ...fx.Option) (*process, error) {
+	dir, err := openDataDir(root)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{dir: dir, failed: make(chan error, 1)}
+	list, err := options(dir, p.fail)
+	if err != nil {
+		return nil, errors.Join(err, dir.close())
+	}
+	p.app = fx.New(base(x, dir), list, fx.Options(more...))
+	if err := p.app.Err(); err != nil {
+		return nil, errors.Join(rootCause(err), dir.close())
+	}
+	return p, nil
+}
+
+// base is what every process has.
+func base(x *Executor, dir *dataDir) fx.Option {
+	return fx.Options(fx.WithLogger(quiet), fx.StartTimeout(startTimeout), fx.StopTimeout(x.StopTimeout()), fx.Supply(x, dir, x.Log))
+}
+
+// Start brings everything up in order.
+func (p *process) Start(ctx context.Context) error {
+	if err := p.app.Start(ctx); err != nil {
+		return errors.Join(err, p.dir.close())
+	}
+	return nil
+}
+
+// Stop takes everything down in the reverse order: it drains the executor and closes what it works with last.
+func (p *process) Stop(ctx context.Context) error {
+	err := p.app.Stop(ctx)
+	p.dir.tidy()
+	return errors.Join(err, p.dir.close())
+}
+
+// Failed tells of an error that makes going on senseless; the caller then stops.
+func (p *process) Failed() <-chan error { return p.failed }
+
+func (p *process) fail(err error) {
+	select {
+	case p.failed <- err:
+	default:
+	}
+}
+
+// StopTimeout returns how long a stop may take with these settings.
+func (x *Executor) StopTimeout() time.Duration { return x.DrainTimeout + x.KillGrace + stopSlack }
+
+// quiet keeps the assembly's own story to the debug level; its errors are returned anyway.
+func quiet(log *slog.Logger) fxevent.Logger {
+	l := &fxevent.SlogLogger{Logger: log}
+	l.UseLogLevel(slog.LevelDebug - 4)
+	l.UseErrorLevel(slog.LevelDebug)
+	return l
+}

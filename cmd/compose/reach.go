@@ -1,0 +1,95 @@
+package compose
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	portclock "github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// How long a server that did not answer a claim is left alone.
+const (
+	reachAfter = time.Second
+	reachMost  = 30 * time.Second
+)
+
+// reach is the relay as an executor claims from it. As long as the server does not answer, or does not let the worker claim, one claim at a
+// time tries again, less and less often, and the log says why. Claims that fail are no errors: whether one took a run all the same is found
+// out by nobody here, and its lease runs out.
+type reach struct {
+	execution.ControlPlane
+	clock portclock.Clock
+	log   *slog.Logger
+	hello func(ctx context.Context) error // asks whether the server lets this worker claim
+	met   func(ctx context.Context)       // called once, when it does for the first time
+
+	mu     sync.Mutex
+	known  bool // the server has answered
+	busy   bool // somebody tries
+	failed int  // tries since it answered last
+	next   time.Time
+}
+
+// Claim implements runs.Worklist.
+func (r *reach) Claim(ctx context.Context, q runs.ClaimRequest) (*runs.Assignment, error) {
+	first, ok := r.begin()
+	if !ok {
+		return nil, nil
+	}
+	if first {
+		if err := r.hello(ctx); err != nil {
+			r.end(ctx, err)
+			return nil, nil
+		}
+		r.met(ctx)
+	}
+	a, err := r.ControlPlane.Claim(ctx, q)
+	r.end(ctx, err)
+	if err != nil {
+		return nil, nil
+	}
+	return a, nil
+}
+
+// reached reports whether the server ever answered.
+func (r *reach) reached() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.known
+}
+
+// begin reports whether it is the caller's turn, and whether the server has never answered.
+func (r *reach) begin() (first, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known && r.failed == 0 {
+		return false, true
+	}
+	if left := r.next.Sub(r.clock.Now()); r.busy || left > 0 && left <= reachMost {
+		return false, false
+	}
+	r.busy = true
+	return !r.known, true
+}
+
+// end notes how a claim went.
+func (r *reach) end(ctx context.Context, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.busy = false
+	if err == nil {
+		if r.failed > 0 && r.known {
+			r.log.InfoContext(ctx, "the server gives runs again", "tries", r.failed)
+		}
+		r.known, r.failed = true, 0
+		return
+	}
+	pause := min(reachMost, reachAfter<<min(r.failed, 5))
+	r.failed++
+	r.next = r.clock.Now().Add(pause)
+	r.log.WarnContext(ctx, "the server gives no runs; it is asked again", "in", pause.String(), "error", err)
+}

@@ -1,0 +1,53 @@
+package compose
+
+import (
+	"context"
+	"log/slog"
+
+	"go.uber.org/fx"
+
+	"github.com/writ-automation/writ/modules/execution"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Worker is a worker process, assembled. It is started once.
+type Worker struct{ *process }
+
+// NewWorker locks the data directory and assembles a worker over the database, which it opens, or over a relay; nothing runs yet. The
+// errors name the flag where one is to blame. Once it has reached the runs for the first time, it logs that it is ready.
+func NewWorker(s WorkerSettings) (*Worker, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	root, err := s.dataDir()
+	if err != nil {
+		return nil, err
+	}
+	if !s.over() {
+		if err := exists(s.DB); err != nil {
+			return nil, err
+		}
+	}
+	p, err := assemble(&s.Executor, root, func(dir *dataDir, _ failure) (fx.Option, error) { return s.options(dir) })
+	if err != nil {
+		return nil, err
+	}
+	return &Worker{process: p}, nil
+}
+
+// options lists what the worker is made of.
+func (s *WorkerSettings) options(dir *dataDir) (fx.Option, error) {
+	if s.over() {
+		return relayOptions(s, dir)
+	}
+	return databaseOptions(s, dir)
+}
+
+// ready says what a worker is, in one line that scripts can wait for.
+func ready(ctx context.Context, log *slog.Logger, c *execution.Config) {
+	queues := c.Queues
+	if len(queues) == 0 {
+		queues = []string{runs.DefaultQueue}
+	}
+	log.InfoContext(ctx, "ready", "name", c.Worker, "kind", string(c.Kind), "queues", queues, "executors", c.Executors)
+}

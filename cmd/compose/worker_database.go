@@ -1,0 +1,210 @@
+package compose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.uber.org/fx"
+
+	"github.com/writ-automation/writ/adapters/anchor"
+	"github.com/writ-automation/writ/adapters/outbox"
+	"github.com/writ-automation/writ/adapters/secrets/sealer"
+	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
+	auditmodule "github.com/writ-automation/writ/modules/audit"
+	catalogmodule "github.com/writ-automation/writ/modules/catalog"
+	"github.com/writ-automation/writ/modules/execution"
+	runsmodule "github.com/writ-automation/writ/modules/runs"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/events"
+	portexecution "github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// pollEvery is how often a worker looks for runs where nothing wakes it.
+const pollEvery = 200 * time.Millisecond
+
+// databaseOptions lists what a worker over the database is made of: what executes runs and stores what became of them, and nothing of what
+// servers do.
+func databaseOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
+	runsDir, err := s.runsDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	executing, err := s.executionConfig(dir, runsDir)
+	if err != nil {
+		return nil, err
+	}
+	executing.Kind, executing.Labels = portexecution.DatabaseWorker, s.Labels
+	if storeOf(s.DB) == SQLite {
+		executing.Poll = pollEvery // nobody tells another process
+	}
+	return fx.Options(
+		fx.Supply(s, &s.Install, executing, auditmodule.Config{Version: s.Info.Version}, runsmodule.Config{LogCap: s.LogCap}),
+		platform(), stores()[storeOf(s.DB)], tools(), auditmodule.Module,
+		fx.Module("first", fx.Invoke(awaitSchema, borrowKeys)),
+		sealing(), lending(&s.Install, true), agents(), fetching(&s.Install, dir),
+		fx.Module("work", fx.Provide(work, materials, plane, fx.Annotate(outbox.NewWriter, fx.As(new(events.Publisher))))),
+		fx.Supply(auditmodule.HolderName(executing.Worker), fx.Annotate(anchor.NewHeadShelf(dir.path(headsDir)), fx.As(new(audit.HeadShelf)))),
+		auditmodule.Holding, execution.WorkerModule,
+		fx.Module("ready", fx.Invoke(readyLast)),
+	), nil
+}
+
+// lookEvery is how often a worker looks whether the schema is there, remindEvery how often it says that it waits.
+const (
+	lookEvery   = time.Second
+	remindEvery = time.Minute
+)
+
+// awaitSchema waits until the database has the schema that this binary knows, or a newer one that binaries like it may use: servers
+// migrate, workers do not. A schema that needs a newer binary is an error.
+func awaitSchema(life fx.Lifecycle, d *db.DB, log *slog.Logger) {
+	life.Append(fx.Hook{OnStart: func(ctx context.Context) error {
+		look := time.NewTicker(lookEvery)
+		defer look.Stop()
+		for waited := time.Duration(0); ; waited += lookEvery {
+			applied, known, err := d.Schema(ctx, migrations.FS)
+			if err == nil && applied >= known {
+				// Such a schema is left alone, and refused where it asks for a newer binary.
+				return d.Migrate(ctx, migrations.FS)
+			}
+			if waited%remindEvery == 0 {
+				log.WarnContext(ctx, "the database is not as this worker needs it: it waits for a server of this version to migrate it",
+					"schema", applied, "known", known, "error", err)
+			}
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-look.C:
+			}
+		}
+	}})
+}
+
+// borrowKeys reads the encryption key that the servers seal with. A worker makes none.
+func borrowKeys(life fx.Lifecycle, i *Install, dir *dataDir, v *sealed, log *slog.Logger) {
+	life.Append(fx.Hook{OnStart: func(ctx context.Context) error {
+		from, err := i.borrowed(dir.root)
+		if err != nil {
+			return err
+		}
+		opened, err := sealer.Open(from)
+		if err != nil {
+			return err
+		}
+		if opened.KeyID() == "" {
+			log.WarnContext(ctx, "there is no encryption key: runs with credentials fail on this worker (--encryption-key-file)", "file", dir.path(sealer.KeyFile))
+		}
+		v.sealer.Store(opened)
+		return nil
+	}})
+}
+
+// borrowed is where a worker finds the encryption keys of the servers: as told, else in its own data directory, else in the one that a
+// server over this database has by default.
+func (i *Install) borrowed(root string) (sealer.KeySource, error) {
+	from := i.keySource(root)
+	from.Existing = true
+	if from.File != "" || from.Text != "" {
+		return from, nil
+	}
+	if _, err := os.Stat(filepath.Join(root, sealer.KeyFile)); !errors.Is(err, fs.ErrNotExist) {
+		return from, nil
+	}
+	server, err := absolute(i.beside(""))
+	if err != nil {
+		return from, err
+	}
+	if path := filepath.Join(server, sealer.KeyFile); readable(path) {
+		from.File = path
+	}
+	return from, nil
+}
+
+func readable(path string) bool {
+	f, err := os.Open(path) //nolint:gosec // beside the database that the operator names
+	if err != nil {
+		return false
+	}
+	return f.Close() == nil
+}
+
+// kernel is what a worker's contexts need of its process.
+type kernel struct {
+	fx.In
+
+	Unit      tx.Unit
+	Publisher events.Publisher
+	Signals   events.Signals
+	Clock     clock.Clock
+	IDs       ids.Generator
+	Log       *slog.Logger
+	Recorder  audit.Recorder
+}
+
+// runStores are where the runs are.
+type runStores struct {
+	fx.In
+
+	Store     runs.Store
+	Queue     runs.Queue
+	Logs      runs.LogStore
+	Events    runs.EventStore
+	Summaries runs.SummaryStore
+}
+
+// work provides the runs as a worker needs them.
+func work(s runStores, k kernel, c runsmodule.Config) (runs.Worklist, runs.Journal, error) {
+	w, err := runsmodule.NewWork(runsmodule.WorkParams{
+		Store: s.Store, Queue: s.Queue, Logs: s.Logs, Events: s.Events, Summaries: s.Summaries, Recorder: k.Recorder, Config: c,
+		Kernel: runsmodule.Kernel{Unit: k.Unit, Publisher: k.Publisher, Signals: k.Signals, Clock: k.Clock, IDs: k.IDs, Log: k.Log},
+	})
+	return w.Worklist, w.Journal, err
+}
+
+// catalogParts is what fetches what runs name.
+type catalogParts struct {
+	fx.In
+
+	Projects    catalog.ProjectStore
+	Inventories catalog.InventoryStore
+	Sources     catalog.SourceStore
+	Templates   catalog.TemplateStore
+	Usage       catalog.Usage
+	Checkouts   catalog.Checkouts
+	Collector   catalog.Collector
+	Sealer      secrets.Sealer
+	Logins      catalog.Logins
+	Config      catalogmodule.Config
+}
+
+// materials provides what runs name. Nothing is fetched by the clock: servers do that.
+func materials(life fx.Lifecycle, p catalogParts, k kernel) (catalog.Materials, error) {
+	m, err := catalogmodule.NewMaterials(catalogmodule.MaterialParams{
+		Stores:    catalogmodule.Stores{Projects: p.Projects, Inventories: p.Inventories, Sources: p.Sources, Templates: p.Templates, Usage: p.Usage},
+		Kernel:    catalogmodule.Kernel{Unit: k.Unit, Clock: k.Clock, IDs: k.IDs, Log: k.Log},
+		Checkouts: p.Checkouts, Collector: p.Collector, Recorder: k.Recorder, Sealer: p.Sealer, Logins: p.Logins, Config: p.Config,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("materials: %w", err)
+	}
+	life.Append(fx.Hook{OnStop: m.Background.Stop})
+	return m.Materials, nil
+}
+
+// readyLast says that a worker over the database executes runs from now on.
+func readyLast(life fx.Lifecycle, c execution.Config, log *slog.Logger) {
+	life.Append(fx.Hook{OnStart: func(ctx context.Context) error { ready(ctx, log, &c); return nil }})
+}

@@ -1,0 +1,109 @@
+package compose
+
+import (
+	"context"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"go.uber.org/fx"
+
+	"github.com/writ-automation/writ/adapters/anchor"
+	"github.com/writ-automation/writ/adapters/relayclient"
+	"github.com/writ-automation/writ/modules/execution"
+	"github.com/writ-automation/writ/platform/clock"
+	"github.com/writ-automation/writ/ports/catalog"
+	portclock "github.com/writ-automation/writ/ports/clock"
+	portexecution "github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+// headsDir is where a worker keeps signed heads of the audit trail, in its data directory.
+const headsDir = "heads"
+
+// askEvery is how soon an executor that was told that no run waits asks again.
+const askEvery = 100 * time.Millisecond
+
+// leaveTime is how long a worker that stops waits for the server to take it off the list.
+const leaveTime = 5 * time.Second
+
+// relayOptions lists what a worker over the relay is made of: what executes runs, and a client of the server that stands for everything else.
+func relayOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
+	runsDir, err := s.runsDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	executing, err := s.executionConfig(dir, runsDir)
+	if err != nil {
+		return nil, err
+	}
+	peer := portexecution.RelayPeer{Name: executing.Worker, Version: executing.Version, Labels: s.Labels, Executors: executing.Executors}
+	executing.Worker, executing.Kind, executing.Labels = portexecution.RelayPrefix+executing.Worker, portexecution.RelayWorker, s.Labels
+	// Between two waits at the server. Where it does not answer, reach asks less often.
+	executing.Poll = askEvery
+	// When a lease has run out the run counts as interrupted, and somebody may start another: it must not go on here.
+	executing.LossGrace = runs.LeaseTTL
+	config := relayclient.Config{
+		Server: s.Server, Token: s.Token, Worker: peer, Queues: s.Queues, StateDir: dir.root, Heads: anchor.NewHeadShelf(dir.path(headsDir)),
+		CAFile: s.CAFile, Log: s.Log,
+	}
+	return fx.Options(
+		fx.Supply(executing, config),
+		fx.Module("platform", fx.Provide(func() portclock.Clock { return clock.New() })),
+		tools(), agents(),
+		fx.Module("relay", fx.Invoke(s.warnInTheClear), fx.Provide(
+			newRelayClient, newReach,
+			func(c *relayclient.Client) catalog.Materials { return c },
+			func(c *relayclient.Client) secrets.Provider { return c.Secrets() },
+			func(r *reach) portexecution.ControlPlane { return r },
+		)),
+		execution.RelayWorkerModule,
+		fx.Module("quiet", fx.Invoke(quietFirst)),
+	), nil
+}
+
+// warnInTheClear says so where secrets of runs can be read on their way.
+func (s *WorkerSettings) warnInTheClear(life fx.Lifecycle, log *slog.Logger) {
+	u, err := url.Parse(s.Server)
+	if err != nil || !s.Relay.clear(u) {
+		return
+	}
+	life.Append(fx.StartHook(func(ctx context.Context) {
+		log.WarnContext(ctx, "everybody between this worker and the server can read the worker token and the secrets of runs: use https", "server", s.Server)
+	}))
+}
+
+func newRelayClient(life fx.Lifecycle, c relayclient.Config) (*relayclient.Client, error) {
+	client, err := relayclient.New(c)
+	if err != nil {
+		return nil, err
+	}
+	life.Append(fx.StopHook(client.Close))
+	return client, nil
+}
+
+// newReach makes what the executor claims from. It takes the worker off the list when the executor has drained.
+func newReach(life fx.Lifecycle, c *relayclient.Client, k portclock.Clock, x execution.Config, log *slog.Logger) *reach {
+	r := &reach{
+		ControlPlane: c, clock: k, log: log,
+		hello: c.Leave, // a claim that takes no run shows whether the server lets this worker claim
+		met:   func(ctx context.Context) { ready(ctx, log, &x) },
+	}
+	life.Append(fx.StopHook(func(ctx context.Context) {
+		bound, cancel := context.WithTimeout(ctx, leaveTime)
+		defer cancel()
+		if !r.reached() {
+			return
+		}
+		if err := c.Leave(bound); err != nil {
+			log.WarnContext(ctx, "the worker stays on the server's list for a while", "error", err)
+		}
+	}))
+	return r
+}
+
+// quietFirst ends the claim that waits before the executor drains.
+func quietFirst(life fx.Lifecycle, c *relayclient.Client) {
+	life.Append(fx.Hook{OnStop: func(context.Context) error { c.Quiet(); return nil }})
+}

@@ -1,0 +1,140 @@
+package compose
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/writ-automation/writ/ports/secret"
+)
+
+// WorkerSettings are all that a worker can be told. It reaches the runs in the database, or over the relay of a server: DB or Server is
+// given, and the settings of the other one are not.
+type WorkerSettings struct {
+	Executor
+	Install
+	Relay
+
+	Labels map[string]string // told to the fleet
+}
+
+// Relay is the server over which a worker reaches the runs.
+type Relay struct {
+	Server       string // its address
+	Token        secret.Text
+	CAFile       string // PEM; empty: the certificates that the machine trusts
+	InsecureHTTP bool   // secrets may travel in the clear
+}
+
+// over reports whether the worker reaches the runs over a relay.
+func (r *Relay) over() bool { return r.Server != "" }
+
+// Validate returns an error that names the first flag that makes no sense.
+func (s *WorkerSettings) Validate() error {
+	switch {
+	case s.DB == "" && !s.over():
+		return errors.New("db, server: one of the two is required: the database of the install, or the address of a server")
+	case s.DB != "" && s.over():
+		return errors.New("db, server: a worker takes one of the two, not both; WRIT_DB and WRIT_SERVER count as well")
+	case s.Executors == 0:
+		return errors.New("executors: a worker executes at least one run at once")
+	}
+	if err := errors.Join(s.Executor.validate(), s.validatePeer()); err != nil {
+		return err
+	}
+	if s.over() {
+		return errors.Join(s.Install.unused(), s.Relay.validate())
+	}
+	return errors.Join(s.Install.validate(), s.Relay.unused())
+}
+
+// maxPeerLabels and maxPeerLabel bound how many labels a server takes of a worker, and how long the value of one is.
+const (
+	maxPeerLabels = 64
+	maxPeerLabel  = 255
+)
+
+// validatePeer judges how the worker calls itself, as a server does.
+func (s *WorkerSettings) validatePeer() error {
+	name, label := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`), regexp.MustCompile(`^[a-z0-9][a-z0-9._/-]{0,62}$`)
+	switch {
+	case s.Name != "" && !name.MatchString(s.Name):
+		return errors.New("name: expected up to 100 letters, digits, dots, _ and -, the first a letter or a digit")
+	case slices.Contains(s.Queues, ""):
+		return errors.New("queue: a queue needs a name")
+	case len(s.Labels) > maxPeerLabels:
+		return fmt.Errorf("labels: expected at most %d", maxPeerLabels)
+	}
+	for key, value := range s.Labels {
+		if !label.MatchString(key) {
+			return fmt.Errorf("labels: %.64q is not the key of a label", key)
+		}
+		if utf8.RuneCountInString(value) > maxPeerLabel || !utf8.ValidString(value) || strings.Contains(value, "\x00") {
+			return fmt.Errorf("labels: expected a text of at most %d characters for %q", maxPeerLabel, key)
+		}
+	}
+	return nil
+}
+
+// unused returns an error that names a flag which means nothing over a relay: there the server has the keys and fetches everything.
+func (i *Install) unused() error {
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"encryption-key-file", i.EncryptionKeyFile != ""}, {"local-projects", i.LocalProjects != ""},
+		{"allow-private-egress", len(i.AllowPrivate) > 0}, {"secret-env", i.Secrets.Env != ""}, {"secret-files", i.Secrets.Files != ""},
+	} {
+		if f.set {
+			return fmt.Errorf("%s: belongs to db; over the relay the server does this", f.name)
+		}
+	}
+	return nil
+}
+
+// unused returns an error that names a flag which means nothing without a relay. The token may be in the environment of a machine all the
+// same.
+func (r *Relay) unused() error {
+	switch {
+	case r.CAFile != "":
+		return errors.New("ca-file: is of no use without server")
+	case r.InsecureHTTP:
+		return errors.New("insecure-http: is of no use without server")
+	}
+	return nil
+}
+
+// validate returns an error that names the flag, and shows nothing of the token.
+func (r *Relay) validate() error {
+	u, err := webAddress("server", r.Server)
+	switch {
+	case err != nil:
+		return err
+	case r.clear(u) && !r.InsecureHTTP:
+		return errors.New("server: over http everybody on the way reads the secrets of runs: use https, or say --insecure-http")
+	case r.Token == "":
+		return errors.New("worker-token: is required with server; better by the environment: WRIT_WORKER_TOKEN")
+	}
+	return workerToken(r.Token)
+}
+
+// clear reports whether others on the way can read what is said.
+func (r *Relay) clear(u *url.URL) bool { return u.Scheme != "https" && !loopback(u.Hostname()) }
+
+// dataDir returns the absolute path of a worker's data directory: as told, else hidden beside an SQLite database, else in the working
+// directory. It is never that of a server.
+func (s *WorkerSettings) dataDir() (string, error) {
+	const suffix = "-worker"
+	switch {
+	case s.DataDir != "":
+		return absolute(s.DataDir)
+	case s.over():
+		return absolute(".writ" + suffix)
+	default:
+		return absolute(s.beside(suffix))
+	}
+}

@@ -1,0 +1,97 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+)
+
+// WorkerToken is what servers under test let workers in with.
+const WorkerToken = "a-worker-token-of-the-tests-0123456789"
+
+// WorkerOptions of a worker under test. Server or DB is given.
+type WorkerOptions struct {
+	Server string   // the address of a server, for a worker over the relay
+	DB     string   // a database, for a worker over that
+	Dir    string   // the worker's directory, kept over restarts; empty makes one
+	Token  string   // the worker token; empty is WorkerToken
+	Flags  []string // more flags of worker
+	Env    []string // more environment, KEY=value
+	Tags   []string // build tags, or Release
+}
+
+// Worker is a running worker process.
+type Worker struct {
+	*Process
+	WorkerOptions
+	t testing.TB
+}
+
+var workerReady = regexp.MustCompile(`msg=ready .*?name=(\S+)`)
+
+// StartWorker starts a worker and waits until it has reached what it works for. The test's end stops it.
+func StartWorker(t testing.TB, o WorkerOptions) *Worker {
+	t.Helper()
+	w := LaunchWorker(t, o)
+	if err := w.Ready(60 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// LaunchWorker starts a worker and waits for nothing.
+func LaunchWorker(t testing.TB, o WorkerOptions) *Worker {
+	t.Helper()
+	if o.Dir == "" {
+		o.Dir = t.TempDir()
+	}
+	if o.Token == "" {
+		o.Token = WorkerToken
+	}
+	line := []string{BinaryOf(t, "", o.Tags...), "worker", "--data-dir", filepath.Join(o.Dir, "data")}
+	env := o.Env
+	if o.Server != "" {
+		line = append(line, "--server", o.Server)
+		env = append(slices.Clone(env), "WRIT_WORKER_TOKEN="+o.Token)
+	} else {
+		line = append(line, "--db", o.DB)
+	}
+	p, err := launch(t, "worker", o.Dir, env, append(line, o.Flags...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Worker{Process: p, WorkerOptions: o, t: t}
+}
+
+// Ready waits until the worker says that it is.
+func (w *Worker) Ready(limit time.Duration) error {
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline); {
+		if w.Name() != "" {
+			return nil
+		}
+		select {
+		case <-w.done:
+			return fmt.Errorf("the worker ended before it was ready: %w\n%s", errors.Join(w.err, errors.New("exit")), w.Output())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return fmt.Errorf("the worker was not ready in %s\n%s", limit, w.Output())
+}
+
+// Name is how the worker calls itself in the fleet, empty before it is ready.
+func (w *Worker) Name() string {
+	if said := workerReady.FindStringSubmatch(w.Output()); said != nil {
+		return said[1]
+	}
+	return ""
+}
+
+// Again starts another worker over the same directory.
+func (w *Worker) Again() *Worker {
+	w.t.Helper()
+	return StartWorker(w.t, w.WorkerOptions)
+}

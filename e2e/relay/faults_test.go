@@ -1,0 +1,259 @@
+package relay
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
+)
+
+// TestKilledWorker: what a worker ran when it was killed is told as interrupted, at once when it comes back, and never executed again; what
+// it had said is there; what waited is executed.
+func TestKilledWorker(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		for _, how := range []string{"relay", "database"} {
+			t.Run(how, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, fresh(t, dbURL))
+				o := harness.WorkerOptions{Server: w.URL, Flags: []string{"--executors", "3"}}
+				if how == "database" {
+					o = harness.WorkerOptions{DB: w.address(), Flags: append(w.keys(), "--executors", "3")}
+				}
+				relay := harness.StartWorker(t, o)
+				h := harness.NewHistory(t)
+				var running []harness.Run
+				for range 3 {
+					r, _, err := h.Submit(w.Client, h.Script("(setsid sleep 300 &) \n echo up; sleep 300"))
+					if err != nil {
+						t.Fatal(err)
+					}
+					running = append(running, r)
+				}
+				for _, r := range running {
+					w.running(r.ID, "up")
+				}
+				for range 5 {
+					_, _, _ = h.Submit(w.Client, h.Script("echo later"))
+				}
+				relay.Kill()
+				relay = relay.Again()
+				for _, r := range running {
+					got := w.Until(r.ID, 25*time.Second, harness.Run.Ended) // sooner than its lease ends
+					if got.Status != "interrupted" || got.Error == "" || w.Log(r.ID) != "up\n" {
+						t.Errorf("%s (%q) with %q", got.Status, got.Error, w.Log(r.ID))
+					}
+				}
+				h.Check(w.Client)
+				if code := relay.Stop(); code != 0 {
+					t.Errorf("the worker ended with %d\n%s", code, relay.Output())
+				}
+				if fleet := w.fleet(); len(fleet) != 1 {
+					t.Errorf("the fleet is %v", fleet)
+				}
+			})
+		}
+	})
+}
+
+// fresh returns the address of another empty database of the same sort.
+func fresh(t *testing.T, dbURL string) string {
+	t.Helper()
+	if dbURL == "" {
+		return ""
+	}
+	return dbtest.Fresh(t, db.Postgres, nil)
+}
+
+// TestServerAway stops and kills the server while a worker executes: the run goes on, and when the server is back it is told whole.
+func TestServerAway(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		w := newWorld(t, dbURL)
+		w.worker()
+		h := harness.NewHistory(t)
+		for _, how := range []string{"stopped", "killed"} {
+			r, _, err := h.Submit(w.Client, h.Script("for i in $(seq 60); do echo line $i; sleep 0.1; done"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.running(r.ID, "line 5\n")
+			if how == "killed" {
+				w.Kill()
+			} else {
+				w.Stop()
+			}
+			w = w.again()
+			got := w.Await(r.ID)
+			if got.Status != "succeeded" || strings.Count(w.Log(r.ID), "\n") != 60 {
+				t.Errorf("%s: %s (%s), %d lines", how, got.Status, got.Error, strings.Count(w.Log(r.ID), "\n"))
+			}
+		}
+		h.Check(w.Client)
+	})
+}
+
+// linked starts a worker whose way to the server can break.
+func (w *world) linked(flags ...string) (*harness.Worker, *harness.Link) {
+	w.t.Helper()
+	link := harness.NewLink(w.t, strings.TrimPrefix(w.URL, "http://"))
+	return harness.StartWorker(w.t, harness.WorkerOptions{Server: "http://" + link.Addr(), Flags: flags}), link
+}
+
+// TestPartitions breaks the way in each direction for less than a lease and for longer. Within it nothing is lost and nothing told twice;
+// beyond it the worker has ended the run by itself, before anybody could start it anew, and the run is told as interrupted.
+func TestPartitions(t *testing.T) {
+	t.Parallel()
+	for name, dir := range map[string][2]bool{"both": {false, false}, "there": {false, true}, "back": {true, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "")
+			_, link := w.linked("--kill-grace", "1s")
+			h := harness.NewHistory(t)
+			short, _, err := h.Submit(w.Client, h.Script("for i in $(seq 150); do echo line $i; sleep 0.1; done"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.running(short.ID, "line 5\n")
+			link.Pass(dir[0], dir[1])
+			<-time.After(7 * time.Second)
+			link.Pass(true, true)
+			if r := w.Await(short.ID); r.Status != "succeeded" || strings.Count(w.Log(r.ID), "\n") != 150 || strings.Count(w.Log(r.ID), "line 150\n") != 1 {
+				t.Errorf("after a short break: %s (%s), %d lines", r.Status, r.Error, strings.Count(w.Log(r.ID), "\n"))
+			}
+			long, _, err := h.Submit(w.Client, h.Script("echo pid=$$; (setsid sleep 600 &) \n sleep 600"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.running(long.ID, "pid=")
+			pid := harness.PIDs(t, w.Log(long.ID), "pid=")[0]
+			link.Pass(dir[0], dir[1])
+			harness.Eventually(t, 60*time.Second, "the worker ends the run that it may have lost", func() bool { return !harness.Alive(pid) })
+			if r := w.Until(long.ID, 60*time.Second, harness.Run.Ended); r.Status != "interrupted" {
+				t.Errorf("after a long break: %s (%s)", r.Status, r.Error)
+			}
+			link.Pass(true, true)
+			after, _, err := h.Submit(w.Client, h.Script("echo again"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := w.Await(after.ID); r.Status != "succeeded" {
+				t.Errorf("the worker works no more: %s (%s)", r.Status, r.Error)
+			}
+			h.Check(w.Client)
+		})
+	}
+}
+
+// TestAZombieWritesNothing stops a worker for longer than its lease and lets it go on.
+func TestAZombieWritesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	relay := w.worker("--kill-grace", "1s")
+	h := harness.NewHistory(t)
+	r, _, err := h.Submit(w.Client, h.Script("echo pid=$$; for i in $(seq 6000); do echo line; sleep 0.1; done"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.running(r.ID, "line")
+	pid := harness.PIDs(t, strings.SplitN(w.Log(r.ID), "line", 2)[0], "pid=")[0]
+	relay.Signal(syscall.SIGSTOP)
+	got := w.Until(r.ID, 90*time.Second, harness.Run.Ended)
+	before := w.Log(r.ID)
+	relay.Signal(syscall.SIGCONT)
+	harness.Eventually(t, 60*time.Second, "the zombie ends what it lost", func() bool { return !harness.Alive(pid) })
+	if got.Status != "interrupted" || w.Log(r.ID) != before || w.Get(r.ID).Status != "interrupted" {
+		t.Errorf("%s, and %d bytes became %d", got.Status, len(before), len(w.Log(r.ID)))
+	}
+	h.Check(w.Client)
+}
+
+// TestASlowLink: half a second on every way costs no lease and no output.
+func TestASlowLink(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	_, link := w.linked("--executors", "4")
+	link.Delay(300 * time.Millisecond)
+	h := harness.NewHistory(t)
+	for range 8 {
+		if _, _, err := h.Submit(w.Client, h.Script("for i in $(seq 40); do echo line $i; sleep 0.1; done")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range h.Check(w.Client) {
+		if r.Status != "succeeded" || strings.Count(w.Log(r.ID), "\n") != 40 {
+			t.Errorf("%s (%s), %d lines", r.Status, r.Error, strings.Count(w.Log(r.ID), "\n"))
+		}
+	}
+}
+
+// TestStorm lets everything go wrong at once, in an order that the seed of the log repeats: workers of both sorts are killed, stopped and
+// started, links break, the server is killed. Every run that was acknowledged ends once, and none is executed twice.
+func TestStorm(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		seed := uint64(time.Now().UnixNano())
+		t.Logf("seed %d", seed)
+		dice := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test's dice
+		w := newWorld(t, dbURL)
+		var links []*harness.Link
+		workers := []*harness.Worker{harness.StartWorker(t, harness.WorkerOptions{DB: w.address(), Flags: append(w.keys(), "--executors", "2")})}
+		for range 2 {
+			one, link := w.linked("--executors", "3", "--kill-grace", "1s")
+			workers, links = append(workers, one), append(links, link)
+		}
+		h := harness.NewHistory(t)
+		stop := make(chan struct{})
+		var submits sync.WaitGroup
+		client := w.Client
+		submits.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				case <-time.After(150 * time.Millisecond):
+				}
+				_, _, _ = h.Submit(client, h.Script(fmt.Sprintf("for i in 1 2 3 4 5 6; do echo $i; sleep 0.2; done; exit %d", i%3)), "Idempotency-Key", fmt.Sprint("s", i))
+			}
+		})
+		for range 12 {
+			<-time.After(time.Duration(500+dice.IntN(1000)) * time.Millisecond)
+			switch i := dice.IntN(len(workers)); dice.IntN(5) {
+			case 0:
+				workers[i].Kill()
+				workers[i] = workers[i].Again()
+			case 1:
+				links[dice.IntN(len(links))].Reset()
+			case 2:
+				link := links[dice.IntN(len(links))]
+				link.Pass(dice.IntN(2) == 0, false)
+				<-time.After(2 * time.Second)
+				link.Pass(true, true)
+			case 3:
+				w.Kill()
+				w = w.again()
+			case 4:
+				workers[i].Signal(syscall.SIGSTOP)
+				<-time.After(time.Second)
+				workers[i].Signal(syscall.SIGCONT)
+			}
+		}
+		close(stop)
+		submits.Wait()
+		ended := map[string]int{}
+		for _, r := range h.Check(w.Client) {
+			ended[r.Status]++
+			if r.Status == "succeeded" && h.Starts(r.ID) != 1 {
+				t.Errorf("run %s succeeded and started %d times", r.ID, h.Starts(r.ID))
+			}
+		}
+		t.Logf("the runs ended %v", ended)
+	})
+}

@@ -1,0 +1,158 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
+)
+
+// cut drops the entries behind a size, and every head that is kept beside the chain: in the database and in the data directory. It is all that
+// somebody can do who has the server's machine.
+func (w *world) cut(size int64) {
+	w.t.Helper()
+	d := dbtest.Connect(w.t, db.Config{URL: w.address()})
+	err := d.Do(w.t.Context(), func(ctx context.Context) error {
+		q, err := d.Write(ctx)
+		if err != nil {
+			return err
+		}
+		for _, s := range []string{
+			fmt.Sprintf("DELETE FROM audit_entries WHERE seq > %d", size), fmt.Sprintf("DELETE FROM audit_private WHERE seq > %d", size),
+			"DELETE FROM audit_anchors", "DELETE FROM audit_tiles",
+			fmt.Sprintf("UPDATE audit_head SET size = %d, hash = (SELECT hash FROM audit_entries WHERE seq = %d)", size, size),
+		} {
+			if _, err := q.ExecContext(ctx, s); err != nil {
+				return fmt.Errorf("%s: %w", s, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(w.Dir, "data", "audit.head")); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// verdict is what the server says of its chain.
+type verdict struct {
+	OK             bool
+	Count          int64
+	Reason         string
+	AnchorProblems []struct {
+		Kind, Problem string
+		Size          int64
+	} `json:"anchor_problems"`
+}
+
+func (w *world) verify() (v verdict) {
+	w.t.Helper()
+	a := w.Do(http.MethodGet, "/v1/audit/verify", nil)
+	if a.JSON(w.t, &v); a.Status != http.StatusOK {
+		w.t.Fatalf("verify: %d %s", a.Status, a.Body)
+	}
+	return v
+}
+
+// TestWorkersRememberTheHead rolls a server back so far that nothing on its machine knows better. A worker does: it shows the head that it
+// was given, the chain fails by it, and the server does not start over it until the rollback is accepted.
+func TestWorkersRememberTheHead(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		for _, how := range []string{"relay", "database"} {
+			t.Run(how, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, fresh(t, dbURL))
+				o := harness.WorkerOptions{Server: w.URL}
+				if how == "database" {
+					o = harness.WorkerOptions{DB: w.address(), Flags: w.keys()}
+				}
+				relay := harness.StartWorker(t, o)
+				for range 5 {
+					w.Await(w.Submit(harness.Body{"tool": "bash", "command": "true"}).ID)
+				}
+				w.Stop() // its last act is to sign the head
+				w = w.again()
+				signed := w.verify().Count
+				harness.Eventually(t, 60*time.Second, "the worker keeps the head", func() bool { return relayHead(t, relay) >= signed-2 })
+				kept := relayHead(t, relay)
+				relay.Stop()
+				w.Kill()
+				w.cut(kept - 3)
+				w = w.again() // nobody here knows
+				if v := w.verify(); !v.OK {
+					t.Fatalf("something on this machine still knows: %+v", v)
+				}
+				relay = relay.Again()
+				harness.Eventually(t, 60*time.Second, "the worker shows its head", func() bool { return !w.verify().OK })
+				v := w.verify()
+				if v.Reason != "anchor_unsatisfied" || len(v.AnchorProblems) != 1 || v.AnchorProblems[0].Kind != "worker" ||
+					v.AnchorProblems[0].Problem != "tail_missing" || v.AnchorProblems[0].Size != kept {
+					t.Errorf("verify says %+v, want the head of %d to be missed", v, kept)
+				}
+				if said := w.Output() + relay.Output(); strings.Count(said, "level=ERROR") != 1 {
+					t.Errorf("it is told in no log, or more than once:\n%s", said)
+				}
+				w.Kill()
+				relay.Stop()
+				if _, err := harness.Launch(t, w.Options); err == nil || !strings.Contains(err.Error(), "accept-rollback") {
+					t.Errorf("the start over a chain that a worker refutes: %v", err)
+				}
+				w.command("audit", "accept-rollback", "--reason", "restored from a copy")
+				w = w.again()
+				relay = relay.Again()
+				if r := w.Await(w.Submit(harness.Body{"tool": "bash", "command": "true"}).ID); r.Status != "succeeded" {
+					t.Errorf("after the rollback: %s (%s)", r.Status, r.Error)
+				}
+				if v := w.verify(); !v.OK {
+					t.Errorf("an accepted rollback is told again: %+v", v)
+				}
+			})
+		}
+	})
+}
+
+// relayHead returns the size of the largest head that a worker keeps; 0 for none.
+func relayHead(t *testing.T, r *harness.Worker) (size int64) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(r.Dir, "data", "heads", "*.note"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		if err != nil {
+			continue // replaced meanwhile
+		}
+		lines := strings.SplitN(string(raw), "\n", 3)
+		var n int64
+		if len(lines) == 3 {
+			if _, err := fmt.Sscan(lines[1], &n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		size = max(size, n)
+	}
+	return size
+}
+
+// command runs writ beside the stopped server.
+func (w *world) command(args ...string) {
+	w.t.Helper()
+	c := exec.CommandContext(w.t.Context(), harness.Binary(w.t), append(args, "--db", w.address(), "--data-dir", filepath.Join(w.Dir, "data"))...)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		w.t.Fatalf("writ %v: %v\n%s", args, err, out)
+	}
+}

@@ -1,0 +1,203 @@
+package relay
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+const play = `- hosts: all
+  gather_facts: true
+  tasks:
+    - name: say
+      ansible.builtin.debug: {msg: "hello {{ who }} on {{ inventory_hostname }}"}
+    - name: change
+      ansible.builtin.command: echo done
+      when: inventory_hostname != 'c'
+    - name: keep
+      ansible.builtin.set_stats: {data: {answer: 42}}
+      run_once: true
+`
+
+// alike is what of a run must be the same whoever executed it.
+func alike(t *testing.T, w *world, r harness.Run) string {
+	t.Helper()
+	var types []string
+	for _, e := range w.Events(r.ID) {
+		if e.Type != "status" {
+			types = append(types, e.Type+" "+e.Host+" "+e.Task)
+		}
+	}
+	slices.Sort(types)
+	var tasks struct {
+		Tasks []struct {
+			Index           int
+			Task, Play      string
+			OK, Failed      int
+			Changed, Hosts  int
+			Skipped         int
+			TaskID, Unnamed string
+		}
+	}
+	w.Do(http.MethodGet, "/v1/runs/"+r.ID+"/tasks", nil).JSON(t, &tasks)
+	raw, err := json.MarshalIndent([]any{
+		r.Status, r.ExitCode, r.Error, r.Hosts, r.HostsTouched, r.Outputs, r.Warnings, r.ExtraVars, w.Hosts(r.ID), tasks, types,
+	}, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// TestTheSameAsAServer executes the same on a server, on a worker over the relay and on one over the database: what is told of it is the same.
+func TestTheSameAsAServer(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		w := newWorld(t, dbURL, "--executors", "2", "--queue", "server")
+		w.worker("--queue", "relay", "--labels", "site=north")
+		harness.StartWorker(t, harness.WorkerOptions{DB: w.address(), Dir: w.t.TempDir(), Flags: append([]string{"--queue", "database"}, w.keys()...)})
+		project := w.project("site", map[string]string{"site.yml": play, "ansible.cfg": "[defaults]\n", "broken.yml": "- hosts: all\n  tasks: [{fail: {msg: no}}]\n"})
+		inventory := w.made("/v1/inventories", harness.Body{"name": "three", "content": localHosts})
+		bodies := []harness.Body{
+			{"tool": "bash", "command": "echo one; echo two >&2; echo '{\"k\": [1, 2.50]}' > \"$WRIT_OUTPUTS\"; exit 3", "extra_vars": harness.Body{"password": "hunter2hunter2", "n": 1}},
+			{"playbook": "site.yml", "project_id": project, "inventory_id": inventory, "extra_vars": harness.Body{"who": "{{ lookup('pipe', 'id') }}"}},
+			{"playbook": "broken.yml", "project_id": project, "inventory_id": inventory},
+			{"playbook": "site.yml", "project_id": project, "inventory_id": inventory, "extra_vars": harness.Body{"who": "you"}, "dry_run": true, "diff_mode": true},
+			{"playbook": "none.yml", "project_id": project, "inventory_id": inventory},
+			{"tool": "python", "command": "import os; print(os.environ['WRIT_VAR_N'])", "extra_vars": harness.Body{"n": 7}},
+			{"tool": "bash", "command": "head -c 3000000 /dev/zero | tr '\\0' y"},
+		}
+		ends := []string{"failed", "succeeded", "failed", "succeeded", "failed", "succeeded", "succeeded"}
+		for i, body := range bodies {
+			if dbURL != "" && i > 1 {
+				break // what a worker does with a run knows no database
+			}
+			var first harness.Run
+			for _, queue := range []string{"server", "relay", "database"} {
+				body["queue"] = queue
+				r := w.Await(w.Submit(body).ID)
+				if queue == "server" {
+					if first = r; r.Status != ends[i] {
+						t.Errorf("run %d is %s (%s): %.2000s", i, r.Status, r.Error, w.Log(r.ID))
+					}
+					continue
+				}
+				if got, want := alike(t, w, r), alike(t, w, first); got != want {
+					t.Errorf("run %d over the %s is\n%s\nand on the server\n%s", i, queue, got, want)
+				}
+				if got, want := w.Log(r.ID), w.Log(first.ID); i != 1 && i != 2 && i != 3 && i != 4 && got != want {
+					t.Errorf("run %d over the %s said %.300q, on the server %.300q", i, queue, got, want)
+				}
+				if !strings.HasPrefix(r.Worker, "relay/") == (queue == "relay") {
+					t.Errorf("the %s's run was executed by %q", queue, r.Worker)
+				}
+			}
+		}
+		w.Intact()
+		kinds := map[string]int{}
+		for _, row := range w.fleet() {
+			kinds[fmt.Sprintf("%v %v %v %v", row["kind"], row["queues"], row["fresh"], row["labels"])]++
+		}
+		if len(kinds) != 3 || kinds["relay [relay] true map[site:north]"] != 1 || kinds["worker [database] true <nil>"] != 1 ||
+			kinds["server [server] true <nil>"] != 1 {
+			t.Errorf("the fleet is %v", kinds)
+		}
+	})
+}
+
+// keys are the flags by which a worker over the database opens what the server sealed.
+func (w *world) keys() []string {
+	return []string{"--encryption-key-file", filepath.Join(w.Dir, "data", "encryption.key"), "--local-projects", w.root}
+}
+
+// TestSplitOverTheRelay divides a run on one worker and executes its shards on two.
+func TestSplitOverTheRelay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	w.worker()
+	w.worker()
+	inventory := filepath.Join(t.TempDir(), "hosts.ini")
+	playbook := filepath.Join(t.TempDir(), "site.yml")
+	write(t, inventory, localHosts)
+	write(t, playbook, play)
+	r := w.Await(w.Submit(harness.Body{"playbook": playbook, "inventory": inventory, "shards": 3, "extra_vars": harness.Body{"who": "x"}}).ID)
+	if r.Status != "succeeded" || r.ShardCount != 3 || *r.HostsTouched != 3 || len(w.Hosts(r.ID)) != 3 {
+		t.Errorf("the split is %+v with hosts %v", r, w.Hosts(r.ID))
+	}
+	w.Intact()
+}
+
+// TestCancelAndTimeout end a run on a worker; everything that it started is gone.
+func TestCancelAndTimeout(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	w.worker("--kill-grace", "1s")
+	slow := "(setsid sleep 300 &) \n echo up; sleep 300"
+	for name, c := range map[string]struct {
+		body harness.Body
+		end  string
+	}{
+		"cancel":  {harness.Body{"tool": "bash", "command": slow}, "canceled"},
+		"timeout": {harness.Body{"tool": "bash", "command": slow, "timeout": 2}, "failed"},
+	} {
+		id := w.Submit(c.body).ID
+		w.running(id, "up")
+		if c.end == "canceled" {
+			w.want(http.StatusOK, http.MethodPost, "/v1/runs/"+id+"/cancel", nil)
+		}
+		if r := w.Until(id, 60*time.Second, harness.Run.Ended); r.Status != c.end {
+			t.Errorf("%s: %s (%s)", name, r.Status, r.Error)
+		}
+		if left := harness.Marked(t, []string{id}); len(left) > 0 {
+			t.Errorf("%s: orphans live: %v", name, left)
+		}
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestQueuesAndTokens: a worker gets runs of its own queues alone, of those that the server gives away, and with the token alone.
+func TestQueuesAndTokens(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", "--worker-queue", "dmz", "--worker-queue", "lab")
+	inner := w.Submit(harness.Body{"tool": "bash", "command": "echo inner"})
+	outer := w.Submit(harness.Body{"tool": "bash", "command": "echo outer", "queue": "dmz"})
+	wrong := harness.LaunchWorker(t, harness.WorkerOptions{Server: w.URL, Token: "another-token-of-nobody-0123456789abc", Flags: []string{"--queue", "dmz"}})
+	denied := harness.LaunchWorker(t, harness.WorkerOptions{Server: w.URL})
+	for what, p := range map[string]*harness.Worker{"does not take the worker token": wrong, "given to no worker over the relay": denied} {
+		harness.Eventually(t, 30*time.Second, "it says why: "+what, func() bool { return strings.Contains(p.Output(), what) })
+	}
+	if r := w.Get(outer.ID); r.Status != "pending" {
+		t.Errorf("a worker without the token has the run: %s", r.Status)
+	}
+	w.worker("--queue", "lab", "--queue", "dmz")
+	if r := w.Await(outer.ID); r.Status != "succeeded" {
+		t.Errorf("the run of the given queue: %s (%s)", r.Status, r.Error)
+	}
+	if r := w.Get(inner.ID); r.Status != "pending" {
+		t.Errorf("a worker has the run of a queue that is not given away: %s", r.Status)
+	}
+	if strings.Contains(wrong.Output()+denied.Output()+w.Output(), harness.WorkerToken) {
+		t.Error("the token is in a log")
+	}
+	plain := harness.Start(t, harness.Options{})
+	for _, token := range []string{"", harness.WorkerToken, plain.Token} {
+		a := plain.As(token).Do(http.MethodPost, "/relay/v1/claim", harness.Body{"worker": harness.Body{"name": "x", "executors": 1}})
+		if a.Status != http.StatusNotFound || !strings.Contains(string(a.Body), "relay_disabled") {
+			t.Errorf("without a worker token the relay answers %d %s", a.Status, a.Body)
+		}
+	}
+}

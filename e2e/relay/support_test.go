@@ -1,0 +1,191 @@
+package relay
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+// world is a server that executes nothing itself and lets workers in.
+type world struct {
+	*harness.Server
+	t    *testing.T
+	root string // where repositories lie
+}
+
+// newWorld starts one. Further flags come behind those that every world has, and rule.
+func newWorld(t *testing.T, dbURL string, flags ...string) *world {
+	t.Helper()
+	root := t.TempDir()
+	o := harness.Options{
+		DB: dbURL, Flags: append([]string{"--executors", "0", "--local-projects", root}, flags...),
+		Env: []string{"WRIT_WORKER_TOKEN=" + harness.WorkerToken},
+	}
+	return &world{Server: harness.Start(t, o), t: t, root: root}
+}
+
+// again starts another server over the same directory and database, at the same address.
+func (w *world) again() *world {
+	w.t.Helper()
+	o := w.Options
+	o.Flags = append([]string{}, o.Flags...)
+	o.Flags = append(o.Flags, "--addr", strings.TrimPrefix(w.URL, "http://"))
+	return &world{Server: harness.Start(w.t, o), t: w.t, root: w.root}
+}
+
+// worker starts a worker over the relay.
+func (w *world) worker(flags ...string) *harness.Worker {
+	w.t.Helper()
+	return harness.StartWorker(w.t, harness.WorkerOptions{Server: w.URL, Flags: flags})
+}
+
+// address returns the database of the server.
+func (w *world) address() string {
+	if w.DB != "" {
+		return w.DB
+	}
+	return filepath.Join(w.Dir, "writ.db")
+}
+
+// want sends a request and ends the test where the status is another one.
+func (w *world) want(status int, method, path string, body any) map[string]any {
+	w.t.Helper()
+	a := w.Do(method, path, body)
+	if a.Status != status {
+		w.t.Fatalf("%s %s: %d, want %d: %s", method, path, a.Status, status, a.Body)
+	}
+	out := map[string]any{}
+	if len(a.Body) > 0 {
+		a.JSON(w.t, &out)
+	}
+	return out
+}
+
+// made creates an object and returns its id.
+func (w *world) made(path string, body harness.Body) string {
+	w.t.Helper()
+	id, _ := w.want(http.StatusCreated, http.MethodPost, path, body)["id"].(string)
+	return id
+}
+
+// running waits until the run has printed something.
+func (w *world) running(id, said string) {
+	w.t.Helper()
+	harness.Eventually(w.t, 60*time.Second, "run "+id+" says "+said, func() bool { return strings.Contains(w.Log(id), said) })
+}
+
+// fleet returns the workers that the server tells, by name.
+func (w *world) fleet() map[string]map[string]any {
+	w.t.Helper()
+	out := map[string]map[string]any{}
+	list, _ := w.want(http.StatusOK, http.MethodGet, "/v1/workers", nil)["workers"].([]any)
+	for _, one := range list {
+		row, _ := one.(map[string]any)
+		name, _ := row["name"].(string)
+		out[name] = row
+	}
+	return out
+}
+
+// repo makes a git repository with these files below the root and returns its address.
+func (w *world) repo(name string, files map[string]string) string {
+	w.t.Helper()
+	dir := filepath.Join(w.root, name)
+	for file, text := range files {
+		path := filepath.Join(dir, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			w.t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-q", "-m", "first"}} {
+		c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=w", "-c", "user.email=w@example.org"}, args...)...)
+		c.Env = []string{"PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "HOME=" + dir}
+		if out, err := c.CombinedOutput(); err != nil {
+			w.t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	return "file://" + dir
+}
+
+// project makes a project of a repository and fetches it.
+func (w *world) project(name string, files map[string]string) string {
+	w.t.Helper()
+	id := w.made("/v1/projects", harness.Body{"name": name, "repo_url": w.repo(name, files), "branch": "main"})
+	w.want(http.StatusOK, http.MethodPost, "/v1/projects/"+id+"/sync", nil)
+	return id
+}
+
+const localHosts = "[web]\na ansible_connection=local\nb ansible_connection=local\nc ansible_connection=local\n"
+
+// grant is what a claim over the relay brings.
+type grant struct {
+	Run struct {
+		ID      string         `json:"id"`
+		Epoch   int64          `json:"epoch"`
+		Worker  string         `json:"worker"`
+		NextSeq int64          `json:"next_seq"`
+		Vars    map[string]any `json:"extra_vars"`
+	} `json:"run"`
+	Capability   string         `json:"capability"`
+	LeaseSeconds int            `json:"lease_seconds"`
+	Secrets      map[string]any `json:"secrets"`
+}
+
+// peer speaks the relay's own words, as a worker of somebody else's would.
+func (w *world) peer() harness.Client { return w.As(harness.WorkerToken) }
+
+// claim takes the next run of the queues under a name; nil where none waits.
+func (w *world) claim(name string, queues ...string) *grant {
+	w.t.Helper()
+	body := harness.Body{"worker": harness.Body{"name": name, "version": "1", "executors": 1}, "queues": queues}
+	a := w.peer().Do(http.MethodPost, "/relay/v1/claim", body)
+	if a.Status == http.StatusNoContent {
+		return nil
+	}
+	if a.Status != http.StatusOK {
+		w.t.Fatalf("claim: %d %s", a.Status, a.Body)
+	}
+	var g grant
+	a.JSON(w.t, &g)
+	return &g
+}
+
+// report calls the relay about a run.
+func (w *world) report(method, run, what string, body any, capability string) harness.Answer {
+	w.t.Helper()
+	path := "/relay/v1/runs/" + run
+	if what != "" {
+		path += "/" + what
+	}
+	if what == "heartbeat" {
+		path = "/relay/v1/heartbeat"
+	}
+	var header []string
+	if capability != "" {
+		header = []string{"Relay-Capability", capability}
+	}
+	return w.peer().Do(method, path, body, header...)
+}
+
+// told reports something and ends the test where the answer is another one.
+func (w *world) told(status int, g *grant, what string, body any) map[string]any {
+	w.t.Helper()
+	a := w.report(http.MethodPost, g.Run.ID, what, body, g.Capability)
+	if a.Status != status {
+		w.t.Fatalf("%s: %d, want %d: %s", what, a.Status, status, a.Body)
+	}
+	out := map[string]any{}
+	if len(a.Body) > 0 {
+		a.JSON(w.t, &out)
+	}
+	return out
+}

@@ -1,0 +1,207 @@
+package relay
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/writ-automation/writ/modules/execution/internal/summary"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Bounds of what workers say, beyond those of the contract.
+const (
+	maxExecutors = 10_000
+	maxVersion   = 128
+	maxLabels    = 64
+	maxLabel     = 255
+	maxQueues    = 64
+	maxHead      = 64 << 10
+	maxHost      = 255
+	maxName      = 64 << 10 // of a task: the net behind the tools, which cut earlier
+	maxFacts     = 2 << 20  // of one host: twice what the tools send
+)
+
+var (
+	workerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+	labelKey   = regexp.MustCompile(`^[a-z0-9][a-z0-9._/-]{0,62}$`)
+	queueName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$`)
+)
+
+// checkClaim judges a claim.
+func checkClaim(c *execution.RelayClaim) error {
+	w := &c.Worker
+	switch {
+	case !workerName.MatchString(w.Name):
+		return fault.BadField("worker.name", "expected up to 128 letters, digits, dots, _ and -, the first a letter or a digit")
+	case w.Executors < 0 || w.Executors > maxExecutors:
+		return fault.BadField("worker.executors", "expected a number from 0 to %d", maxExecutors)
+	case len(w.Version) > maxVersion || !oneLine(w.Version):
+		return fault.BadField("worker.version", "expected a line of at most %d bytes", maxVersion)
+	case len(w.Labels) > maxLabels:
+		return fault.BadField("worker.labels", "has more than %d members", maxLabels)
+	case len(c.Queues) > maxQueues:
+		return fault.BadField("queues", "has more than %d members", maxQueues)
+	case c.WaitSeconds < 0 || c.WaitSeconds > int(execution.RelayWait/time.Second):
+		return fault.BadField("wait_seconds", "expected a number from 0 to %d", execution.RelayWait/time.Second)
+	case len(c.Heads) > execution.RelayHeads:
+		return fault.BadField("heads", "has more than %d members", execution.RelayHeads)
+	}
+	for k, v := range w.Labels {
+		if !labelKey.MatchString(k) {
+			return fault.BadField("worker.labels", "has a key that is none: %.64q", k)
+		}
+		if utf8.RuneCountInString(v) > maxLabel || strings.IndexByte(v, 0) >= 0 || !utf8.ValidString(v) {
+			return fault.BadField("worker.labels."+k, "expected a text of at most %d characters", maxLabel)
+		}
+	}
+	for i, q := range c.Queues {
+		if !queueName.MatchString(q) {
+			return fault.BadField(fmt.Sprintf("queues[%d]", i), "is not the name of a queue")
+		}
+	}
+	for i, h := range c.Heads {
+		if len(h) > maxHead {
+			return fault.BadField(fmt.Sprintf("heads[%d]", i), "is longer than %d bytes", maxHead)
+		}
+	}
+	return nil
+}
+
+// oneLine reports whether a text is one line that both databases keep as it is.
+func oneLine(s string) bool { return !strings.ContainsAny(s, "\x00\r\n") && utf8.ValidString(s) }
+
+// count judges how many items a call carries.
+func count(list string, n int) error {
+	if n > execution.RelayList {
+		return fault.BadField(list, "has more than %d members", execution.RelayList)
+	}
+	return nil
+}
+
+// checkHost judges the name of a host.
+func checkHost(at, name string) error {
+	if name == "" || len(name) > maxHost || !oneLine(name) {
+		return fault.BadField(at, "is not the name of a host")
+	}
+	return nil
+}
+
+// numbers judges counts as both databases keep them.
+func numbers(at string, list ...int) error {
+	for _, n := range list {
+		if n < 0 || n > math.MaxInt32 {
+			return fault.BadField(at, "has a count that is none")
+		}
+	}
+	return nil
+}
+
+func checkHosts(hosts []runs.HostSummary) error {
+	if err := count("hosts", len(hosts)); err != nil {
+		return err
+	}
+	for i := range hosts {
+		h, at := &hosts[i], fmt.Sprintf("hosts[%d]", i)
+		if err := checkHost(at+".host", h.Host); err != nil {
+			return err
+		}
+		switch h.Worst {
+		case runs.HostSkipped, runs.HostOK, runs.HostChanged, runs.HostIgnored, runs.HostRescued, runs.HostFailed, runs.HostUnreachable, runs.HostIncomplete:
+		default:
+			return fault.BadField(at+".worst", "%.32q is no outcome", h.Worst)
+		}
+		if err := numbers(at, h.OK, h.Changed, h.Failed, h.Unreachable, h.Skipped, h.Rescued, h.Ignored); err != nil {
+			return err
+		}
+		if h.Duration < 0 {
+			return fault.BadField(at+".duration_ms", "must not be negative")
+		}
+	}
+	return nil
+}
+
+func checkTasks(tasks []runs.TaskSummary) error {
+	if err := count("tasks", len(tasks)); err != nil {
+		return err
+	}
+	for i := range tasks {
+		t, at := &tasks[i], fmt.Sprintf("tasks[%d]", i)
+		if t.Index < 0 || t.Index >= summary.MaxTasks {
+			return fault.BadField(at+".index", "expected a number from 0 to %d", summary.MaxTasks-1)
+		}
+		for name, text := range map[string]string{".task": t.Task, ".task_id": t.TaskID, ".play": t.Play} {
+			if len(text) > maxName || !utf8.ValidString(text) {
+				return fault.BadField(at+name, "expected a text of at most %d bytes", maxName)
+			}
+		}
+		if err := numbers(at, t.OK, t.Changed, t.Failed, t.Skipped, t.Hosts); err != nil {
+			return err
+		}
+		if min(t.Duration, t.Mean, t.Max) < 0 {
+			return fault.BadField(at+".duration_ms", "must not be negative")
+		}
+	}
+	return nil
+}
+
+func checkFacts(facts []runs.HostFacts) error {
+	if err := count("facts", len(facts)); err != nil {
+		return err
+	}
+	for i := range facts {
+		f, at := &facts[i], fmt.Sprintf("facts[%d]", i)
+		if err := checkHost(at+".host", f.Host); err != nil {
+			return err
+		}
+		if !moment(f.GatheredAt) || f.GatheredAt.IsZero() {
+			return fault.BadField(at+".gathered_at", "is not when facts were gathered")
+		}
+		if len(f.Facts) > maxFacts {
+			return fault.BadField(at+".facts", "are larger than %d bytes", maxFacts)
+		}
+		var object map[string]json.RawMessage
+		if json.Unmarshal(f.Facts, &object) != nil || object == nil {
+			return fault.BadField(at+".facts", "expected an object")
+		}
+	}
+	return nil
+}
+
+// moment reports whether a time is one of a run, or none.
+func moment(t time.Time) bool { return t.IsZero() || t.Year() >= 1970 && t.Year() <= 9999 }
+
+func checkEvents(events []runs.Event) error {
+	if err := count("events", len(events)); err != nil {
+		return err
+	}
+	for i := range events {
+		e, at := &events[i], fmt.Sprintf("events[%d]", i)
+		switch e.Type {
+		case runs.EventPlayStarted, runs.EventTaskStarted, runs.EventHostOK, runs.EventHostFailed, runs.EventHostUnreachable, runs.EventHostSkipped,
+			runs.EventHostRetry, runs.EventItemOK, runs.EventItemFailed, runs.EventItemSkipped, runs.EventFacts, runs.EventOutputs,
+			runs.EventStats, runs.EventWarning:
+		case runs.EventStatus:
+			return fault.BadField(at+".type", "status is written by the holder of the runs alone")
+		default:
+			return fault.BadField(at+".type", "%.32q is no type of events", e.Type)
+		}
+		switch {
+		case e.Seq < 1:
+			return fault.BadField(at+".seq", "expected a number from 1 on")
+		case e.From != "" || e.To != "":
+			return fault.BadField(at, "tells of a change of state")
+		case !moment(e.At):
+			return fault.BadField(at+".at", "is not when something happened")
+		case len(e.Host) > maxName:
+			return fault.BadField(at+".host", "is longer than %d bytes", maxName)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package relay
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secret"
+)
+
+// more is how long beyond its wait a claim goes on to the next run where that of the one before could not be handed out.
+const more = 5 * time.Second
+
+// Claim implements execution.Relay. A worker that goes away while it claims leaves no run behind: what was leased to it is given back.
+func (r *Relay) Claim(ctx context.Context, c execution.RelayClaim) (*execution.Grant, string, error) {
+	if err := checkClaim(&c); err != nil {
+		return nil, "", err
+	}
+	queues, err := r.granted(c.Queues)
+	if err != nil {
+		return nil, "", err
+	}
+	w := r.worker(&c, queues)
+	r.show(ctx, w.Name, c.Heads)
+	if c.Worker.Executors == 0 {
+		r.depart(ctx, w.Name)
+		return nil, r.newest(ctx), nil
+	}
+	g, l, err := r.await(ctx, w, time.Duration(c.WaitSeconds)*time.Second)
+	if err != nil {
+		return nil, "", err
+	}
+	note := r.newest(ctx)
+	if g != nil && ctx.Err() != nil {
+		r.giveBack(l)
+		return nil, "", ctx.Err()
+	}
+	return g, note, nil
+}
+
+// granted returns the queues that a claim is for. QueueDenied names one that is given to no worker.
+func (r *Relay) granted(queues []string) ([]string, error) {
+	if len(queues) == 0 {
+		queues = []string{runs.DefaultQueue}
+	}
+	for _, q := range queues {
+		if len(r.cfg.Queues) > 0 && !slices.Contains(r.cfg.Queues, q) {
+			return nil, execution.QueueDenied.New("the runs of the queue %q are given to no worker over the relay", q)
+		}
+	}
+	return queues, nil
+}
+
+// worker is what the fleet is told of who claims.
+func (r *Relay) worker(c *execution.RelayClaim, queues []string) execution.Worker {
+	return execution.Worker{
+		Name: execution.RelayPrefix + c.Worker.Name, Kind: execution.RelayWorker, Queues: queues, Executors: c.Worker.Executors,
+		Version: c.Worker.Version, Labels: c.Worker.Labels,
+	}
+}
+
+// await looks for a run until there is one or the wait is over, and keeps the worker in the fleet meanwhile.
+func (r *Relay) await(ctx context.Context, w execution.Worker, wait time.Duration) (*execution.Grant, runs.Lease, error) {
+	place, err := r.line.Enter(w.Queues) // before the first look: what comes behind it wakes
+	if err != nil {
+		return nil, runs.Lease{}, err
+	}
+	defer place.Leave()
+	r.report(ctx, w)
+	over, patience, touch := time.NewTimer(wait), time.NewTimer(wait+more), time.NewTicker(execution.ReportEvery)
+	defer over.Stop()
+	defer patience.Stop()
+	defer touch.Stop()
+	for {
+		g, l, again, err := r.next(ctx, w)
+		if err != nil || g != nil {
+			return g, l, err
+		}
+		if again {
+			select {
+			case <-patience.C:
+				return nil, runs.Lease{}, nil
+			default:
+				continue
+			}
+		}
+		for looking := false; !looking; {
+			select {
+			case <-touch.C:
+				r.touch(ctx, w.Name)
+			case <-place.Woken():
+				looking = true
+			case <-over.C:
+				return nil, runs.Lease{}, nil
+			case <-r.line.Done():
+				return nil, runs.Lease{}, nil
+			case <-ctx.Done():
+				return nil, runs.Lease{}, ctx.Err()
+			}
+		}
+	}
+}
+
+// next leases one run and gets what its credentials open. again says that a run was there which could not be handed out.
+func (r *Relay) next(ctx context.Context, w execution.Worker) (g *execution.Grant, l runs.Lease, again bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, l, false, err
+	}
+	select {
+	case <-r.line.Done():
+		return nil, l, false, nil
+	default:
+	}
+	if r.calm.rules(r.Clock.Now()) {
+		return nil, l, false, nil
+	}
+	a, capability, err := r.take(ctx, w)
+	if err != nil || a == nil {
+		return nil, l, false, err
+	}
+	r.line.Wake(a.Run.Spec.Queue) // where one run waits, others may
+	in, ok, err := r.equip(ctx, a)
+	if !ok {
+		return nil, l, err == nil, err
+	}
+	run := execution.NewRelayRun(a.Run)
+	run.NextSeq = max(1, a.NextSeq)
+	return &execution.Grant{Run: run, Capability: capability, Lease: runs.LeaseTTL, Secrets: in}, a.Lease, false, nil
+}
+
+// take leases the next run together with a capability for it. Nothing cuts it off: whether the run was leased would be unknown.
+func (r *Relay) take(ctx context.Context, w execution.Worker) (*runs.Assignment, secret.Text, error) {
+	bytes := make([]byte, 32)
+	_, _ = rand.Read(bytes) // which never fails
+	capability := base64.RawURLEncoding.EncodeToString(bytes)
+	hash := sha256.Sum256([]byte(capability))
+	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
+	defer cancel()
+	var a *runs.Assignment
+	err := r.Unit.Do(bound, func(ctx context.Context) error {
+		var err error
+		if a, err = r.Plane.Claim(ctx, runs.ClaimRequest{Worker: w.Name, Queues: w.Queues}); err != nil || a == nil {
+			return err
+		}
+		return r.Claims.PutClaim(ctx, hash, a.Lease)
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("claim for %s: %w", w.Name, err)
+	}
+	return a, secret.Text(capability), nil
+}
+
+// giveBack releases a run that nobody will execute under its lease, and what was made for it. Where that fails the lease runs out by itself.
+func (r *Relay) giveBack(l runs.Lease) {
+	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+	defer cancel()
+	if err := r.Plane.Release(ctx, l); err != nil && !runs.LeaseLost.Is(err) {
+		r.Log.WarnContext(ctx, "give a run back", "run", l.RunID, "error", err)
+	}
+	r.letGo(l)
+}

@@ -1,0 +1,168 @@
+package relay_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/writ-automation/writ/modules/execution/internal/relay"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/execution/executiontest"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secret"
+)
+
+// over is a control plane as a worker has it by the relay alone.
+type over struct {
+	relay *relay.Relay
+	plane *plane
+
+	mu   sync.Mutex
+	caps map[runs.Lease]secret.Text
+}
+
+func (o *over) holder(l runs.Lease) execution.Holder {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return execution.Holder{RunID: l.RunID, Capability: o.caps[l]}
+}
+
+func (o *over) Claim(ctx context.Context, r runs.ClaimRequest) (*runs.Assignment, error) {
+	g, _, err := o.relay.Claim(ctx, asks(r.Worker, r.Queues...))
+	if err != nil || g == nil {
+		return nil, err
+	}
+	l := runs.Lease{RunID: g.Run.ID, Worker: strings.TrimPrefix(g.Run.Worker, execution.RelayPrefix), Epoch: g.Run.Epoch}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.caps[l] = g.Capability
+	return &runs.Assignment{Run: g.Run.Record(), Lease: l, NextSeq: g.Run.NextSeq}, nil
+}
+
+func (o *over) Begin(ctx context.Context, l runs.Lease) error {
+	return o.relay.Save(ctx, o.holder(l), ends(runs.Running))
+}
+
+func (o *over) Beat(ctx context.Context, _ string, leases []runs.Lease) (out []runs.Beat, err error) {
+	for _, l := range leases {
+		b, err := o.relay.Beat(ctx, o.holder(l))
+		if err != nil && !runs.LeaseLost.Is(err) {
+			return nil, err
+		}
+		out = append(out, runs.Beat{RunID: l.RunID, Lost: err != nil, CancelRequested: b.CancelRequested})
+	}
+	return out, nil
+}
+
+func (o *over) Release(ctx context.Context, l runs.Lease) error {
+	return o.relay.Save(ctx, o.holder(l), ends(runs.Pending))
+}
+
+func (o *over) Divide(ctx context.Context, l runs.Lease, hosts []string, warnings []runs.Warning) error {
+	return o.relay.Save(ctx, o.holder(l), execution.RelaySave{Status: runs.Running, SplitHosts: hosts, Warnings: warnings})
+}
+
+// Finish tells first what rides in an ending.
+func (o *over) Finish(ctx context.Context, l runs.Lease, e runs.Ending) error {
+	h := o.holder(l)
+	ended := func(err error) bool { return runs.LeaseLost.Is(err) } // the end itself says whether it was told before
+	if len(e.Log.Data) > 0 {
+		if _, err := o.relay.AppendLog(ctx, h, e.Log); err != nil && !ended(err) {
+			return err
+		}
+	}
+	if len(e.Events) > 0 {
+		if _, err := o.relay.AppendEvents(ctx, h, e.Events); err != nil && !ended(err) {
+			return err
+		}
+	}
+	return o.relay.Save(ctx, h, execution.NewRelaySave(&e))
+}
+
+func (o *over) Held(ctx context.Context, worker string) ([]*runs.Run, error) {
+	return o.plane.Held(ctx, execution.RelayPrefix+worker)
+}
+
+func (o *over) AppendLog(ctx context.Context, l runs.Lease, c runs.LogChunk) (int64, error) {
+	return o.relay.AppendLog(ctx, o.holder(l), c)
+}
+
+func (o *over) AppendEvents(ctx context.Context, l runs.Lease, e []runs.Event) (int64, error) {
+	return o.relay.AppendEvents(ctx, o.holder(l), e)
+}
+
+func (o *over) SaveHosts(ctx context.Context, l runs.Lease, hosts []runs.HostSummary) error {
+	for i := range hosts {
+		hosts[i].Worst = runs.HostOK // the suite leaves it out
+	}
+	return o.relay.SaveHosts(ctx, o.holder(l), hosts)
+}
+
+func (o *over) SaveTasks(ctx context.Context, l runs.Lease, tasks []runs.TaskSummary) error {
+	return o.relay.SaveTasks(ctx, o.holder(l), tasks)
+}
+
+func (o *over) SaveFacts(ctx context.Context, l runs.Lease, facts []runs.HostFacts) error {
+	for i := range facts {
+		facts[i].GatheredAt = now() // the suite leaves it out
+	}
+	return o.relay.SaveFacts(ctx, o.holder(l), facts)
+}
+
+// TestConformance holds the relay to what is promised of every control plane.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	executiontest.Run(t, func(t *testing.T) executiontest.Fixture {
+		w := one(t)
+		return executiontest.Fixture{
+			Plane: &over{relay: w.relay, plane: w.plane, caps: map[runs.Lease]secret.Text{}},
+			Submit: func(_ *testing.T, kind runs.Kind, queue string) string {
+				return w.submit(func(r *runs.Run) { r.Kind, r.Spec.Queue = kind, queue })
+			},
+			Run: func(_ *testing.T, id string) *runs.Run { return w.run(id) },
+			Log: func(t *testing.T, id string) []byte { return w.output(id) },
+			Events: func(_ *testing.T, id string) (out []runs.Event) {
+				for _, e := range w.events(id) {
+					if e.Type != runs.EventStatus {
+						out = append(out, e)
+					}
+				}
+				return out
+			},
+			Expire: func(_ *testing.T, id string) { w.expire(id) },
+		}
+	})
+}
+
+// output is what is stored of a run's log; a hole reads as zeros.
+func (w *world) output(id string) (out []byte) {
+	w.t.Helper()
+	w.must(w.plane.store.ReadLog(w.t.Context(), id, 0, 1<<40, func(c runs.LogChunk) error {
+		out = append(out, make([]byte, c.Offset-int64(len(out)))...)
+		out = append(out, c.Data...)
+		return nil
+	}))
+	return out
+}
+
+func (w *world) events(id string) []runs.Event {
+	w.t.Helper()
+	list, err := w.plane.store.Events(w.t.Context(), id, 0, 5000)
+	w.must(err)
+	return list
+}
+
+// expire applies what follows from a lease that ran out.
+func (w *world) expire(id string) {
+	w.t.Helper()
+	r := w.run(id)
+	to := runs.Pending
+	if r.Begun {
+		to = runs.Interrupted
+	}
+	w.must(w.d.Do(w.t.Context(), func(ctx context.Context) error {
+		_, err := w.plane.store.Move(ctx, runs.Move{ID: id, From: runs.Running, To: to, At: now(), DropLease: to == runs.Pending})
+		return err
+	}))
+}

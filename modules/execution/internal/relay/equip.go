@@ -1,0 +1,185 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/writ-automation/writ/modules/execution/internal/provide"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+const (
+	// secretTime bounds how long the credentials of one run may take.
+	secretTime = 20 * time.Second
+	// revokeTime bounds one attempt to revoke what was made for a run. Whoever provides secrets tries again later.
+	revokeTime = 5 * time.Second
+	// calmTime is how long nothing is leased after the store of secrets did not answer: the same run would come again.
+	calmTime = time.Second
+)
+
+var (
+	errGone   = errors.New("nobody waits for the run any more")
+	errSilent = &fault.Error{Kind: fault.Conflict, Message: "its secrets did not come in time"}
+)
+
+// equip gets what the credentials of a leased run open, while its lease is renewed. Where it is not ok the run is dealt with: a run whose
+// secrets cannot be had ends there; one that may have them later, or that nobody waits for, is given back. An error is one of the
+// control plane, which did not take that.
+func (r *Relay) equip(ctx context.Context, a *runs.Assignment) (in secrets.Injection, ok bool, err error) {
+	if len(a.Run.Spec.CredentialIDs) == 0 {
+		return in, true, nil
+	}
+	in, err = r.unlock(ctx, a)
+	switch {
+	case err == nil:
+		return in, true, nil
+	case runs.LeaseLost.Is(err):
+		r.letGo(a.Lease)
+		return in, false, nil
+	case errors.Is(err, errGone):
+		r.giveBack(a.Lease)
+		return in, false, ctx.Err()
+	case fault.Is(err, fault.Unavailable):
+		r.Log.WarnContext(ctx, "get the secrets of a run", "run", a.Lease.RunID, "error", err)
+		r.calm.begin(r.Clock.Now())
+		r.giveBack(a.Lease)
+		return in, false, nil
+	default:
+		r.Log.WarnContext(ctx, "get the secrets of a run", "run", a.Lease.RunID, "error", err)
+		return in, false, r.fail(ctx, a.Lease, provide.Sentence(err))
+	}
+}
+
+// unlock asks for the secrets. Its error is errGone where nobody waits any more, LeaseLost where the run was lost meanwhile.
+func (r *Relay) unlock(ctx context.Context, a *runs.Assignment) (secrets.Injection, error) {
+	if r.Secrets == nil {
+		return secrets.Injection{}, errors.New("there is no provider of secrets")
+	}
+	bound, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(secretTime, func() { cancel(errSilent) })
+	defer late.Stop()
+	stop := r.renew(a, cancel)
+	in, err := provide.Secrets(bound, r.Secrets, secrets.Owner{ID: a.Lease.RunID, Epoch: a.Lease.Epoch}, a.Run.Spec.CredentialIDs)
+	stop()
+	switch cause := context.Cause(bound); {
+	case ctx.Err() != nil:
+		return secrets.Injection{}, errGone
+	case cause != nil && !errors.Is(cause, errSilent): // gone or lost, whether or not the secrets came
+		return secrets.Injection{}, cause
+	case err != nil && cause != nil:
+		return secrets.Injection{}, cause
+	case err != nil:
+		return secrets.Injection{}, err
+	}
+	return in, nil
+}
+
+// renew keeps a lease until the returned function is called, which returns when nothing of it runs. It gives up on the run where the lease
+// is lost or the relay is closed.
+func (r *Relay) renew(a *runs.Assignment, giveUp context.CancelCauseFunc) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var beats sync.WaitGroup
+	beats.Go(func() {
+		t := time.NewTicker(runs.BeatEvery)
+		defer t.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-r.line.Done():
+				giveUp(errGone)
+				return
+			case <-t.C:
+			}
+			b, err := r.beat(ctx, a.Lease)
+			switch {
+			case runs.LeaseLost.Is(err):
+				giveUp(err)
+				return
+			case err == nil && b.CancelRequested:
+				a.Run.CancelRequested = true // read when this has ended
+			case err != nil && ctx.Err() == nil:
+				r.Log.WarnContext(ctx, "renew the lease of a run", "run", a.Lease.RunID, "error", err)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		beats.Wait()
+	}
+}
+
+// beat renews a lease, LeaseLost where it does not rule any more.
+func (r *Relay) beat(ctx context.Context, l runs.Lease) (runs.Beat, error) {
+	list, err := r.Plane.Beat(ctx, l.Worker, []runs.Lease{l})
+	if err != nil {
+		return runs.Beat{}, err
+	}
+	if len(list) != 1 || list[0].Lost {
+		return runs.Beat{}, lost(l.RunID)
+	}
+	return list[0], nil
+}
+
+// fail ends a run that cannot be handed out.
+func (r *Relay) fail(ctx context.Context, l runs.Lease, reason string) error {
+	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
+	defer cancel()
+	err := r.Plane.Finish(bound, l, runs.Ending{Status: runs.Failed, Error: reason, EndedAt: r.Clock.Now()})
+	r.letGo(l)
+	if runs.LeaseLost.Is(err) {
+		return nil
+	}
+	return err
+}
+
+// letGo begins to revoke what was made for a lease that is over. What is not revoked here is found by those who look for such leases later.
+func (r *Relay) letGo(l runs.Lease) {
+	if r.Secrets == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	select {
+	case r.releases <- struct{}{}:
+	default:
+		return
+	}
+	if r.closed {
+		<-r.releases
+		return
+	}
+	r.tasks.Go(func() {
+		defer func() { <-r.releases }()
+		ctx, cancel := context.WithTimeout(context.Background(), revokeTime)
+		defer cancel()
+		if err := provide.Release(ctx, r.Secrets, secrets.Owner{ID: l.RunID, Epoch: l.Epoch}); err != nil {
+			r.Log.ErrorContext(ctx, "revoke what was made for a run", "run", l.RunID, "error", err)
+		}
+	})
+}
+
+// calm is a time in which nothing is leased.
+type calm struct {
+	mu    sync.Mutex
+	until time.Time
+}
+
+func (c *calm) begin(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.until = now.Add(calmTime)
+}
+
+// rules reports whether the time goes on. A clock that was set back does not make it longer.
+func (c *calm) rules(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	left := c.until.Sub(now)
+	return left > 0 && left <= calmTime
+}

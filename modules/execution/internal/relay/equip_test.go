@@ -1,0 +1,152 @@
+package relay_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+func sealed(r *runs.Run) { r.Spec.CredentialIDs = []string{"crd_1"} }
+
+// TestSecretsAreInTheGrantAlone asks for everything that a worker can: nothing but the answer to the claim has the secret, and that once.
+func TestSecretsAreInTheGrantAlone(t *testing.T) {
+	t.Parallel()
+	w := one(t)
+	id := w.submit(sealed, func(r *runs.Run) { r.Spec.InventoryID, r.Spec.ProjectID = "inv_1", "prj_1" })
+	g, h := w.claim("w")
+	if g.Run.ID != id || g.Secrets.Env["TOKEN"].Reveal() != canary {
+		t.Fatalf("%+v", g)
+	}
+	ctx := t.Context()
+	run, err := w.relay.Run(ctx, h)
+	w.must(err)
+	beat, err := w.relay.Beat(ctx, h)
+	w.must(err)
+	inventory, err := w.relay.Inventory(ctx, h)
+	w.must(err)
+	again, _, err := w.relay.Claim(ctx, asks("w"))
+	w.must(err)
+	raw, err := json.Marshal([]any{run, beat, inventory, again, g.Run})
+	w.must(err)
+	if strings.Contains(string(raw), canary) || strings.Contains(w.log.text(), canary) {
+		t.Errorf("the secret is told: %s %s", raw, w.log.text())
+	}
+	w.must(w.relay.Save(ctx, h, ends(runs.Succeeded)))
+	w.until("the release", func() bool { return w.vault.let(secrets.Owner{ID: id, Epoch: 1}) })
+}
+
+// TestSecretsThatCannotBeHad end their run in the words of the fault, whatever an engine does, and the claim goes on to the next run.
+func TestSecretsThatCannotBeHad(t *testing.T) {
+	t.Parallel()
+	const begin = "what the run names could not be provided"
+	for name, c := range map[string]struct {
+		does func(context.Context, secrets.Owner, []string) error
+		end  string
+	}{
+		"a fault": {func(context.Context, secrets.Owner, []string) error {
+			return secrets.Unresolved.New("the credential crd_1: its engine vault did not answer").Because(errors.New("dial " + canary))
+		}, begin + ": the credential crd_1: its engine vault did not answer"},
+		"a defect": {func(context.Context, secrets.Owner, []string) error { return errors.New(canary) }, begin},
+		"a panic":  {func(context.Context, secrets.Owner, []string) error { panic(canary) }, begin},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := one(t)
+			w.vault.does(c.does)
+			bad, worse, good := w.submit(sealed), w.submit(sealed), w.submit()
+			if g, _ := w.claim("w"); g.Run.ID != good {
+				t.Errorf("given away is %+v", g.Run)
+			}
+			for _, id := range []string{bad, worse} {
+				r := w.run(id)
+				if r.Status != runs.Failed || r.Error != c.end || r.Begun {
+					t.Errorf("the run is %s: %q", r.Status, r.Error)
+				}
+				w.until("the release", func() bool { return w.vault.let(secrets.Owner{ID: id, Epoch: 1}) })
+			}
+			if name != "a panic" && !strings.Contains(w.log.text(), canary) {
+				t.Error("the cause is not logged") // which is for those who run the server
+			}
+		})
+	}
+}
+
+// TestSecretsMayComeLater gives a run back whose store of secrets does not answer, and gives it away when it does.
+func TestSecretsMayComeLater(t *testing.T) {
+	t.Parallel()
+	w := one(t)
+	var asked atomic.Int32
+	w.vault.does(func(context.Context, secrets.Owner, []string) error {
+		if asked.Add(1) > 2 {
+			return nil
+		}
+		return &fault.Error{Kind: fault.Unavailable, Message: "the store does not answer"}
+	})
+	id := w.submit(sealed)
+	if g, _, err := w.relay.Claim(t.Context(), asks("w")); g != nil || err != nil {
+		t.Fatalf("%v %v", g, err)
+	}
+	if r := w.run(id); r.Status != runs.Pending || asked.Load() != 1 {
+		t.Errorf("the run is %s after %d tries", r.Status, asked.Load())
+	}
+	if g, _, err := w.relay.Claim(t.Context(), asks("w")); g != nil || err != nil || w.run(id).Epoch != 1 {
+		t.Errorf("it is tried again at once: %v %v", g, err)
+	}
+	c := asks("w")
+	c.WaitSeconds = 30
+	g, _, err := w.relay.Claim(t.Context(), c)
+	w.must(err)
+	if g == nil || g.Run.ID != id || g.Run.Epoch != 3 || g.Secrets.Env["TOKEN"].Reveal() != canary {
+		t.Errorf("%+v", g)
+	}
+	w.until("the release", func() bool {
+		return w.vault.let(secrets.Owner{ID: id, Epoch: 1}) && w.vault.let(secrets.Owner{ID: id, Epoch: 2})
+	})
+}
+
+// TestNobodyWaitsForTheSecrets: a worker that leaves and a relay that is closed while secrets are fetched leave a run that waits again.
+func TestNobodyWaitsForTheSecrets(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(w *world, leave context.CancelFunc){
+		"the worker leaves":   func(_ *world, leave context.CancelFunc) { leave() },
+		"the relay is closed": func(w *world, _ context.CancelFunc) { go w.relay.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := one(t)
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			w.vault.does(func(ctx context.Context, _ secrets.Owner, _ []string) error {
+				end(w, leave)
+				<-ctx.Done()
+				return ctx.Err()
+			})
+			id := w.submit(sealed)
+			g, _, err := w.relay.Claim(ctx, asks("w"))
+			if g != nil || errors.Is(err, context.Canceled) != (name == "the worker leaves") {
+				t.Errorf("%v %v", g, err)
+			}
+			if r := w.run(id); r.Status != runs.Pending || r.Error != "" {
+				t.Errorf("the run is %s: %s", r.Status, r.Error)
+			}
+		})
+	}
+}
+
+// TestWithoutAProvider a run that names credentials fails.
+func TestWithoutAProvider(t *testing.T) {
+	t.Parallel()
+	w := one(t)
+	w.relay.Secrets = nil
+	id := w.submit(sealed)
+	if g, _, err := w.relay.Claim(t.Context(), asks("w")); g != nil || err != nil || w.run(id).Status != runs.Failed {
+		t.Errorf("%v %v", g, err)
+	}
+}

@@ -1,0 +1,116 @@
+package relay_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/secret"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+var window = page.Window{Limit: 100}
+
+// canary is a secret that must be in no place but a grant.
+const canary = "CANARYzQ8mJ4v7Xw2Lk9Rt5Nb3"
+
+// vault opens every credential, or does with a call what the test says.
+type vault struct {
+	mu       sync.Mutex
+	provide  func(ctx context.Context, o secrets.Owner, ids []string) error
+	released []secrets.Owner
+}
+
+func (v *vault) Provide(ctx context.Context, o secrets.Owner, ids []string) (secrets.Injection, error) {
+	v.mu.Lock()
+	fn := v.provide
+	v.mu.Unlock()
+	if fn != nil {
+		if err := fn(ctx, o, ids); err != nil {
+			return secrets.Injection{}, err
+		}
+	}
+	return secrets.Injection{Env: map[string]secret.Text{"TOKEN": canary}, Hide: []secret.Text{canary}}, nil
+}
+
+func (v *vault) Release(_ context.Context, o secrets.Owner) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.released = append(v.released, o)
+}
+
+func (v *vault) does(fn func(ctx context.Context, o secrets.Owner, ids []string) error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.provide = fn
+}
+
+func (v *vault) let(o secrets.Owner) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Contains(v.released, o)
+}
+
+// stock has one inventory and one project with installed requirements.
+type stock struct {
+	err   error
+	fresh atomic.Int32
+	deps  catalog.Deps
+	trees []string // where they were made
+}
+
+func (s *stock) Inventory(_ context.Context, _ string, fresh bool) ([]byte, catalog.Format, string, error) {
+	if fresh {
+		s.fresh.Add(1)
+	}
+	return []byte("[web]\nw1\n"), catalog.INI, "it is the last good one", s.err
+}
+
+func (s *stock) Tree(_ context.Context, _, commit, dir string) (catalog.Deps, error) {
+	if s.err != nil {
+		return catalog.Deps{}, s.err
+	}
+	s.trees = append(s.trees, dir)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return catalog.Deps{}, err
+	}
+	return s.deps, os.WriteFile(filepath.Join(dir, "site.yml"), []byte(commit), 0o600)
+}
+
+// heads keeps what was shown.
+type heads struct {
+	mu     sync.Mutex
+	newest string
+	err    error
+	asked  int
+	calls  [][]string
+	judge  func(notes []string) error
+}
+
+func (h *heads) Newest(context.Context) (string, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.asked++
+	return h.newest, h.err
+}
+
+func (h *heads) Show(_ context.Context, _ string, notes []string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.calls = append(h.calls, slices.Clone(notes))
+	if h.judge != nil {
+		return h.judge(notes)
+	}
+	return nil
+}
+
+func (h *heads) shown() [][]string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.calls)
+}

@@ -1,0 +1,111 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+const (
+	// maxChunk is how large a piece of output may be.
+	maxChunk = 4 << 20
+	// spareEvents is how many events a run may have beyond those that its executor keeps: what was written of it before the claim.
+	spareEvents = 10_000
+	// ahead is how far the clock of a worker may be before ours until its facts count as gathered when they come.
+	ahead = time.Minute
+)
+
+// AppendLog implements execution.RelayJournal.
+func (r *Relay) AppendLog(ctx context.Context, h execution.Holder, c runs.LogChunk) (int64, error) {
+	l, err := r.lease(ctx, h)
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case c.Offset < 0 || c.Offset > maxLog:
+		return 0, fault.BadField("offset", "expected a number from 0 on")
+	case len(c.Data) > maxChunk:
+		return 0, fault.BadField("data", "is larger than %d bytes", maxChunk)
+	}
+	return r.Plane.AppendLog(ctx, l, c)
+}
+
+// AppendEvents implements execution.RelayJournal. Events beyond those that are kept of a run are TooLarge.
+func (r *Relay) AppendEvents(ctx context.Context, h execution.Holder, events []runs.Event) (int64, error) {
+	l, err := r.lease(ctx, h)
+	if err != nil {
+		return 0, err
+	}
+	if err := checkEvents(events); err != nil {
+		return 0, err
+	}
+	if most := r.cfg.MaxEvents + spareEvents; len(events) > 0 && events[len(events)-1].Seq > most {
+		return 0, &fault.Error{Kind: fault.TooLarge, Message: fmt.Sprintf("no more than %d events of a run are kept", most)}
+	}
+	return r.Plane.AppendEvents(ctx, l, events)
+}
+
+// SaveHosts implements execution.RelayJournal.
+func (r *Relay) SaveHosts(ctx context.Context, h execution.Holder, hosts []runs.HostSummary) error {
+	l, err := r.lease(ctx, h)
+	if err != nil {
+		return err
+	}
+	if err := checkHosts(hosts); err != nil {
+		return err
+	}
+	names := make([]string, 0, len(hosts))
+	for i := range hosts {
+		names = append(names, hosts[i].Host)
+	}
+	return r.hosts.store(l, names, func() error { return r.Plane.SaveHosts(ctx, l, hosts) })
+}
+
+// SaveTasks implements execution.RelayJournal.
+func (r *Relay) SaveTasks(ctx context.Context, h execution.Holder, tasks []runs.TaskSummary) error {
+	l, err := r.lease(ctx, h)
+	if err != nil {
+		return err
+	}
+	if err := checkTasks(tasks); err != nil {
+		return err
+	}
+	return r.Plane.SaveTasks(ctx, l, tasks)
+}
+
+// SaveFacts implements execution.RelayJournal. Facts are kept for the hosts alone of which the run has told a result: a worker says nothing
+// of others.
+func (r *Relay) SaveFacts(ctx context.Context, h execution.Holder, facts []runs.HostFacts) error {
+	l, err := r.lease(ctx, h)
+	if err != nil {
+		return err
+	}
+	if err := checkFacts(facts); err != nil {
+		return err
+	}
+	size, latest := 0, r.Clock.Now()
+	names := make([]string, 0, len(facts))
+	for i := range facts {
+		f := &facts[i]
+		names = append(names, f.Host)
+		size += len(f.Facts)
+		if f.GatheredAt.After(latest.Add(ahead)) { // or nothing newer of the host would ever count
+			f.GatheredAt = latest
+		}
+	}
+	stranger, err := r.hosts.stranger(ctx, l, names)
+	if err != nil {
+		return err
+	}
+	if stranger >= 0 {
+		if _, err := r.held(ctx, l); err != nil {
+			return err
+		}
+		return fault.BadField(fmt.Sprintf("facts[%d].host", stranger), "the run has told no result of this host")
+	}
+	return r.hosts.gather(l, len(facts), size, func() error { return r.Plane.SaveFacts(ctx, l, facts) })
+}

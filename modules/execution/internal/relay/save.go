@@ -1,0 +1,200 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/writ-automation/writ/modules/execution/internal/rundir"
+	"github.com/writ-automation/writ/modules/execution/internal/summary"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+const (
+	maxText     = 4 << 10 // of an error and of a warning: what executors keep
+	maxWarnings = 100
+	// maxOutputs is how large outputs may be: what a run set by events and by its file, where a mask may be longer than what it hides.
+	maxOutputs = 4 * rundir.MaxOutputs
+	// maxLog is where no output ends.
+	maxLog = 1 << 50
+)
+
+var (
+	sha256Hex   = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	warningCode = regexp.MustCompile(`^[a-z0-9_]{1,64}$`)
+)
+
+// Beat implements execution.Relay.
+func (r *Relay) Beat(ctx context.Context, h execution.Holder) (execution.RelayBeat, error) {
+	l, err := r.lease(ctx, h)
+	if err != nil {
+		return execution.RelayBeat{}, err
+	}
+	b, err := r.beat(ctx, l)
+	if err != nil {
+		return execution.RelayBeat{}, err
+	}
+	r.touch(ctx, l.Worker)
+	return execution.RelayBeat{LeaseSeconds: int(runs.LeaseTTL / time.Second), CancelRequested: b.CancelRequested}, nil
+}
+
+// Run implements execution.Relay.
+func (r *Relay) Run(ctx context.Context, h execution.Holder) (execution.RelayRun, error) {
+	run, err := r.holding(ctx, h)
+	if err != nil {
+		return execution.RelayRun{}, err
+	}
+	run.Vars = run.Vars.Redact()
+	out := execution.NewRelayRun(run)
+	out.NextSeq = run.EventCount + 1
+	return out, nil
+}
+
+// Save implements execution.Relay. The commit of a run is fixed when the run is made, so that of a worker is left out; a worker's counts
+// are not asked for: they are those of the results that were stored.
+func (r *Relay) Save(ctx context.Context, h execution.Holder, s execution.RelaySave) error {
+	l, err := r.lease(ctx, h)
+	if err != nil {
+		return err
+	}
+	if err := checkSave(&s); err != nil {
+		return err
+	}
+	switch {
+	case len(s.SplitHosts) > 0:
+		err = r.divide(ctx, l, &s)
+	case s.Status == runs.Running:
+		return r.Plane.Begin(ctx, l)
+	case s.Status == runs.Pending:
+		err = r.release(ctx, l)
+	default:
+		err = r.finish(ctx, l, &s)
+	}
+	if err == nil {
+		r.hosts.drop(l)
+		r.letGo(l)
+	}
+	return err
+}
+
+// release gives a run back. RunStateChanged is for one that began and is held, and for no other.
+func (r *Relay) release(ctx context.Context, l runs.Lease) error {
+	err := r.Plane.Release(ctx, l)
+	if runs.RunStateChanged.Is(err) {
+		if _, gone := r.held(ctx, l); gone != nil {
+			return gone
+		}
+	}
+	return err
+}
+
+func (r *Relay) divide(ctx context.Context, l runs.Lease, s *execution.RelaySave) error {
+	run, err := r.held(ctx, l)
+	if err != nil {
+		return err
+	}
+	if run.Kind != runs.Split {
+		return fault.BadField("split_hosts", "the run is no split")
+	}
+	return r.Plane.Divide(ctx, l, s.SplitHosts, s.Warnings)
+}
+
+// finish ends a run. What it did on its hosts is derived from what was stored.
+func (r *Relay) finish(ctx context.Context, l runs.Lease, s *execution.RelaySave) error {
+	hosts, err := r.Records.Summaries.Hosts(ctx, l.RunID)
+	if err != nil && !runs.RunNotFound.Is(err) {
+		return fmt.Errorf("read what the run did: %w", err)
+	}
+	end := s.Ending()
+	end.Commit = ""
+	end.Counts, end.Touched = summary.Counts(hosts), touched(hosts)
+	return r.Plane.Finish(ctx, l, end)
+}
+
+// touched counts hosts with any result.
+func touched(hosts []runs.HostSummary) int {
+	n := 0
+	for i := range hosts {
+		h := &hosts[i]
+		if h.Worst == runs.HostIncomplete || h.OK+h.Changed+h.Failed+h.Unreachable+h.Skipped+h.Rescued+h.Ignored > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// checkSave judges a body, and cuts the texts of it that are only told.
+func checkSave(s *execution.RelaySave) error {
+	switch s.Status {
+	case runs.Running, runs.Pending, runs.Succeeded, runs.Failed, runs.Canceled, runs.Interrupted:
+	default:
+		return fault.BadField("status", "%.32q is nothing that a worker moves a run to", s.Status)
+	}
+	switch {
+	case len(s.SplitHosts) > 0 && s.Status != runs.Running:
+		return fault.BadField("split_hosts", "a run is divided with the status running")
+	case len(s.SplitHosts) > execution.RelayHosts:
+		return fault.BadField("split_hosts", "has more than %d members", execution.RelayHosts)
+	case s.ExitCode != nil && (*s.ExitCode < math.MinInt32 || *s.ExitCode > math.MaxInt32):
+		return fault.BadField("exit_code", "is not the exit code of a process")
+	case s.LogBytes < 0 || s.LogBytes > maxLog:
+		return fault.BadField("log_bytes", "expected a number from 0 on")
+	case s.LogSHA256 != "" && !sha256Hex.MatchString(s.LogSHA256):
+		return fault.BadField("log_sha256", "expected 64 hexadecimal digits")
+	case len(s.Warnings) > maxWarnings:
+		return fault.BadField("warnings", "has more than %d members", maxWarnings)
+	case s.StartedAt != nil && !moment(*s.StartedAt):
+		return fault.BadField("started_at", "is not when a run started")
+	case s.EndedAt != nil && !moment(*s.EndedAt):
+		return fault.BadField("ended_at", "is not when a run ended")
+	}
+	for i, name := range s.SplitHosts {
+		at := fmt.Sprintf("split_hosts[%d]", i)
+		if err := checkHost(at, name); err != nil {
+			return err
+		}
+		if strings.HasPrefix(name, "-") { // it becomes part of an argument
+			return fault.BadField(at, "is not the name of a host")
+		}
+	}
+	s.Error = cut(s.Error)
+	for i := range s.Warnings {
+		if !warningCode.MatchString(s.Warnings[i].Code) {
+			return fault.BadField(fmt.Sprintf("warnings[%d].code", i), "expected small letters, digits and _")
+		}
+		s.Warnings[i].Message = cut(s.Warnings[i].Message)
+	}
+	return checkOutputs(s.Outputs)
+}
+
+func checkOutputs(v runs.Vars) error {
+	size := 0
+	for k, raw := range v {
+		if size += len(k) + len(raw); size > maxOutputs {
+			return fault.BadField("outputs", "are larger than %d bytes", maxOutputs)
+		}
+		if !json.Valid(raw) {
+			return fault.BadField("outputs", "hold what is no JSON")
+		}
+	}
+	return nil
+}
+
+// cut shortens a text that people read to what is kept, between two characters.
+func cut(s string) string {
+	if len(s) > maxText {
+		n := maxText
+		for n > maxText-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		s = s[:n]
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}

@@ -1,0 +1,151 @@
+package relay_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// TestSavesThatAreNone are refused by name, and the run stays as it is.
+func TestSavesThatAreNone(t *testing.T) {
+	t.Parallel()
+	w := one(t)
+	_, h := w.begun()
+	before := w.picture()
+	code, early := 1<<40, time.Date(1, 2, 3, 0, 0, 0, 0, time.UTC)
+	end := func(edit func(s *execution.RelaySave)) execution.RelaySave {
+		s := ends(runs.Succeeded)
+		edit(&s)
+		return s
+	}
+	for _, c := range []struct {
+		field string
+		save  execution.RelaySave
+	}{
+		{"status", ends("held")}, {"status", ends("")}, {"status", ends(runs.Rejected)}, {"status", ends(runs.PendingApproval)},
+		{"split_hosts", end(func(s *execution.RelaySave) { s.SplitHosts = []string{"a"} })},
+		{"split_hosts", execution.RelaySave{Status: runs.Running, SplitHosts: make([]string, execution.RelayHosts+1)}},
+		{"split_hosts[1]", execution.RelaySave{Status: runs.Running, SplitHosts: []string{"a", "-i"}}},
+		{"split_hosts[0]", execution.RelaySave{Status: runs.Running, SplitHosts: []string{"a\n"}}},
+		{"split_hosts", execution.RelaySave{Status: runs.Running, SplitHosts: []string{"a"}}}, // it is no split
+		{"exit_code", end(func(s *execution.RelaySave) { s.ExitCode = &code })},
+		{"log_bytes", end(func(s *execution.RelaySave) { s.LogBytes = -1 })},
+		{"log_sha256", end(func(s *execution.RelaySave) { s.LogSHA256 = "zz" })},
+		{"log_sha256", end(func(s *execution.RelaySave) { s.LogSHA256 = strings.Repeat("A", 64) })},
+		{"warnings", end(func(s *execution.RelaySave) { s.Warnings = make([]runs.Warning, 101) })},
+		{"warnings[0].code", end(func(s *execution.RelaySave) { s.Warnings = []runs.Warning{{Code: "A b"}} })},
+		{"started_at", end(func(s *execution.RelaySave) { s.StartedAt = &early })},
+		{"ended_at", end(func(s *execution.RelaySave) { s.EndedAt = &early })},
+		{"outputs", end(func(s *execution.RelaySave) {
+			s.Outputs = runs.Vars{"a": []byte(`"` + strings.Repeat("x", 4<<20) + `"`)}
+		})},
+		{"outputs", end(func(s *execution.RelaySave) { s.Outputs = runs.Vars{"a": []byte(`{`)} })},
+	} {
+		err := w.relay.Save(t.Context(), h, c.save)
+		var f *fault.Error
+		if !errors.As(err, &f) || f.Kind != fault.Invalid || f.Fields[0].Location != c.field {
+			t.Errorf("%s: %v", c.field, err)
+		}
+	}
+	if after := w.picture(); after != before {
+		t.Errorf("something changed:\n%s\nwas\n%s", after, before)
+	}
+}
+
+// TestTheServerCounts: what a run did on its hosts is what is stored of them, and its commit is the one that it was made with.
+func TestTheServerCounts(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		_, h := w.begun(func(r *runs.Run) { r.Spec.Playbook, r.Spec.ProjectID, r.Commit = "site.yml", "prj_1", "c0ffee" })
+		w.must(w.relay.SaveHosts(ctx, h, []runs.HostSummary{
+			{Host: "a", OK: 1, Worst: runs.HostOK}, {Host: "b", OK: 1, Failed: 1, Worst: runs.HostFailed}, {Host: "c", Worst: runs.HostIncomplete},
+			{Host: "d", Worst: runs.HostSkipped},
+		}))
+		code := 2
+		started := now().Add(-time.Minute)
+		w.must(w.relay.Save(ctx, h, execution.RelaySave{
+			Status: runs.Failed, ExitCode: &code, Error: "two failed", Commit: strings.Repeat("f", 40), StartedAt: &started,
+			Outputs: runs.Vars{"n": []byte("1.50")}, Warnings: []runs.Warning{{Code: runs.WarnHostsUnreachable, Message: "m"}},
+		}))
+		r := w.run(h.RunID)
+		want := runs.HostCounts{runs.HostOK: 1, runs.HostFailed: 1, runs.HostIncomplete: 1, runs.HostSkipped: 1}
+		if diff := cmp.Diff(want, r.Hosts); diff != "" || r.HostsTouched != 3 {
+			t.Errorf("%d touched, counts %s", r.HostsTouched, diff)
+		}
+		if r.Commit != "c0ffee" || r.Status != runs.Failed || *r.ExitCode != 2 || r.Error != "two failed" || string(r.Outputs["n"]) != "1.50" || len(r.Warnings) != 1 {
+			t.Errorf("%+v", r)
+		}
+		_, bare := w.begun()
+		w.must(w.relay.Save(ctx, bare, execution.RelaySave{Status: runs.Succeeded, Commit: strings.Repeat("f", 40)}))
+		if r := w.run(bare.RunID); r.Commit != "" || r.Hosts != nil || r.HostsTouched != 0 || len(r.Warnings) != 0 {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// TestLongTextsAreCut where executors cut them, between two characters.
+func TestLongTextsAreCut(t *testing.T) {
+	t.Parallel()
+	w := one(t)
+	_, h := w.begun()
+	long := "x" + strings.Repeat("ä", 4<<10)
+	w.must(w.relay.Save(t.Context(), h, execution.RelaySave{
+		Status: runs.Failed, Error: long, Warnings: []runs.Warning{{Code: "w", Message: long}, {Code: "v", Message: "\xff"}},
+	}))
+	r := w.run(h.RunID)
+	for _, s := range []string{r.Error, r.Warnings[0].Message} {
+		if len(s) != 4<<10-1 || !utf8.ValidString(s) {
+			t.Errorf("%d bytes are kept", len(s))
+		}
+	}
+	if r.Warnings[1].Message != "\uFFFD" {
+		t.Errorf("%q", r.Warnings[1].Message)
+	}
+}
+
+// TestASplitIsDivided once, with what its worker warns of.
+func TestASplitIsDivided(t *testing.T) {
+	t.Parallel()
+	w := one(t)
+	w.submit(func(r *runs.Run) { r.Kind, r.Spec.Playbook, r.Spec.Shards = runs.Split, "site.yml", 2 })
+	_, h := w.claim("w")
+	s := execution.RelaySave{Status: runs.Running, SplitHosts: []string{"a", "b"}, Warnings: []runs.Warning{{Code: runs.WarnShardSemantics, Message: "m"}}}
+	w.must(w.relay.Save(t.Context(), h, s))
+	if err := w.relay.Save(t.Context(), h, s); !runs.LeaseLost.Is(err) {
+		t.Errorf("again: %v", err)
+	}
+	if r := w.run(h.RunID); !cmp.Equal(w.plane.splits[h.RunID], []string{"a", "b"}) || len(r.Warnings) != 1 || r.Worker != "" {
+		t.Errorf("%v %+v", w.plane.splits, r)
+	}
+}
+
+// TestBeatsTellOfACancel, and a run that began is not given back.
+func TestBeatsTellOfACancel(t *testing.T) {
+	t.Parallel()
+	w := one(t)
+	_, h := w.begun()
+	if err := w.relay.Save(t.Context(), h, ends(runs.Pending)); !runs.RunStateChanged.Is(err) {
+		t.Errorf("given back: %v", err)
+	}
+	b, err := w.relay.Beat(t.Context(), h)
+	if err != nil || b != (execution.RelayBeat{LeaseSeconds: 30}) {
+		t.Errorf("%+v %v", b, err)
+	}
+	want := true
+	w.must(w.d.Do(t.Context(), func(ctx context.Context) error {
+		return w.plane.store.Amend(ctx, h.RunID, runs.Amendment{CancelRequested: &want})
+	}))
+	if b, err = w.relay.Beat(t.Context(), h); err != nil || !b.CancelRequested {
+		t.Errorf("%+v %v", b, err)
+	}
+}

@@ -1,0 +1,336 @@
+package relay_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/writ-automation/writ/modules/execution/internal/relay"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+// shelf is all that the relay stores, in memory: these tests are about time, which no database follows.
+type shelf struct {
+	execution.ControlPlane // nil: nothing else is called
+
+	mu       sync.Mutex
+	waiting  []*runs.Run
+	held     int
+	beats    []runs.Beat // answers, the last one for good
+	beaten   int
+	released []string
+	ended    []runs.Ending
+	told     []execution.Worker
+	words    []int
+	removed  []string
+	away     error // what hosts are answered with
+}
+
+func (s *shelf) SaveHosts(context.Context, runs.Lease, []runs.HostSummary) error { return s.away }
+
+func (s *shelf) Do(ctx context.Context, fn func(ctx context.Context) error) error { return fn(ctx) }
+
+func (s *shelf) Claim(_ context.Context, r runs.ClaimRequest) (*runs.Assignment, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.waiting) == 0 {
+		return nil, nil
+	}
+	run := s.waiting[0]
+	s.waiting = s.waiting[1:]
+	return &runs.Assignment{Run: run, Lease: runs.Lease{RunID: run.ID, Worker: r.Worker, Epoch: 1}, NextSeq: 2}, nil
+}
+
+func (s *shelf) Beat(context.Context, string, []runs.Lease) ([]runs.Beat, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := runs.Beat{}
+	if len(s.beats) > 0 {
+		b = s.beats[min(s.beaten, len(s.beats)-1)]
+	}
+	s.beaten++
+	return []runs.Beat{b}, nil
+}
+
+func (s *shelf) Release(_ context.Context, l runs.Lease) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.released = append(s.released, l.RunID)
+	return nil
+}
+
+func (s *shelf) Finish(_ context.Context, _ runs.Lease, e runs.Ending) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = append(s.ended, e)
+	return nil
+}
+
+func (s *shelf) Held(context.Context, string) ([]*runs.Run, error) {
+	return make([]*runs.Run, s.held), nil
+}
+
+func (s *shelf) PutClaim(context.Context, [32]byte, runs.Lease) error { return nil }
+func (s *shelf) ClaimOf(context.Context, [32]byte) (runs.Lease, bool, error) {
+	return runs.Lease{RunID: "run_1", Worker: "relay/w", Epoch: 1}, true, nil
+}
+
+func (s *shelf) ReportWorker(_ context.Context, w execution.Worker) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told = append(s.told, w)
+	return nil
+}
+
+func (s *shelf) TouchWorker(_ context.Context, _ string, running int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.words = append(s.words, running)
+	return nil
+}
+
+func (s *shelf) RemoveWorker(_ context.Context, name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.removed = append(s.removed, name)
+	return nil
+}
+func (s *shelf) ForgetWorkers(context.Context, time.Duration) error { return nil }
+func (s *shelf) Workers(context.Context, page.Window) ([]execution.Worker, int, error) {
+	return nil, 0, nil
+}
+
+// wall is the bubble's own time.
+type wall struct{ back time.Duration }
+
+func (w *wall) Now() time.Time { return time.Now().Add(-w.back) }
+
+type still struct {
+	*shelf
+	relay *relay.Relay
+	vault *vault
+	heads *heads
+	wall  *wall
+	log   *lines
+}
+
+// bubble runs a test in a time of its own.
+func bubble(t *testing.T, fn func(t *testing.T, s *still)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &still{shelf: &shelf{}, vault: &vault{}, heads: &heads{}, wall: &wall{}, log: &lines{}}
+		s.relay = relay.New(relay.Deps{
+			Plane: s.shelf, Claims: s.shelf, Workers: s.shelf, Unit: s.shelf, Secrets: s.vault, Heads: s.heads, Clock: s.wall,
+			Log: slog.New(slog.NewTextHandler(s.log, nil)),
+		}, relay.Config{})
+		defer s.relay.Close()
+		fn(t, s)
+	})
+}
+
+func (s *still) claim(t *testing.T, c execution.RelayClaim) (*execution.Grant, string) {
+	t.Helper()
+	g, note, err := s.relay.Claim(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g, note
+}
+
+func secretive(id string) *runs.Run {
+	return &runs.Run{ID: id, Status: runs.Running, Spec: runs.Spec{CredentialIDs: []string{"crd_1"}, Queue: "default"}}
+}
+
+// TestTheLeaseIsKeptMeanwhile renews it while an engine takes its time, and tells the worker of a cancel that came then.
+func TestTheLeaseIsKeptMeanwhile(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *still) {
+		s.waiting, s.beats = []*runs.Run{secretive("run_1")}, []runs.Beat{{CancelRequested: true}}
+		s.vault.does(func(context.Context, secrets.Owner, []string) error { time.Sleep(15 * time.Second); return nil })
+		g, _ := s.claim(t, asks("w"))
+		if g == nil || s.beaten != 1 || !g.Run.CancelRequested {
+			t.Errorf("%+v after %d beats", g, s.beaten)
+		}
+	})
+}
+
+// TestALeaseThatIsLostMeanwhile brings nothing and tells nothing.
+func TestALeaseThatIsLostMeanwhile(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *still) {
+		s.waiting, s.beats = []*runs.Run{secretive("run_1")}, []runs.Beat{{Lost: true}}
+		s.vault.does(func(ctx context.Context, _ secrets.Owner, _ []string) error { <-ctx.Done(); return nil })
+		if g, _ := s.claim(t, asks("w")); g != nil || len(s.ended)+len(s.released) != 0 {
+			t.Errorf("%+v %v %v", g, s.ended, s.released)
+		}
+		synctest.Wait()
+		if !s.vault.let(secrets.Owner{ID: "run_1", Epoch: 1}) {
+			t.Error("what was made for the run is not let go")
+		}
+	})
+}
+
+// TestAnEngineThatHangs ends its run after a while, and no claim goes on for ever.
+func TestAnEngineThatHangs(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *still) {
+		for range 10 {
+			s.waiting = append(s.waiting, secretive("run_1"))
+		}
+		s.vault.does(func(ctx context.Context, _ secrets.Owner, _ []string) error { <-ctx.Done(); return ctx.Err() })
+		begun := time.Now()
+		g, _ := s.claim(t, asks("w"))
+		if g != nil || time.Since(begun) != 20*time.Second || len(s.ended) != 1 {
+			t.Fatalf("%v after %s with %v", g, time.Since(begun), s.ended)
+		}
+		if e := s.ended[0]; e.Status != runs.Failed || !strings.HasSuffix(e.Error, "its secrets did not come in time") {
+			t.Errorf("%+v", e)
+		}
+	})
+}
+
+// TestPresence tells the fleet now and then of a worker that claims, waits and beats, and at once that it ends.
+func TestPresence(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *still) {
+		c := asks("w", "a", "b")
+		c.Worker.Labels, s.held = map[string]string{"site": "north"}, 3
+		for range 5 {
+			s.claim(t, c)
+		}
+		want := execution.Worker{
+			Name: "relay/w", Kind: execution.RelayWorker, Queues: []string{"a", "b"}, Executors: 2, Running: 3, Version: "1", Labels: c.Worker.Labels,
+		}
+		if diff := cmp.Diff([]execution.Worker{want}, s.told); diff != "" {
+			t.Error(diff)
+		}
+		c.WaitSeconds = 30
+		s.claim(t, c)
+		if len(s.told) != 1 || len(s.words) < 2 || s.words[0] != 3 {
+			t.Errorf("while it waits: %d reports, %v", len(s.told), s.words)
+		}
+		c.WaitSeconds, c.Worker.Version = 0, "2"
+		s.claim(t, c)
+		if len(s.told) != 2 || s.told[1].Version != "2" {
+			t.Errorf("what changed is not told: %+v", s.told)
+		}
+		s.words = nil
+		for range 30 {
+			if _, err := s.relay.Beat(t.Context(), execution.Holder{RunID: "run_1"}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+		}
+		if n := len(s.words); n < 5 || n > 6 {
+			t.Errorf("%d words in 30 beats", n)
+		}
+		s.wall.back = time.Hour // somebody sets the clock
+		s.claim(t, c)
+		c.Worker.Executors = 0
+		s.claim(t, c)
+		if len(s.told) != 3 || !cmp.Equal(s.removed, []string{"relay/w"}) {
+			t.Errorf("%d reports, removed %v", len(s.told), s.removed)
+		}
+		c.Worker.Executors = 1
+		s.claim(t, c)
+		if len(s.told) != 4 {
+			t.Error("one that comes back is not told at once")
+		}
+	})
+}
+
+// TestAWorkerThatEndsGetsNothing, also where a run waits.
+func TestAWorkerThatEndsGetsNothing(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *still) {
+		s.waiting, s.heads.newest = []*runs.Run{secretive("run_1")}, "note"
+		c := asks("w")
+		c.Worker.Executors, c.WaitSeconds = 0, 30
+		begun := time.Now()
+		if g, note := s.claim(t, c); g != nil || note != "note" || time.Since(begun) != 0 || len(s.told) != 0 {
+			t.Errorf("%v %q after %s, told %v", g, note, time.Since(begun), s.told)
+		}
+	})
+}
+
+// TestHeads are looked at once a minute, and stop no claim whatever comes of it.
+func TestHeads(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *still) {
+		c := asks("w")
+		c.Heads = []string{"one", "two"}
+		s.claim(t, c)
+		s.claim(t, c)
+		c.Heads = []string{"two", "three"}
+		s.claim(t, c)
+		time.Sleep(61 * time.Second)
+		s.claim(t, c)
+		other := asks("v")
+		other.Heads = []string{"two"}
+		s.claim(t, other)
+		if diff := cmp.Diff([][]string{{"one", "two"}, {"three"}, {"two", "three"}, {"two"}}, s.heads.shown()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// TestHeadsThatAreRefused: a foreign one hides no other and is told once a minute; where nobody answers they are shown again.
+func TestHeadsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *still) {
+		s.heads.judge = func(notes []string) error {
+			for _, n := range notes {
+				if n == "foreign" {
+					return audit.ForeignHead.New("no key of this install signed it")
+				}
+			}
+			return nil
+		}
+		c := asks("w")
+		c.Heads = []string{"foreign", "mine"}
+		s.claim(t, c)
+		s.claim(t, c)
+		if diff := cmp.Diff([][]string{{"foreign", "mine"}, {"foreign"}, {"mine"}}, s.heads.shown()); diff != "" {
+			t.Error(diff)
+		}
+		if n := strings.Count(s.log.text(), "no key of this install signed it"); n != 1 {
+			t.Errorf("it is told %d times", n)
+		}
+		s.heads.judge = func([]string) error { return &fault.Error{Kind: fault.Unavailable, Message: "the store is away"} }
+		c.Heads = []string{"later"}
+		s.claim(t, c)
+		s.claim(t, c)
+		if n := len(s.heads.shown()); n != 5 {
+			t.Errorf("%d calls", n)
+		}
+	})
+}
+
+// TestTheNewestHead is asked for by every claim, and nothing stands in for it where it cannot be read.
+func TestTheNewestHead(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *still) {
+		for _, want := range []string{"one", "two", ""} {
+			s.heads.newest = want
+			if _, note := s.claim(t, asks("w")); note != want {
+				t.Errorf("%q, want %q", note, want)
+			}
+		}
+		s.heads.newest, s.heads.err = "three", errors.New("the store is away")
+		if _, note := s.claim(t, asks("w")); note != "" {
+			t.Errorf("where it cannot be read it is %q", note)
+		}
+	})
+}
