@@ -49,8 +49,8 @@ func TestEveryPointOfDeath(t *testing.T) {
 		starts int
 	}{
 		"after-claim":   {runs.Succeeded, 2, "", 1}, // given back, then executed once
-		"after-begin":   {runs.Interrupted, 1, "the server was killed while it ran", 0},
-		"after-exit":    {runs.Interrupted, 1, "the server was killed while it ran", 1},
+		"after-begin":   {runs.Interrupted, 1, "the executor was killed while it ran", 0},
+		"after-exit":    {runs.Interrupted, 1, "the executor was killed while it ran", 1},
 		"before-finish": {runs.Succeeded, 1, "", 1},
 		"after-finish":  {runs.Succeeded, 1, "", 1},
 	} {

@@ -240,7 +240,7 @@ func TestADrainHasAnEnd(t *testing.T) {
 				}
 				stop()
 				got := b.plane.see("run_1")
-				if got.run.Status != runs.Interrupted || got.end.Error != "the server was stopped" || early.Stop() || !late.Stop() {
+				if got.run.Status != runs.Interrupted || got.end.Error != "the executor was stopped" || early.Stop() || !late.Stop() {
 					t.Fatalf("the run is %+v", got.end)
 				}
 				synctest.Wait()
@@ -288,7 +288,7 @@ func TestAnEndingThatCannotBeStoredWaitsForTheNextLife(t *testing.T) {
 		}
 		_, stop := b.start()
 		defer stop()
-		if got := b.ended("run_1"); got.end.Error != "the server was stopped" || string(got.log) != "started\n" {
+		if got := b.ended("run_1"); got.end.Error != "the executor was stopped" || string(got.log) != "started\n" {
 			t.Fatalf("ended as %+v", got.end)
 		}
 	})

@@ -13,11 +13,11 @@ import (
 var (
 	errCanceled    = errors.New("somebody canceled the run")
 	errTimeout     = errors.New("the run is over its timeout")
-	errStopped     = errors.New("the server was stopped")
+	errStopped     = errors.New("the executor was stopped")
 	errOutOfReach  = errors.New("the executor lost contact with the control plane for too long")
 	errLost        = errors.New("the lease is lost")
 	errHandedBack  = errors.New("the run is handed back")
-	errKilled      = errors.New("the server was killed while it ran")
+	errKilled      = errors.New("the executor was killed while it ran")
 	errUnsupported = errors.New("this executor cannot provide what the run names")
 )
 
