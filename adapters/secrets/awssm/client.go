@@ -7,15 +7,13 @@ import (
 	"errors"
 	"net/http"
 	"net/netip"
+	"os"
 	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
-	"github.com/aws/smithy-go/logging"
 
 	"github.com/writ-automation/writ/platform/egress"
 )
@@ -73,53 +71,50 @@ func (f final) Unwrap() error { return f.error }
 // RetryableError is what the SDK asks.
 func (f final) RetryableError() bool { return false }
 
-// settings are those of the standard environment, with what the config says over them. The identity in them is there already.
-func (e *Engine) settings(ctx context.Context, src source) (aws.Config, error) {
-	with := []func(*config.LoadOptions) error{config.WithHTTPClient(e.own()), config.WithLogger(logging.Nop{})}
-	if src.region != "" {
-		with = append(with, config.WithRegion(src.region))
-	}
-	if src.keyID != "" {
-		with = append(with, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(src.keyID, src.key, "")))
-	}
-	settings, err := config.LoadDefaultConfig(ctx, with...)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return aws.Config{}, egress.Unanswered(ctx.Err())
-	case err != nil:
-		return aws.Config{}, errors.New("the server's environment for AWS cannot be used")
-	case settings.Region == "":
-		return aws.Config{}, errors.New("there is no region, neither in the config nor in the server's environment")
-	}
-	if _, err := settings.Credentials.Retrieve(ctx); err != nil {
-		if ctx.Err() != nil {
-			return aws.Config{}, egress.Unanswered(ctx.Err())
-		}
-		return aws.Config{}, errors.New("there is no access key, neither in the config nor in the server's environment")
-	}
-	return settings, nil
-}
-
 // own is the client that finds the server's own identity. It may ask for metadata at the addresses that AWS has for it, and keeps no
-// connection open. AWS_CA_BUNDLE is only taken by a client of this type.
-func (e *Engine) own() *awshttp.BuildableClient {
+// connection open. The authorities of a bundle are trusted as well, where one is named.
+func (e *Engine) own(bundle string) (*awshttp.BuildableClient, error) {
+	var more []byte
+	if bundle != "" {
+		var err error
+		if more, err = os.ReadFile(bundle); err != nil { //nolint:gosec // the operator's own
+			return nil, err
+		}
+	}
+	valid := true
 	p := e.conf.Policy
 	p.Allow = slices.Clone(p.Allow)
 	for _, a := range []string{"169.254.169.254/32", "169.254.170.2/32", "169.254.170.23/32", "fd00:ec2::254/128", "fd00:ec2::23/128"} {
 		p.Allow = append(p.Allow, netip.MustParsePrefix(a))
 	}
-	return awshttp.NewBuildableClient().WithTimeout(patience).WithTransportOptions(func(t *http.Transport) {
+	client := awshttp.NewBuildableClient().WithTimeout(patience).WithTransportOptions(func(t *http.Transport) {
 		t.Proxy = nil
 		t.DialContext = egress.NewDialer(p, e.conf.Options.Resolver).DialContext
 		t.DisableKeepAlives = true
 		if e.conf.Options.TLS != nil {
 			t.TLSClientConfig = e.conf.Options.TLS.Clone()
-			if roots := t.TLSClientConfig.RootCAs; roots != nil {
-				t.TLSClientConfig.RootCAs = roots.Clone() // what AWS_CA_BUNDLE names is added to it
-			}
 		}
+		if bundle == "" {
+			return
+		}
+		if t.TLSClientConfig == nil {
+			t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+		}
+		roots := x509.NewCertPool()
+		if known := t.TLSClientConfig.RootCAs; known != nil {
+			roots = known.Clone()
+		}
+		valid = roots.AppendCertsFromPEM(more)
+		t.TLSClientConfig.RootCAs = roots
 	})
+	if !valid {
+		return nil, errors.New("a bundle without certificates")
+	}
+	return client, nil
 }
+
+// unanswered is the error of a question that its time ended.
+func unanswered(ctx context.Context) error { return egress.Unanswered(ctx.Err()) }
 
 // bundle returns the authorities that AWS_CA_BUNDLE names, nil for those of the options.
 func bundle(settings aws.Config) *x509.CertPool {
