@@ -9,7 +9,7 @@ BUILDVCS := $(shell git status >/dev/null 2>&1 && echo true || echo false)
 # How many packages are tested at once. Most of them start processes and databases of their own.
 PARALLEL ?= 2
 # What takes longest begins first, so that it does not run alone at the end.
-LONG = ./e2e/scenarios ./adapters/sqlstore/runs ./e2e/faults ./e2e/verifiers ./e2e/access ./e2e/audit
+LONG = ./e2e/scenarios ./adapters/sqlstore/runs ./e2e/faults ./e2e/relay ./e2e/verifiers ./e2e/access ./e2e/audit
 PG := e2e/setup/postgres.sh
 
 .PHONY: help run build setup test bench arch lint fmt conformance e2e golden openapi check

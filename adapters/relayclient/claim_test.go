@@ -237,50 +237,6 @@ func TestClaimsAreWhatTheServerGives(t *testing.T) {
 	}
 }
 
-func TestHeadsAreKeptAndShown(t *testing.T) {
-	t.Parallel()
-	s := &shelf{}
-	for i := range 20 {
-		s.notes = append(s.notes, fmt.Sprint("note ", i))
-	}
-	w := newWorld(t, func(c *relayclient.Config) { c.Heads = s })
-	shown := func() []string {
-		var q execution.RelayClaim
-		calls := w.fake.calls("/claim")
-		w.must(json.Unmarshal(calls[len(calls)-1].body, &q))
-		return q.Heads
-	}
-	for range 3 {
-		w.nothing()
-	}
-	if got := shown(); len(got) != execution.RelayHeads || got[0] != "note 0" || s.reads != 1 {
-		t.Errorf("%v are shown after %d readings", got, s.reads)
-	}
-	s.notes = []string{"old"}
-	w.fake.set(func() { w.fake.head = "new\n" })
-	w.claimed()
-	for range 3 {
-		w.nothing()
-	}
-	if diff := cmp.Diff([]string{"old", "new\n"}, shown()); diff != "" || s.reads != 2 || len(s.notes) != 2 {
-		t.Errorf("%s after %d readings, kept are %q", diff, s.reads, s.notes)
-	}
-	s.fail = errors.New("the disk is full")
-	w.fake.set(func() { w.fake.head = "newer\n" })
-	w.claimed()
-	w.fake.set(func() {
-		w.fake.head, w.fake.instead = "", func(rw http.ResponseWriter, _ *http.Request, _ []byte) bool {
-			rw.Header().Set(execution.HeadHeader, "no base64!")
-			rw.WriteHeader(http.StatusNoContent)
-			return true
-		}
-	})
-	w.nothing()
-	if log := w.log.String(); !strings.Contains(log, "the disk is full") || !strings.Contains(log, "illegal base64") {
-		t.Errorf("the log is %s", log)
-	}
-}
-
 func TestGrantsThatCannotBeTaken(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

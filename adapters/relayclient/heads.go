@@ -17,10 +17,11 @@ type heads struct {
 	mu    sync.Mutex
 	known bool // notes are those of the shelf
 	notes []string
+	told  bool   // that some of the shelf cannot be read
 	last  string // the newest that was kept
 }
 
-// show returns what a claim shows. A shelf that cannot be read is tried again with the next one.
+// show returns what a claim shows. What of the shelf cannot be read keeps nobody from the rest, and is tried again with the next claim.
 func (h *heads) show() []string {
 	if h.shelf == nil {
 		return nil
@@ -29,11 +30,10 @@ func (h *heads) show() []string {
 	defer h.mu.Unlock()
 	if !h.known {
 		notes, err := h.shelf.Notes()
-		if err != nil {
+		if err != nil && !h.told {
 			h.log.Warn("read the signed heads that this worker keeps", "error", err)
-			return nil
 		}
-		h.notes, h.known = notes[:min(len(notes), execution.RelayHeads)], true
+		h.notes, h.known, h.told = notes[:min(len(notes), execution.RelayHeads)], err == nil, err != nil
 	}
 	return h.notes
 }
