@@ -150,7 +150,7 @@ func (e *edge) finish(rec *recorder, r *http.Request, st *request, took time.Dur
 		level = slog.LevelWarn
 	case status >= http.StatusInternalServerError:
 		level = slog.LevelError
-	case status < http.StatusBadRequest && strings.HasPrefix(r.URL.Path, relayPath):
+	case status < http.StatusBadRequest && st.cause == nil && strings.HasPrefix(r.URL.Path, relayPath):
 		level = slog.LevelDebug
 	}
 	if st.cause != nil {

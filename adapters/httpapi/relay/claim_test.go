@@ -78,7 +78,7 @@ func serve(t *testing.T, s *stand, config httpserver.Config) *serving {
 	out := &serving{log: &httpapitest.Log{}}
 	res, err := httpapi.New(httpapi.Params{
 		Config: httpapi.Config{Version: "1", WorkerToken: workerToken}, Authenticator: httpapitest.Guard{}, Authorizer: httpapitest.Guard{},
-		Log: slog.New(slog.NewJSONHandler(out.log, nil)), IDs: httpapitest.IDs{}, Unit: httpapitest.Unit{}, Recorder: &httpapitest.Recorder{},
+		Log: slog.New(slog.NewJSONHandler(out.log, &slog.HandlerOptions{Level: slog.LevelDebug})), IDs: httpapitest.IDs{}, Unit: httpapitest.Unit{}, Recorder: &httpapitest.Recorder{},
 		Routes: []httpapi.Routes{relayapi.New(params(s))},
 	})
 	if err != nil {

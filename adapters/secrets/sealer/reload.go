@@ -40,35 +40,28 @@ func stampOf(info fs.FileInfo) stamp {
 	return stamp{inode: inodeOf(info), size: info.Size(), at: info.ModTime()}
 }
 
-// changed reports whether the file is another one than at the last call, and remembers it. A file that cannot be read has not changed:
-// what is known of it goes on to hold.
-func (w *watched) changed() bool {
-	if w == nil {
-		return false
+// keys returns the keys that are at hand now. A file of keys that was replaced is read anew, so that another key needs no restart; one that
+// cannot be read, or holds no keys any more, changes nothing. The file is read and its keys are put in their place by one caller at a time,
+// and the others wait for that: of two readings the later one stays, and nobody goes on with keys that are known to be old.
+func (s *Sealer) keys() *ring {
+	if s.file == nil {
+		return s.ring.Load()
 	}
-	info, err := os.Stat(w.path)
+	info, err := os.Stat(s.file.path)
 	if err != nil {
-		return false
+		return s.ring.Load()
 	}
 	now := stampOf(info)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if now == w.seen {
-		return false
+	s.file.mu.Lock()
+	defer s.file.mu.Unlock()
+	if now == s.file.seen {
+		return s.ring.Load()
 	}
-	w.seen = now
-	return true
-}
-
-// keys returns the keys that are at hand now. A file of keys that was replaced is read anew, so that another key needs no restart; one that
-// holds no keys any more changes nothing.
-func (s *Sealer) keys() *ring {
-	if s.file.changed() {
-		if keys, err := readKeys(s.file.path); err == nil {
-			if r, err := newRing(keys); err == nil {
-				s.ring.Store(r)
-			}
+	if keys, err := readKeys(s.file.path); err == nil {
+		if r, err := newRing(keys); err == nil {
+			s.ring.Store(r)
 		}
 	}
+	s.file.seen = now
 	return s.ring.Load()
 }
