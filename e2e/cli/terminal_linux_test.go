@@ -74,11 +74,11 @@ func TestPlaybookOnATerminal(t *testing.T) {
 	raw := p.out.String()
 	text := seen(raw)
 	for _, want := range []string{
-		`(?m)^● run_\w+ running$`, `(?m)^PLAY Common ground$`, `(?m)^  common : Directories +\d+\.\ds  changed 3$`,
+		`(?m)^● run_\w+ running$`, `(?m)^PLAY Common ground$`, `(?m)^  common : Directories +(\d+\.\d|\d+m\d\d)s  changed 3$`,
 		`(?m)^TASK +store1 +web1 +web2$`, `(?m)^common : Warm up +rescued +ok +ok$`,
 		`(?m)^web : Deployment, which can be told to fail +ok +failed$`, `(?m)^HOST +ok +changed +ignored +rescued +failed$`,
 		`(?m)^web2 +\d+ +\d+ +1 +0 +1$`, `✗ web : Deployment, which can be told to fail\n  failed on 1 host: web2\n`,
-		`(?m)^✗ run_\w+ failed in \d+\.\ds, 3 hosts: `,
+		`(?m)^✗ run_\w+ failed in (\d+\.\d|\d+m\d\d)s, 3 hosts: `,
 	} {
 		if !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("no %s in\n%s", want, text)
