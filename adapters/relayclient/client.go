@@ -62,7 +62,8 @@ func (c *Client) Quiet() { c.hush() }
 func (c *Client) Leave(ctx context.Context) error {
 	peer := c.cfg.Worker
 	peer.Executors = 0
-	g, err := c.ask(ctx, execution.RelayClaim{Worker: peer, Queues: c.cfg.Queues}, 0)
+	// Its answer may bring a head, which takes the place of one that is kept: that one is shown first, as with every claim.
+	g, err := c.ask(ctx, execution.RelayClaim{Worker: peer, Queues: c.cfg.Queues, Heads: c.heads.show()}, 0)
 	if g != nil {
 		c.giveBack(ctx, g)
 	}

@@ -77,3 +77,15 @@ func TestADamagedHeadHidesNoOthers(t *testing.T) {
 		t.Errorf("it is told %d times", n)
 	}
 }
+
+// TestHeadsAreShownWithEveryClaim: with one that takes no run as well, since its answer may bring a head that takes their place.
+func TestHeadsAreShownWithEveryClaim(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(c *relayclient.Config) { c.Heads = &shelf{notes: []string{"old"}} })
+	w.must(w.Leave(t.Context()))
+	var q execution.RelayClaim
+	w.must(json.Unmarshal(w.fake.calls("/claim")[0].body, &q))
+	if diff := cmp.Diff([]string{"old"}, q.Heads); diff != "" || q.Worker.Executors != 0 {
+		t.Errorf("%s of %+v", diff, q.Worker)
+	}
+}

@@ -27,16 +27,20 @@ func (r *Relay) Claim(ctx context.Context, c execution.RelayClaim) (*execution.G
 		return nil, "", err
 	}
 	w := r.worker(&c, queues)
-	r.show(ctx, w.Name, c.Heads)
+	// What nobody could look at stays with the worker: a newer head would take its place there.
+	newest := r.newest
+	if !r.show(ctx, w.Name, c.Heads) {
+		newest = func(context.Context) string { return "" }
+	}
 	if c.Worker.Executors == 0 {
 		r.depart(ctx, w.Name)
-		return nil, r.newest(ctx), nil
+		return nil, newest(ctx), nil
 	}
 	g, l, err := r.await(ctx, w, time.Duration(c.WaitSeconds)*time.Second)
 	if err != nil {
 		return nil, "", err
 	}
-	note := r.newest(ctx)
+	note := newest(ctx)
 	if g != nil && ctx.Err() != nil {
 		r.giveBack(l)
 		return nil, "", ctx.Err()

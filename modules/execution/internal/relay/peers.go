@@ -169,35 +169,40 @@ func (r *Relay) aside(ctx context.Context, what, worker string, do func(ctx cont
 	}
 }
 
-// show holds the heads that a worker keeps against the chain. Nothing that comes of it stops a claim: it is for those who verify.
-func (r *Relay) show(ctx context.Context, worker string, notes []string) {
+// show holds the heads that a worker keeps against the chain. Nothing that comes of it stops a claim: it is for those who verify. It is false
+// where some could not be looked at.
+func (r *Relay) show(ctx context.Context, worker string, notes []string) bool {
 	now := r.Clock.Now()
 	if r.Heads == nil || len(notes) == 0 {
-		return
+		return true
 	}
 	if notes = r.peers.unseen(worker, notes, now); len(notes) == 0 {
-		return
+		return true
 	}
 	bound, cancel := context.WithTimeout(ctx, sideTime)
 	defer cancel()
 	err := r.Heads.Show(bound, worker, notes)
-	if audit.ForeignHead.Is(err) && len(notes) > 1 { // one of them: it does not hide the others
-		for _, n := range notes {
-			r.shown(ctx, worker, []string{n}, r.Heads.Show(bound, worker, []string{n}))
-		}
-		return
+	if !audit.ForeignHead.Is(err) || len(notes) == 1 {
+		return r.shown(ctx, worker, notes, err)
 	}
-	r.shown(ctx, worker, notes, err)
+	all := true // one of them is foreign: it does not hide the others
+	for _, n := range notes {
+		ok := r.shown(ctx, worker, []string{n}, r.Heads.Show(bound, worker, []string{n}))
+		all = all && ok
+	}
+	return all
 }
 
-// shown remembers what was looked at. A foreign head stays one.
-func (r *Relay) shown(ctx context.Context, worker string, notes []string, err error) {
+// shown remembers what was looked at, and reports whether it was. A foreign head stays one.
+func (r *Relay) shown(ctx context.Context, worker string, notes []string, err error) bool {
 	if err != nil {
 		r.Log.WarnContext(ctx, "hold the heads that a worker keeps against the chain", "worker", worker, "error", err)
 	}
-	if err == nil || fault.Is(err, fault.Invalid) {
-		r.peers.saw(worker, notes, r.Clock.Now())
+	if err != nil && !fault.Is(err, fault.Invalid) {
+		return false
 	}
+	r.peers.saw(worker, notes, r.Clock.Now())
+	return true
 }
 
 // newest returns the newest signed head, empty where there is none or it cannot be read. It is asked for anew each time: a worker that has

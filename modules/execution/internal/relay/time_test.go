@@ -309,9 +309,13 @@ func TestHeadsThatAreRefused(t *testing.T) {
 			t.Errorf("it is told %d times", n)
 		}
 		s.heads.judge = func([]string) error { return &fault.Error{Kind: fault.Unavailable, Message: "the store is away"} }
-		c.Heads = []string{"later"}
-		s.claim(t, c)
-		s.claim(t, c)
+		c.Heads, s.heads.newest = []string{"later"}, "newer"
+		for _, executors := range []int{1, 0} {
+			c.Worker.Executors = executors
+			if _, note := s.claim(t, c); note != "" {
+				t.Errorf("a worker gets %q in the place of a head that nobody looked at", note)
+			}
+		}
 		if n := len(s.heads.shown()); n != 5 {
 			t.Errorf("%d calls", n)
 		}
