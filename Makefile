@@ -8,11 +8,31 @@ BUILDVCS := $(shell git status >/dev/null 2>&1 && echo true || echo false)
 
 # How many packages are tested at once. Most of them start processes and databases of their own.
 PARALLEL ?= 2
-# What takes longest begins first, so that it does not run alone at the end.
-LONG = ./e2e/scenarios ./adapters/sqlstore/runs ./e2e/faults ./e2e/relay ./e2e/verifiers ./e2e/access ./e2e/audit
+# More flags of go test, such as -count=1, which asks for what is cached too.
+TESTFLAGS ?=
 PG := e2e/setup/postgres.sh
 
-.PHONY: help run build setup test bench arch lint fmt conformance e2e golden openapi check
+# Everything without the race detector is compiled alike, so that the build, vet and the end-to-end tests share one cache.
+PLAIN := CGO_ENABLED=0
+FLAGS := -trimpath
+# The race detector watches everything but libraries that only compute, such as the C code of SQLite that was translated to Go:
+# it makes them ten times slower and is no judge of them. A process under it waits a second at its end unless it is told not to.
+UNWATCHED := modernc.org/... golang.org/x/crypto/argon2 golang.org/x/crypto/blake2b regexp github.com/google/go-cmp/...
+RACE_FLAGS := -race $(foreach p,$(UNWATCHED),-gcflags=$(p)=-race=false)
+RACE := $(RACE_FLAGS) -vet=off
+export GORACE = atexit_sleep_ms=0
+# "make test" watches the packages in which goroutines share memory, "make test-long" watches everything.
+WATCHED := ./modules/... ./platform/... ./ports/... ./adapters/casbin ./adapters/httpapi ./adapters/outbox ./adapters/relayclient
+PACKAGES = $$(go list ./... | grep -vxFf <(go list $(WATCHED)))
+# End-to-end tests run binaries that are built once. The digest is in their environment, where the test cache sees it.
+BINARIES := $(CURDIR)/bin/test
+WITH_BINARIES = WRIT_TEST_VECTORS=$$(cat $$(find $(CURDIR)/modules/audit/internal/vectors -type f | sort) | sha256sum | cut -c 1-64) \
+	WRIT_TEST_BINARIES=$(BINARIES) WRIT_TEST_DIGEST=$$(cat $(BINARIES)/* | sha256sum | cut -c 1-64)
+# What waits longest begins first, so that it does not run alone at the end.
+LONGEST := ./e2e/catalog ./e2e/relay ./e2e/faults ./e2e/notify
+MODULES := e2e/oidc e2e/audittools e2e/registry
+
+.PHONY: help run build setup test test-long vet binaries bench arch lint fmt conformance e2e golden openapi check
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,20 +44,47 @@ run: ## install what is missing, build, start Writ on SQLite and run the example
 	@exec e2e/setup/run.sh
 
 build: ## build bin/writ: static, stripped, reproducible
-	CGO_ENABLED=0 go build -trimpath -buildvcs=$(BUILDVCS) -ldflags '-s -w' -o bin/writ ./cmd/writ
+	$(PLAIN) go build $(FLAGS) -buildvcs=$(BUILDVCS) -ldflags '-s -w' -o bin/writ ./cmd/writ
 	@bytes=$$(wc -c <bin/writ); echo "bin/writ: $$((bytes >> 20)) MiB"; \
 	if [ "$$bytes" -ge 47185920 ]; then echo "That is too much: 45 MiB is the limit." >&2; exit 1; fi
 
 setup: ## install what the tests need (ansible-core, Postgres, sshd, sshpass, git, curl, openssl, chromium, a C compiler for the race detector)
 	@e2e/setup/install.sh test
 
-test: setup ## everything: formatting, vet and all tests with the race detector, on SQLite and on Postgres
-	@e2e/setup/gofmt.sh
-	go vet ./...
-	$(PG) go test -race -shuffle=on -timeout 30m -p $(PARALLEL) $(LONG) ./...
-	cd e2e/oidc && go vet ./... && go test -race -count=1 ./...
-	cd e2e/audittools && go vet ./... && go test -race -count=1 ./...
-	cd e2e/registry && go vet ./... && go test -race -count=1 ./...
+test: setup binaries ## everything quick: packages, and the real binary end to end, on both databases
+	@$(PG) $(MAKE) --no-print-directory -j 2 test-watched test-plain
+
+# The watched packages compute and the others wait, so they run side by side.
+.PHONY: test-watched test-plain
+test-watched:
+	go test $(RACE) $(TESTFLAGS) -timeout 10m -p $(PARALLEL) $(WATCHED)
+
+test-plain:
+	$(WITH_BINARIES) $(PLAIN) go test -vet=off $(FLAGS) $(TESTFLAGS) -timeout 10m -p $(PARALLEL) $(LONGEST) $(PACKAGES)
+	for m in $(MODULES); do (cd $$m && $(WITH_BINARIES) $(PLAIN) go test -vet=off $(FLAGS) $(TESTFLAGS) ./...) || exit 1; done
+
+test-long: setup ## storms, soaks, large cases and everything else, all with the race detector, in another order each time
+	@mkdir -p $(BINARIES)-race
+	go build $(RACE_FLAGS) -buildvcs=false -o $(BINARIES)-race/ ./cmd/writ ./e2e/extensions/custom
+	go build $(RACE_FLAGS) -buildvcs=false -tags crashpoints -o $(BINARIES)-race/writ-crashpoints ./cmd/writ
+	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags '-s -w' -o $(BINARIES)-race/writ-release ./cmd/writ
+	$(PG) $(MAKE) --no-print-directory BINARIES=$(BINARIES)-race test-long-all
+
+.PHONY: test-long-all
+test-long-all:
+	$(WITH_BINARIES) go test $(RACE) -tags long -shuffle=on -timeout 40m -p $(PARALLEL) $(LONGEST) ./...
+	for m in $(MODULES); do (cd $$m && $(WITH_BINARIES) go test $(RACE) -tags long -shuffle=on ./...) || exit 1; done
+
+vet: ## go vet for everything, the long tests included
+	$(PLAIN) go vet $(FLAGS) -tags long ./...
+	for m in $(MODULES); do (cd $$m && $(PLAIN) go vet $(FLAGS) ./...) || exit 1; done
+
+# The binary of users, one with points at which a test ends it, one with extensions.
+binaries: ## build what the end-to-end tests run
+	@mkdir -p $(BINARIES)
+	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags '-s -w' -o $(BINARIES)/ ./cmd/writ ./e2e/extensions/custom
+	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags '-s -w' -tags crashpoints -o $(BINARIES)/writ-crashpoints ./cmd/writ
+	@ln -f $(BINARIES)/writ $(BINARIES)/writ-release
 
 bench: ## the benchmarks as a table (BENCH=name, BENCHTIME=2s)
 	@e2e/setup/install.sh test
@@ -53,13 +100,10 @@ fmt: ## format every Go file
 	gofmt -w $$(find . -name '*.go' -not -path './.git/*')
 
 conformance: setup ## every store against its suite, on both databases
-	$(PG) go test -race -timeout 10m -p $(PARALLEL) ./platform/db/... ./adapters/...
+	$(PG) go test $(RACE) -timeout 10m -p $(PARALLEL) ./platform/db/... ./adapters/sqlstore/...
 
-e2e: setup ## the scenarios against the real binary
-	$(PG) go test -race -timeout 30m -p 1 ./e2e/...
-	cd e2e/oidc && go test -race -count=1 ./...
-	cd e2e/audittools && go test -race -count=1 ./...
-	cd e2e/registry && go test -race -count=1 ./...
+e2e: setup binaries ## the real binary
+	@$(PG) $(MAKE) --no-print-directory test-plain PACKAGES=./e2e/...
 
 golden: ## write what is generated: the tables in docs and the golden files
 	go test ./adapters/httpapi -count=1 -run Golden -update

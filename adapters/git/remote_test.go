@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
 	"os"
 	"os/exec"
@@ -23,6 +22,7 @@ import (
 	"github.com/writ-automation/writ/adapters/git"
 	"github.com/writ-automation/writ/platform/egress"
 	"github.com/writ-automation/writ/platform/egress/egresstest"
+	"github.com/writ-automation/writ/platform/sshtest"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/secret"
 )
@@ -176,53 +176,20 @@ func TestAddressesAreJudged(t *testing.T) {
 	syncFailed(t, err)
 }
 
-// sshd starts a server on a loopback address that takes one key, and returns host:port and the private key.
-func sshd(t *testing.T) (address netip.AddrPort, key string) {
+// sshd starts a server that takes one key, and returns its port and the private key.
+func sshd(t *testing.T) (port, key string) {
 	t.Helper()
-	program, err := exec.LookPath("/usr/sbin/sshd")
-	if err != nil {
-		t.Fatal("install openssh-server")
-	}
-	dir := t.TempDir()
-	for _, name := range []string{"host", "client"} {
-		if err := run(dir, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	path := filepath.Join(t.TempDir(), "client")
+	if err := sshtest.WriteKey(path, "client"); err != nil {
 		t.Fatal(err)
 	}
-	address = l.Addr().(*net.TCPAddr).AddrPort()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	lines := []string{
-		"ListenAddress " + address.String(), "HostKey " + filepath.Join(dir, "host"), "PidFile none", "AuthorizedKeysFile " + filepath.Join(dir, "client.pub"),
-		"StrictModes no", "PasswordAuthentication no", "KbdInteractiveAuthentication no", "PermitRootLogin prohibit-password", "UsePAM no", "UseDNS no",
-		"LogLevel ERROR", "PrintMotd no",
-	}
-	if err := os.WriteFile(filepath.Join(dir, "config"), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(program, "-D", "-e", "-f", filepath.Join(dir, "config"))
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	eventually(t, "sshd does not answer", func() bool {
-		c, err := net.DialTimeout("tcp", address.String(), time.Second)
-		return err == nil && c.Close() == nil
-	})
-	return address, read(t, filepath.Join(dir, "client"))
+	s := sshtest.New(t, sshtest.Config{Lines: []string{"AuthorizedKeysFile " + path + ".pub"}})
+	return fmt.Sprint(s.Port()), read(t, path)
 }
 
 func TestFetchOverSSH(t *testing.T) {
 	t.Parallel()
-	address, key := sshd(t)
+	port, key := sshd(t)
 	w := newWorld(t, func(c *git.Config) {
 		c.Resolver = egresstest.NewNames(t, map[string][]string{"forge.example.com": {"127.0.0.1"}}).Resolver()
 	})
@@ -235,7 +202,7 @@ func TestFetchOverSSH(t *testing.T) {
 	}
 	user := strings.TrimSpace(string(me))
 	at := func(login string) string {
-		return fmt.Sprintf("ssh://%sforge.example.com:%d%s", login, address.Port(), (&url.URL{Path: r.dir}).EscapedPath())
+		return fmt.Sprintf("ssh://%sforge.example.com:%s%s", login, port, (&url.URL{Path: r.dir}).EscapedPath())
 	}
 	login := catalog.Login{Key: secret.Text(strings.ReplaceAll(strings.TrimSpace(key), "\n", "\r\n"))}
 	if got := w.fetch(catalog.Repository{ProjectID: "p", URL: at(user + "@"), Login: login}); got != want {
@@ -246,7 +213,7 @@ func TestFetchOverSSH(t *testing.T) {
 		t.Errorf("%s, not %s", got, want)
 	}
 	hosts := filepath.Join(w.dir, "known_hosts")
-	if known := read(t, hosts); !strings.HasPrefix(known, fmt.Sprintf("[forge.example.com]:%d ssh-ed25519 ", address.Port())) {
+	if known := read(t, hosts); !strings.HasPrefix(known, "[forge.example.com]:"+port+" ssh-ed25519 ") {
 		t.Errorf("known hosts: %q", known)
 	}
 	_, err = w.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: at(user + "@")})
@@ -257,11 +224,11 @@ func TestFetchOverSSH(t *testing.T) {
 	_, err = w.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: at(user + "@"), Login: catalog.Login{Key: "no key at all c4nary"}})
 	syncFailed(t, err, w.dir, "c4nary")
 	other, _ := sshd(t)
-	if err := os.WriteFile(hosts, []byte(strings.ReplaceAll(read(t, hosts), fmt.Sprint(address.Port()), fmt.Sprint(other.Port()))), 0o600); err != nil {
+	if err := os.WriteFile(hosts, []byte(strings.ReplaceAll(read(t, hosts), "]:"+port+" ", "]:"+other+" ")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err = w.Fetch(t.Context(), catalog.Repository{
-		ProjectID: "p", URL: fmt.Sprintf("ssh://%s@forge.example.com:%d%s", user, other.Port(), "/x"), Login: login,
+		ProjectID: "p", URL: fmt.Sprintf("ssh://%s@forge.example.com:%s/x", user, other), Login: login,
 	})
 	syncFailed(t, err)
 	if !strings.Contains(err.Error(), "Host key verification failed") {

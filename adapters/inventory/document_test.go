@@ -23,6 +23,7 @@ import (
 	"github.com/writ-automation/writ/platform/egress"
 	"github.com/writ-automation/writ/platform/egress/egresstest"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
 // home allows the server of a test and nothing else of the loopback network.
@@ -169,7 +170,7 @@ func TestHostileServers(t *testing.T) {
 	bomb := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		z := gzip.NewWriter(w)
-		for range 100 {
+		for range depthtest.Of(catalog.MaxInventory>>20+4, 100) {
 			_, _ = z.Write(make([]byte, 1<<20))
 		}
 		_ = z.Close()
@@ -243,7 +244,8 @@ func TestFilesOfProjects(t *testing.T) {
 	} {
 		refused(t, k, catalog.Collection{Kind: catalog.ProjectSource, Tree: tree, Path: path}, word)
 	}
-	write(t, filepath.Join(tree, "fits"), strings.Repeat("x", catalog.MaxInventory), 0o644)
+	const group = "[web]\n"
+	write(t, filepath.Join(tree, "fits"), group+strings.Repeat("x", catalog.MaxInventory-len(group)), 0o644)
 	if got, _ := collect(t, k, catalog.Collection{Kind: catalog.ProjectSource, Tree: tree, Path: "fits"}); len(got) != catalog.MaxInventory {
 		t.Error(len(got))
 	}

@@ -44,14 +44,15 @@ func collect(t *testing.T, k *inventory.Collector, c catalog.Collection) (string
 	return string(content), format
 }
 
-// refused checks that a collection fails with one sentence, which holds these words and none of the canaries.
-func refused(t *testing.T, k *inventory.Collector, c catalog.Collection, words ...string) {
+// refused checks that a collection fails with one sentence, which holds these words and none of the canaries. It returns
+// the error.
+func refused(t *testing.T, k *inventory.Collector, c catalog.Collection, words ...string) error {
 	t.Helper()
 	content, _, err := k.Collect(t.Context(), c)
 	var f *fault.Error
 	if !errors.As(err, &f) || !catalog.RefreshFailed.Is(err) || content != nil {
 		t.Errorf("%d bytes, %v", len(content), err)
-		return
+		return err
 	}
 	if f.Message == "" || len(f.Message) > 600 || strings.ContainsAny(f.Message, "\n\r\x1b") || strings.Contains(err.Error(), "c4nary") ||
 		strings.Contains(f.Message, "source-") {
@@ -62,6 +63,7 @@ func refused(t *testing.T, k *inventory.Collector, c catalog.Collection, words .
 			t.Errorf("%q does not say %q", f.Message, word)
 		}
 	}
+	return err
 }
 
 func write(t *testing.T, path, text string, mode os.FileMode) string {

@@ -10,11 +10,15 @@ import (
 
 	adapter "github.com/writ-automation/writ/adapters/notify"
 	"github.com/writ-automation/writ/platform/egress"
+	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/notify"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	depthtest.Checks("25", "100") // every channel delivers each draw
+	goleak.VerifyTestMain(m)
+}
 
 // home lets channels reach this machine.
 func home() egress.Policy {

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
 // asWrit makes the test binary behave as writ: signals and exit codes need a process of their own.
@@ -24,6 +26,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asWrit) != "" {
 		os.Exit(Execute(nil))
 	}
+	depthtest.Checks("20", "100") // each draw of a round trip is two servers
 	os.Exit(m.Run())
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/page"
 )
@@ -111,7 +112,7 @@ func reach(ctx context.Context, a identity.Authorizer, p identity.Principal, obj
 }
 
 // smallWorlds is how many of them are enough: each takes a database some hundred statements.
-const smallWorlds = 30
+func smallWorlds() int { return depthtest.Of(12, 30) }
 
 // TestListsAgreeWithDecisions draws small worlds and holds after every few changes what is listed and what is decided
 // against each other and against the world's own rules.
@@ -120,7 +121,7 @@ func TestListsAgreeWithDecisions(t *testing.T) {
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 		made := 0
 		rapid.Check(t, func(rt *rapid.T) {
-			if made == smallWorlds {
+			if made == smallWorlds() {
 				return
 			}
 			wipe(t, d)
@@ -171,8 +172,8 @@ func wipe(t testing.TB, d *db.DB) {
 	}
 }
 
-// TestListsAgreeWithDecisionsAtFullSize fills a world of 50 accounts, 20 teams, 10 organizations and 2,000 objects, asks
-// for a sample of the accounts, changes a tenth of it and asks again.
+// TestListsAgreeWithDecisionsAtFullSize makes 50 accounts, 20 teams, 10 organizations and 2,000 objects in a long run and
+// fewer in a quick one, asks for a sample of the accounts, changes a tenth of it and asks again.
 func TestListsAgreeWithDecisionsAtFullSize(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
@@ -186,15 +187,15 @@ func TestListsAgreeWithDecisionsAtFullSize(t *testing.T) {
 				fn()
 			}
 		}
-		fill(50, w.addAccount)
+		fill(depthtest.Of(25, 50), w.addAccount)
 		fill(20, w.addTeam)
 		fill(10, w.addOrg)
-		fill(2000, w.addObject)
+		fill(depthtest.Of(300, 2000), w.addObject)
 		fill(150, w.joinTeam)
 		fill(30, w.joinOrg)
-		fill(800, w.grant)
-		fill(200, w.removeObject)
-		fill(800, w.grant)
+		fill(depthtest.Of(150, 800), w.grant)
+		fill(depthtest.Of(30, 200), w.removeObject)
+		fill(depthtest.Of(150, 800), w.grant)
 		fill(5, w.deleteAccount)
 		fill(2, w.deleteTeam)
 		for range 2 {
@@ -211,7 +212,7 @@ func TestListsAgreeWithDecisionsAtFullSize(t *testing.T) {
 			}
 			t.Logf("%d accounts, %d teams, %d organizations, %d objects, %d grants: asked for %d", len(w.roles), len(w.teams), len(w.orgs),
 				len(w.objects), len(w.grants), asked)
-			fill(300, w.change)
+			fill(depthtest.Of(50, 300), w.change)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/adapters/relayclient"
+	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
 	runsmodule "github.com/writ-automation/writ/modules/runs"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
@@ -54,9 +55,7 @@ func relayFixture(t *testing.T, engine string) executiontest.Fixture {
 	t.Helper()
 	s := sampleSettings(t)
 	s.OIDC, s.SAML, s.Open, s.Executors, s.WorkerToken = OIDC{}, SAML{}, true, 0, sampleToken
-	if engine == Postgres {
-		s.DB = dbtest.Fresh(t, db.Postgres, nil)
-	}
+	s.DB = dbtest.Fresh(t, db.Engine(engine), migrations.FS)
 	var l *listener
 	var b behind
 	p, err := assemble(&s.Executor, t.TempDir(), func(dir *dataDir, fail failure) (fx.Option, error) { return serverOptions(&s, dir, fail) },

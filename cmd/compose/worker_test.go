@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -111,9 +112,7 @@ func TestDatabaseWorker(t *testing.T) {
 			s := sampleSettings(t)
 			s.OIDC, s.SAML, s.Open, s.Executors = OIDC{}, SAML{}, true, 0
 			s.DataDir = filepath.Join(t.TempDir(), "data")
-			if engine == Postgres {
-				s.DB = dbtest.Fresh(t, db.Postgres, nil)
-			}
+			s.DB = dbtest.Fresh(t, db.Engine(engine), migrations.FS)
 			srv := start(t, s)
 			defer srv.stop(t)
 			var log said

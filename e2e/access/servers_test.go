@@ -8,6 +8,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
 // TestRevocationHoldsOnEveryServer takes rights away through one server and asks the other one at once: the first
@@ -22,8 +23,7 @@ func TestRevocationHoldsOnEveryServer(t *testing.T) {
 	grant(t, a, "user:"+keeper.ID, "queue:vault", "read")
 	team := made(t, a.Client, "/v1/teams", harness.Body{"name": "Vault"})
 	grant(t, a, "team:"+team, "queue:vault", "use")
-	rounds := 12
-	for i := range rounds {
+	for i := range depthtest.Of(4, 12) {
 		on, off := a, b // who changes and who is asked take turns
 		if i%2 == 1 {
 			on, off = b, a

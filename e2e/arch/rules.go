@@ -102,6 +102,10 @@ func portRules() []Rule {
 			Why: "every layer depends on the kernel, so whatever it imports is imported by all",
 		},
 		{
+			Name: "test depth", From: []string{"./ports/depthtest"}, Allow: []string{"std"}, May: "standard library", Never: "anything else",
+			Why: "every test and suite may ask how far to go, so nothing comes with the answer",
+		},
+		{
 			Name: "plugin contract", From: []string{"./ports/extension/plugin/**"},
 			Allow: []string{"std", "./ports/extension/**", "github.com/hashicorp/go-plugin/**", "google.golang.org/**"},
 			May:   "`ports/extension`, go-plugin, gRPC", Never: "anything else",

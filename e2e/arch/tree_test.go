@@ -67,7 +67,7 @@ func ignored(rel string, d fs.DirEntry) bool {
 	if !d.IsDir() {
 		return false
 	}
-	return slices.Contains([]string{".git", "bin", "dist", ".writ", "zdeps"}, rel) ||
+	return slices.Contains([]string{".git", "bin", "dist", ".writ", "zdeps"}, rel) || strings.HasPrefix(d.Name(), ".e2e-") ||
 		slices.Contains([]string{"node_modules", "testdata", "vendor", "__pycache__"}, d.Name())
 }
 

@@ -19,7 +19,7 @@ func forbidden() map[string]*regexp.Regexp {
 		"what is offered works; what does not work is not offered": regexp.MustCompile(
 			`(?i)\b(` + word("not ", "implemented") + `|` + word("not yet ", "implemented") + `|` + word("unimpl", "emented") + `)\b`),
 		"a path of one machine means nothing on another": regexp.MustCompile(
-			`(^|[\s"'` + "`" + `=(:])/(` + word("wo", "rk") + `|` + word("ro", "ot") + `|` + word("ho", "me/") + `[a-z]+)/`),
+			`(?m)(^|[\s"'` + "`" + `=(:])/(` + word("wo", "rk") + `|` + word("ro", "ot") + `|` + word("ho", "me/") + `[a-z]+)/`),
 		"where packages come from is the choice of who builds": regexp.MustCompile(
 			`(?i)` + word("proxy.", "golang") + `|` + word("sum.", "golang") + `|` + word("registry.", "npmjs") + `|` + word("py", "pi.org") +
 				`|` + word("GO", "PROXY=") + `|` + word("GOSUM", "DB=") + `|` + word("index", "-url")),
@@ -30,6 +30,7 @@ func forbidden() map[string]*regexp.Regexp {
 func TestWords(t *testing.T) {
 	t.Parallel()
 	r := tree(t)
+	rules := forbidden()
 	texts := []string{".go", ".sh", ".md", ".yml", ".yaml", ".sql", ".py", ".ini", ".j2", ".html", ".css", ".js", ".proto", ""}
 	for _, rel := range r.all {
 		if !slices.Contains(texts, path.Ext(rel)) || strings.HasSuffix(rel, ".min.js") || path.Base(rel) == "LICENSE" || generated(r, rel) {
@@ -39,11 +40,11 @@ func TestWords(t *testing.T) {
 		if err != nil || info.Size() > 256<<10 {
 			continue
 		}
-		for n, line := range strings.Split(r.text(t, rel), "\n") {
-			for why, re := range forbidden() {
-				if hit := re.FindString(line); hit != "" {
-					t.Errorf("rule %q: %s:%d says %q\n\twhy: %s", "words", rel, n+1, hit, why)
-				}
+		text := r.text(t, rel)
+		for why, re := range rules {
+			for _, at := range re.FindAllStringIndex(text, -1) {
+				line := 1 + strings.Count(text[:at[1]], "\n")
+				t.Errorf("rule %q: %s:%d says %q\n\twhy: %s", "words", rel, line, text[at[0]:at[1]], why)
 			}
 		}
 	}

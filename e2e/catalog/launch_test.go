@@ -62,6 +62,7 @@ func TestFourWaysMakeTheSameRun(t *testing.T) {
 		w := newWorld(t, harness.Options{DB: dbURL})
 		tpl := w.deployment()
 		sch := w.id("/v1/schedules", harness.Body{"name": "each minute", "cron": "* * * * *", "template_id": tpl})
+		slot := w.slot(sch)
 		trg := w.make("/v1/triggers", harness.Body{"name": "on push", "template_id": tpl})
 
 		api := w.launch(tpl, nil)
@@ -76,6 +77,7 @@ func TestFourWaysMakeTheSameRun(t *testing.T) {
 		w.succeeds(api.ID)
 		again := w.Act("/v1/runs/" + api.ID + "/rerun")
 		var scheduled string
+		<-time.After(time.Until(slot))
 		harness.Eventually(t, awhile, "the schedule fires", func() bool {
 			scheduled, _ = w.want(http.StatusOK, http.MethodGet, "/v1/schedules/"+sch, nil)["last_run_id"].(string)
 			return scheduled != ""

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
 // hosts returns the names of an inventory's hosts.
@@ -49,6 +50,9 @@ func TestSources(t *testing.T) {
 				"plugin": "ansible.builtin.generator", "hosts": harness.Body{"name": "g{{ n }}"}, "layers": harness.Body{"n": []int{1, 2}},
 			}}, "g1 g2"},
 		} {
+			if dbURL != "" && !depthtest.Long && name != "script" && name != "http" {
+				continue // what a source gives is the same whatever keeps it
+			}
 			inv := w.inventory(name)
 			c.body["name"], c.body["inventory_id"] = name, inv
 			src := w.id("/v1/inventory-sources", c.body)

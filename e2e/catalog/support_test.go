@@ -114,7 +114,9 @@ func (w *world) project(name string, r *repo, more ...string) string {
 	return id
 }
 
-const localHosts = "[web]\na ansible_connection=local\nb ansible_connection=local\n"
+// localHosts names the interpreter, which Ansible would look for on each of them.
+const localHosts = "[web]\na ansible_connection=local\nb ansible_connection=local\n" +
+	"[web:vars]\nansible_python_interpreter={{ ansible_playbook_python }}\n"
 
 func (w *world) inventory(name string) string {
 	w.t.Helper()

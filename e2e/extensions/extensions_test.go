@@ -3,6 +3,7 @@ package extensions
 
 import (
 	"encoding/json"
+	"flag"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,7 +18,14 @@ import (
 	"github.com/writ-automation/writ/ports/extension"
 )
 
-func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// These tests wait for pauses between tries, and may do so together.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
+	os.Exit(harness.Main(m))
+}
 
 const custom = "github.com/writ-automation/writ/e2e/extensions/custom"
 
@@ -43,10 +51,13 @@ func start(t *testing.T, db string) *world {
 // eventually waits until something is so.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !ok(); <-time.After(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	for begun := time.Now(); !ok(); {
+		waited := time.Since(begun)
+		if waited > time.Minute {
 			t.Fatalf("%s: not within a minute", what)
 		}
+		// What takes seconds is asked for less and less often, so that waiting costs little.
+		<-time.After(min(max(waited/10, 10*time.Millisecond), 250*time.Millisecond))
 	}
 }
 
@@ -90,6 +101,7 @@ func (w *world) told(t *testing.T, id string) (out []delivery) {
 // TestNotifiers: a notifier hears once of every top-level run that ended, however it did, and of nothing else; one that fails is given up
 // after three tries, and neither of them has anything to do with the run.
 func TestNotifiers(t *testing.T) {
+	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, db string) {
 		w := start(t, db)
 		want := map[string]string{}
@@ -186,6 +198,7 @@ func (w *world) coins(t *testing.T) int {
 
 // TestMinters: a minted secret is good as long as its run executes, also where the server dies in the middle of it.
 func TestMinters(t *testing.T) {
+	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, db string) {
 		w := start(t, db)
 		id := w.credential(t, "minted", harness.Body{"source": harness.Body{"engine": "mint", "config": harness.Body{"account": "app"}}})

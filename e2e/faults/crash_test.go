@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
 // TestCrashAroundTheCommitOfASubmission kills the server on both sides of the commit that makes a run. The client is
@@ -29,7 +30,7 @@ func TestCrashAroundTheCommitOfASubmission(t *testing.T) {
 				if a, err := s.Try(http.MethodPost, path, body, "Idempotency-Key", point); err == nil {
 					t.Fatalf("%s, %s: answered %d %s", point, path, a.Status, a.Body)
 				}
-				s.Wait(10 * time.Second)
+				s.Wait(time.Minute)
 				s = tr.release(s)
 				rows, total := s.Runs("limit=50")
 				if was := total > before; was != kept {
@@ -76,7 +77,7 @@ func TestCrashOfAnExecution(t *testing.T) {
 			tr.set(1)
 			body := h.Script("(setsid sleep 300 >/dev/null 2>&1 &)\necho said; echo '{\"a\":1}' > $WRIT_OUTPUTS")
 			_, _, _ = h.Submit(s.Client, body, "Idempotency-Key", c.point) // the answer may be lost with the server
-			s.Wait(30 * time.Second)
+			s.Wait(time.Minute)
 			s = tr.release(s)
 			h.Insist(s.Client, body, c.point)
 			r := h.Check(s.Client)[0]
@@ -106,14 +107,17 @@ func TestEndingOfALostLease(t *testing.T) {
 		tr.set(1)
 		body := h.Script("echo said")
 		_, _, _ = h.Submit(first.Client, body, "Idempotency-Key", "lost") // the answer may be lost with the server
-		first.Wait(30 * time.Second)
+		first.Wait(time.Minute)
 		r := h.Insist(second.Client, body, "lost")
+		if !depthtest.Long {
+			expire(t, dbURL, r.ID)
+		}
 		r = second.Until(r.ID, time.Minute, harness.Run.Ended)
 		if r.Status != "interrupted" || !strings.Contains(r.Error, "stopped reporting") {
 			t.Errorf("given up as %s (%q)", r.Status, r.Error)
 		}
 		again := tr.release(first)
-		harness.Eventually(t, 20*time.Second, "the evidence is kept", func() bool {
+		harness.Eventually(t, time.Minute, "the evidence is kept", func() bool {
 			return strings.Contains(again.Output(), "the lease of a run is lost")
 		})
 		evidence(t, tr.o.Dir, r.ID)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/writ-automation/writ/e2e/harness"
 	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
 // smallDisk mounts a file system of its own on a directory, which takes root.
@@ -69,8 +70,8 @@ func TestDatabaseDiskIsFull(t *testing.T) {
 	h := harness.NewHistory(t)
 	gate := filepath.Join(dir, "gate")
 	first := h.Insist(s.Client, h.Script("while [ ! -e "+gate+" ]; do sleep 0.02; done; echo through"), "first")
-	harness.Eventually(t, 20*time.Second, "it runs", func() bool { return h.Starts(first.ID) == 1 })
-	full := ballast(t, disk, 1<<20)
+	harness.Eventually(t, time.Minute, "it runs", func() bool { return h.Starts(first.ID) == 1 })
+	full := ballast(t, disk, depthtest.Of[int64](128<<10, 1<<20))
 	refused := 0
 	for n := 0; refused < 20 && n < 3000; n++ {
 		body := h.Script("true")
@@ -123,28 +124,28 @@ func TestSpoolDiskIsFull(t *testing.T) {
 	s := harness.Start(t, harness.Options{Dir: dir, DB: cluster.URL()})
 	h := harness.NewHistory(t)
 	gate, through := filepath.Join(t.TempDir(), "gate"), filepath.Join(t.TempDir(), "through")
-	const lines = 200_000
+	lines := depthtest.Of(100_000, 200_000)
 	r := h.Insist(s.Client, h.Script(fmt.Sprintf(
 		"while [ ! -e %s ]; do sleep 0.02; done\nseq -f 'this is line %%08.0f of a talkative run' 1 %d\ntouch %s\nexit 3", gate, lines, through)), "flood")
-	harness.Eventually(t, 20*time.Second, "it runs", func() bool { return h.Starts(r.ID) == 1 })
+	harness.Eventually(t, time.Minute, "it runs", func() bool { return h.Starts(r.ID) == 1 })
 	if err := cluster.Stop(t.Context(), dbtest.Immediate); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	harness.Eventually(t, 30*time.Second, "the run has said all without a database", func() bool { _, err := os.Stat(through); return err == nil })
+	harness.Eventually(t, time.Minute, "the run has said all without a database", func() bool { _, err := os.Stat(through); return err == nil })
 	if err := cluster.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	harness.Eventually(t, 30*time.Second, "the server is ready", func() bool { return readiness(s) == 200 })
+	harness.Eventually(t, time.Minute, "the server is ready", func() bool { return readiness(s) == 200 })
 	r = h.Check(s.Client)[0]
 	if r.Status != "failed" || r.ExitCode == nil || *r.ExitCode != 3 || !r.Warned("log_truncated") {
 		t.Errorf("ended as %s, exit %v, warnings %v (%s)", r.Status, r.ExitCode, r.Warnings, r.Error)
 	}
 	a := s.Do(http.MethodGet, "/v1/runs/"+r.ID+"/logs", nil)
 	omitted, err := strconv.ParseInt(a.Header.Get("Service-Log-Omitted-Bytes"), 10, 64)
-	printed := int64(len("this is line 00000001 of a talkative run\n")) * lines
+	printed := int64(len("this is line 00000001 of a talkative run\n")) * int64(lines)
 	if err != nil || omitted == 0 || a.Header.Get("Service-Log-Truncated") != "1" || r.LogBytes != printed {
 		t.Errorf("omitted %q, truncated %q, %d bytes of log, printed %d", a.Header.Get("Service-Log-Omitted-Bytes"),
 			a.Header.Get("Service-Log-Truncated"), r.LogBytes, printed)
@@ -165,7 +166,7 @@ func TestNoRoomForARun(t *testing.T) {
 	h := harness.NewHistory(t)
 	full := ballast(t, disk, 0)
 	r := h.Insist(s.Client, h.Script("echo said"), "one")
-	harness.Eventually(t, 20*time.Second, "the server says what is wrong", func() bool { return strings.Contains(s.Output(), "no space left on device") })
+	harness.Eventually(t, time.Minute, "the server says what is wrong", func() bool { return strings.Contains(s.Output(), "no space left on device") })
 	if got := s.Get(r.ID); got.Ended() {
 		t.Errorf("without room the run is %s (%s)", got.Status, got.Error)
 	}

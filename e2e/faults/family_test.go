@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
 // crash is a pass through a point at which a server dies.
@@ -26,7 +27,7 @@ func TestCrashOfAPipeline(t *testing.T) {
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		cases := []crash{{"after-claim", 2}, {"before-finish", 1}, {"after-finish", 1}, {"before-finish", 2}, {"after-finish", 2}}
 		for n := 1; n <= 6; n++ {
-			if harness.Race && n%3 != 2 {
+			if !depthtest.Long && n%3 != 2 {
 				continue
 			}
 			cases = append(cases, crash{"unit-before-commit", n}, crash{"unit-after-commit", n})
@@ -42,7 +43,7 @@ func TestCrashOfAPipeline(t *testing.T) {
 			body := harness.Body{"name": "p", "steps": []harness.Body{step("one"), step("two")}}
 			tr.set(c.pass)
 			_, _, err := h.Post(s.Client, "/v1/pipelines", body, "Idempotency-Key", c.String())
-			s.Wait(30 * time.Second)
+			s.Wait(time.Minute)
 			s = tr.release(s)
 			if err != nil {
 				if _, a, err := h.Post(s.Client, "/v1/pipelines", body, "Idempotency-Key", c.String()); err != nil || a.Status != 201 {
@@ -100,9 +101,7 @@ func TestCrashOfASplit(t *testing.T) {
 		body := harness.Body{"playbook": playbook, "inventory": inventory, "shards": 2}
 		admin := ""
 		cases := []crash{{"unit-after-commit", 3}, {"after-finish", 1}, {"after-claim", 1}, {"unit-before-commit", 2}, {"before-finish", 2}}
-		if harness.Race {
-			cases = cases[:2]
-		}
+		cases = cases[:depthtest.Of(2, len(cases))]
 		for i, c := range cases {
 			tr := newTrap(t, dbURL, c.point, "--executors", "1")
 			s := tr.start(&admin)

@@ -33,7 +33,7 @@ func lie(t *testing.T, pid int) (heal func()) {
 		}
 	}
 	t.Cleanup(heal)
-	harness.Eventually(t, 20*time.Second, "every thread is traced", func() bool { return traced(t, pid) })
+	harness.Eventually(t, time.Minute, "every thread is traced", func() bool { return traced(t, pid) })
 	return heal
 }
 

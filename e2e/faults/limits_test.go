@@ -31,7 +31,7 @@ func TestFileDescriptorsRunOut(t *testing.T) {
 	for _, c := range idle {
 		_ = c.Close()
 	}
-	harness.Eventually(t, 30*time.Second, "the server answers again", func() bool { a, err := s.Try("GET", "/readyz", nil); return err == nil && a.Status == 200 })
+	harness.Eventually(t, time.Minute, "the server answers again", func() bool { a, err := s.Try("GET", "/readyz", nil); return err == nil && a.Status == 200 })
 	counts := map[string]int{}
 	for _, r := range h.Check(s.Client) {
 		counts[r.Status]++
@@ -80,10 +80,10 @@ func TestProcessesRunOut(t *testing.T) {
 	// try asks the server, and starts it again, with less to do at once, where it died.
 	try := func(ask func() error) {
 		for ask() != nil {
-			s.Wait(10 * time.Second)
+			s.Wait(time.Minute)
 			o := s.Options
 			o.Flags = []string{"--executors", "2"}
-			harness.Eventually(t, 30*time.Second, "the server starts again", func() (up bool) {
+			harness.Eventually(t, time.Minute, "the server starts again", func() (up bool) {
 				died++
 				next, err := harness.Launch(t, o) // what its earlier life left may be in the way for a moment
 				if err == nil {

@@ -3,6 +3,8 @@
 package faults
 
 import (
+	"context"
+	"flag"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,9 +13,18 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// Most of these tests wait for processes that start and end, and they may wait at the same time.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
+	os.Exit(harness.Main(m))
+}
 
 // trap starts servers that kill themselves at a point once they are armed.
 type trap struct {
@@ -77,7 +88,7 @@ func countLines(t *testing.T, file string) int {
 func evidence(t *testing.T, dir, runID string) {
 	t.Helper()
 	var kept []string
-	harness.Eventually(t, 20*time.Second, "the evidence of "+runID+" is kept", func() bool {
+	harness.Eventually(t, time.Minute, "the evidence of "+runID+" is kept", func() bool {
 		var err error
 		kept, err = filepath.Glob(filepath.Join(dir, "data", "spool", "lost", "*"+runID+"*"))
 		return err == nil && len(kept) == 1
@@ -85,5 +96,23 @@ func evidence(t *testing.T, dir, runID string) {
 	ending, err := os.ReadFile(filepath.Join(kept[0], "state.jsonl"))
 	if err != nil || !strings.Contains(string(ending), "succeeded") {
 		t.Errorf("the kept ending: %s %v", ending, err)
+	}
+}
+
+// expire ends the lease of a run, as its time would.
+func expire(t *testing.T, url, runID string) {
+	t.Helper()
+	d := dbtest.Connect(t, db.Config{URL: url})
+	err := d.Do(t.Context(), func(ctx context.Context) error {
+		w, err := d.Write(ctx)
+		if err != nil {
+			return err
+		}
+		past := d.Dialect().LeaseNow().Add(-time.Second)
+		_, err = w.NewRaw("UPDATE runs SET lease_expires_at = ? WHERE id = ?", past, runID).Exec(ctx)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -12,9 +12,10 @@ import (
 
 	"github.com/writ-automation/writ/e2e/harness"
 	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// TestPostgresRestarts crashes the database three times while clients submit and runs talk: every run goes on, its
+// TestPostgresRestarts crashes the database again and again while clients submit and runs talk: every run goes on, its
 // log is whole, readiness tells the truth, and nothing runs twice.
 func TestPostgresRestarts(t *testing.T) {
 	t.Parallel()
@@ -35,25 +36,25 @@ func TestPostgresRestarts(t *testing.T) {
 				select {
 				case <-done:
 					return
-				case <-time.After(50 * time.Millisecond):
+				case <-time.After(depthtest.Of(250*time.Millisecond, 50*time.Millisecond)):
 				}
 				h.Insist(s.Client, h.Script("echo short"), fmt.Sprintf("short-%d-%d", n, k))
 			}
 		})
 	}
-	for range 3 {
+	for range depthtest.Of(2, 3) {
 		<-time.After(500 * time.Millisecond)
 		if err := cluster.Stop(t.Context(), dbtest.Immediate); err != nil {
 			t.Fatal(err)
 		}
-		harness.Eventually(t, 10*time.Second, "the server says that it is not ready", func() bool { return readiness(s) == 503 })
+		harness.Eventually(t, time.Minute, "the server says that it is not ready", func() bool { return readiness(s) == 503 })
 		if a := s.Do(http.MethodPost, "/v1/runs", h.Script("true")); a.Status != http.StatusServiceUnavailable {
 			t.Errorf("a submission without a database: %d %s", a.Status, a.Body)
 		}
 		if err := cluster.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		harness.Eventually(t, 20*time.Second, "the server says that it is ready", func() bool { return readiness(s) == 200 })
+		harness.Eventually(t, time.Minute, "the server says that it is ready", func() bool { return readiness(s) == 200 })
 	}
 	close(done)
 	clients.Wait()
@@ -93,7 +94,7 @@ func checkCounted(t *testing.T, log string) {
 func TestAnswerOfACommitIsLost(t *testing.T) {
 	t.Parallel()
 	cluster := dbtest.NewCluster(t)
-	proxy := harness.NewProxy(t, cluster.Address())
+	proxy := harness.NewProxy(t, cluster.Socket())
 	url := "postgres://postgres@" + proxy.Addr() + "/postgres?sslmode=disable"
 	s := harness.Start(t, harness.Options{DB: url})
 	h := harness.NewHistory(t)
@@ -121,7 +122,7 @@ func TestAnswerOfACommitIsLost(t *testing.T) {
 	}
 	gate := filepath.Join(t.TempDir(), "gate")
 	r := h.Insist(s.Client, h.Script("while [ ! -e "+gate+" ]; do sleep 0.02; done; echo said"), "cut-while-running")
-	harness.Eventually(t, 20*time.Second, "it runs", func() bool { return h.Starts(r.ID) == 1 })
+	harness.Eventually(t, time.Minute, "it runs", func() bool { return h.Starts(r.ID) == 1 })
 	before := proxy.Cuts()
 	proxy.CutAfterCommit(r.ID, 3) // the end of the run is among what mentions it
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {

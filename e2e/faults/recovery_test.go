@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
 // TestCrashOfARecovery kills the server before the end of a run is stored, and then each next start around one more
@@ -19,10 +20,10 @@ func TestCrashOfARecovery(t *testing.T) {
 		tr.set(1)
 		body := h.Script("echo said; exit 4")
 		_, _, _ = h.Submit(s.Client, body, "Idempotency-Key", "one") // the answer may be lost with the server
-		s.Wait(30 * time.Second)
+		s.Wait(time.Minute)
 		crashes := 1
 		for _, point := range []string{"unit-before-commit", "unit-after-commit"} {
-			for pass := 2; pass <= 5; pass++ {
+			for pass := 2; pass <= depthtest.Of(3, 5); pass++ {
 				tr.set(pass)
 				o := s.Options
 				o.Env = []string{"WRIT_CRASH_POINT=" + point, "WRIT_CRASH_ARM=" + tr.arm}

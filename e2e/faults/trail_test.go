@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
 // writ runs a command beside a server, in an environment with more.
@@ -67,7 +68,7 @@ func TestKilledUnderMixedLoad(t *testing.T) {
 			clients.Go(func() {
 				for n := 0; !over.Load() && n < 2000; n++ {
 					fn(now.Load().Client, n)
-					<-time.After(time.Millisecond)
+					<-time.After(depthtest.Of(40*time.Millisecond, time.Millisecond))
 				}
 			})
 		}
@@ -87,10 +88,10 @@ func TestKilledUnderMixedLoad(t *testing.T) {
 			if a, err := c.As("").Try(http.MethodPost, "/v1/auth/login", harness.Body{"username": "uma", "password": password}); err == nil {
 				h.Keep(a)
 			}
-			<-time.After(20 * time.Millisecond)
+			<-time.After(depthtest.Of(200*time.Millisecond, 20*time.Millisecond))
 		})
 		var heads []signed
-		for range 4 {
+		for range depthtest.Of(2, 4) {
 			<-time.After(time.Duration(150+rand.IntN(400)) * time.Millisecond)
 			s := now.Load()
 			if head, err := headOf(s.Client); err == nil {
@@ -139,7 +140,7 @@ func TestNoRoomForTheHead(t *testing.T) {
 		}
 	}
 	change("before")
-	harness.Eventually(t, 30*time.Second, "the server says what is wrong", func() bool { return strings.Contains(s.Output(), `work="head file"`) })
+	harness.Eventually(t, time.Minute, "the server says what is wrong", func() bool { return strings.Contains(s.Output(), `work="head file"`) })
 	if _, err := os.Stat(filepath.Join(data, "audit.head")); err == nil {
 		t.Error("a head file was written without room")
 	}
@@ -151,7 +152,7 @@ func TestNoRoomForTheHead(t *testing.T) {
 	if err := os.Remove(full); err != nil {
 		t.Fatal(err)
 	}
-	harness.Eventually(t, 30*time.Second, "the head is kept", func() bool { _, err := os.Stat(filepath.Join(data, "audit.head")); return err == nil })
+	harness.Eventually(t, time.Minute, "the head is kept", func() bool { _, err := os.Stat(filepath.Join(data, "audit.head")); return err == nil })
 	s.Kill()
 	s = s.Again()
 	h.Check(s.Client)

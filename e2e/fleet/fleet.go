@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"strconv"
 	"testing"
-	"time"
+
+	"github.com/writ-automation/writ/platform/sshtest"
 )
 
 // MaxHosts is how many hosts a fleet may have: one per address of 127.0.1.0/24.
@@ -22,7 +22,6 @@ type Fleet struct {
 	dir    string
 	user   string
 	python string
-	sshd   string
 	hosts  []*Host
 }
 
@@ -53,7 +52,7 @@ func Start(ctx context.Context, dir string, hosts int) (*Fleet, error) {
 		return nil, err
 	}
 	for i := 1; i <= hosts; i++ {
-		h, err := f.newHost(ctx, i)
+		h, err := f.newHost(i)
 		if err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
@@ -65,15 +64,14 @@ func Start(ctx context.Context, dir string, hosts int) (*Fleet, error) {
 	if err := f.writeKnownHosts(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return f, os.WriteFile(f.InventoryPath(), []byte(f.Inventory()), 0o600)
+	if err := os.WriteFile(f.InventoryPath(), []byte(f.Inventory()), 0o600); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 func prepare(dir string) (*Fleet, error) {
-	sshd, err := findSSHD()
-	if err != nil {
-		return nil, err
-	}
-	dir, err = filepath.Abs(dir)
+	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -81,24 +79,8 @@ func prepare(dir string) (*Fleet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("who am I: %w", err)
 	}
-	if os.Geteuid() == 0 {
-		// sshd refuses to start as root without the folder that it confines itself to.
-		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
-			return nil, err
-		}
-	}
-	f := &Fleet{dir: dir, user: me.Username, sshd: sshd, python: findPython()}
-	return f, writeKey(f.KeyPath(), "fleet-client")
-}
-
-func findSSHD() (string, error) {
-	for _, c := range []string{"sshd", "/usr/sbin/sshd", "/usr/local/sbin/sshd"} {
-		if p, err := exec.LookPath(c); err == nil {
-			// sshd starts itself again for each connection and insists on an absolute path for it.
-			return filepath.Abs(p)
-		}
-	}
-	return "", errors.New("there is no sshd on this machine; install it with: apt-get install openssh-server")
+	f := &Fleet{dir: dir, user: me.Username, python: findPython()}
+	return f, sshtest.WriteKey(f.KeyPath(), "fleet-client")
 }
 
 func findPython() string {
@@ -137,47 +119,14 @@ func (f *Fleet) Close() error {
 	return errors.Join(errs...)
 }
 
-func (f *Fleet) newHost(ctx context.Context, n int) (*Host, error) {
-	h := &Host{fleet: f, Name: fmt.Sprintf("node%02d", n), Address: fmt.Sprintf("127.0.1.%d", n)}
+func (f *Fleet) newHost(n int) (*Host, error) {
+	ip := netip.AddrFrom4([4]byte{127, 0, 1, byte(n)})
+	h := &Host{fleet: f, Name: fmt.Sprintf("node%02d", n), Address: ip.String()}
 	h.Dir = filepath.Join(f.dir, h.Name)
 	for _, d := range []string{h.Dir, h.Root(), h.home(), h.tmp()} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, err
 		}
 	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", net.JoinHostPort(h.Address, "0"))
-	if err != nil {
-		return nil, fmt.Errorf("find a port on %s: %w", h.Address, err)
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	if h.Port, err = strconv.Atoi(port); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return h, errors.Join(l.Close(), writeKey(h.keyPath(), h.Name), h.writeConfig())
-}
-
-// pollEvery and patience bound how long a host may take to come or to go.
-const (
-	pollEvery = 10 * time.Millisecond
-	patience  = 20 * time.Second
-)
-
-// await polls until done says so, ctx ends or patience is over.
-func await(ctx context.Context, done func() bool) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
-	return nil
+	return h, nil
 }

@@ -6,37 +6,51 @@ import (
 	"strings"
 )
 
-// Inventory is an INI inventory of the fleet: the first third of the hosts, and at least one, in the group "store",
-// the others in "front", all of them in "site". Each host has host_root, the directory that plays may write to.
-func (f *Fleet) Inventory() string {
-	return f.inventory(fmt.Sprintf("ansible_ssh_private_key_file=%s\n", f.KeyPath()))
+// Group is a group of an inventory.
+type Group struct {
+	Name  string
+	Hosts []*Host
 }
 
-// InventoryWithoutKey is the same without the path of the key, for callers that hand the key over as a credential.
-func (f *Fleet) InventoryWithoutKey() string { return f.inventory("") }
+// Inventory is an INI inventory of the fleet: the first third of the hosts, and at least one, in the group "store",
+// the others in "front", all of them in "site". Each host has host_root, the directory that plays may write to.
+func (f *Fleet) Inventory() string { return f.InventoryOf(f.groups()...) }
 
-func (f *Fleet) inventory(last string) string {
+// InventoryOf is the same with other groups in "site". It ends among the variables of all hosts.
+func (f *Fleet) InventoryOf(groups ...Group) string {
+	return f.inventory(groups) + fmt.Sprintf("ansible_ssh_private_key_file=%s\n", f.KeyPath())
+}
+
+// InventoryWithoutKey is Inventory without the path of the key, for callers that hand the key over as a credential.
+func (f *Fleet) InventoryWithoutKey() string { return f.inventory(f.groups()) }
+
+func (f *Fleet) groups() []Group {
+	stores := max(1, len(f.hosts)/3)
+	return []Group{{"store", f.hosts[:stores]}, {"front", f.hosts[stores:]}}
+}
+
+func (f *Fleet) inventory(groups []Group) string {
 	var b strings.Builder
 	for _, h := range f.hosts {
 		fmt.Fprintf(&b, "%s ansible_host=%s ansible_port=%d host_root=%s ansible_remote_tmp=%s\n", h.Name, h.Address, h.Port, h.Root(), h.tmp())
 	}
-	stores := max(1, len(f.hosts)/3)
-	for _, g := range []struct {
-		name  string
-		hosts []*Host
-	}{{"store", f.hosts[:stores]}, {"front", f.hosts[stores:]}} {
-		fmt.Fprintf(&b, "\n[%s]\n", g.name)
-		for _, h := range g.hosts {
+	for _, g := range groups {
+		fmt.Fprintf(&b, "\n[%s]\n", g.Name)
+		for _, h := range g.Hosts {
 			b.WriteString(h.Name + "\n")
 		}
 	}
-	b.WriteString("\n[site:children]\nstore\nfront\n\n[all:vars]\n")
+	b.WriteString("\n[site:children]\n")
+	for _, g := range groups {
+		b.WriteString(g.Name + "\n")
+	}
+	b.WriteString("\n[all:vars]\n")
 	fmt.Fprintf(&b, "ansible_user=%s\nansible_python_interpreter=%s\nansible_ssh_common_args='%s'\n",
 		f.user, f.python, strings.Join(f.clientOptions(), " "))
 	if !terminals() {
 		b.WriteString("ansible_ssh_use_tty=no\n")
 	}
-	return b.String() + last
+	return b.String()
 }
 
 // clientOptions make a client trust the fleet's hosts and nothing of the account that runs it.

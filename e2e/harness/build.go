@@ -2,6 +2,7 @@ package harness
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,7 +12,15 @@ import (
 	"testing"
 )
 
-// builds caches one binary for each set of build tags, for the life of the test process.
+// Binaries names the environment variable with the directory of the binaries under test, which "make test" builds once for
+// all packages. Where it is not set, a package builds what it needs by itself, and its result is never cached.
+const Binaries = "WRIT_TEST_BINARIES"
+
+// Digest names the environment variable with the digest of these binaries. Go's test cache knows which variables a test
+// reads, so another digest ends its cached results.
+const Digest = "WRIT_TEST_DIGEST"
+
+// builds finds or builds one binary for each set of build tags, for the life of the test process.
 type builds struct {
 	mu   sync.Mutex
 	dir  string
@@ -49,24 +58,43 @@ func BinaryOf(t testing.TB, main string, tags ...string) string {
 	defer binaries.mu.Unlock()
 	b, ok := binaries.done[key]
 	if !ok {
-		b.path, b.err = binaries.make(key)
+		b.path, b.err = binaries.find(key)
 		binaries.done[key] = b
 	}
 	if b.err != nil {
-		t.Fatalf("build writ: %v", b.err)
+		t.Fatalf("the binary under test: %v", b.err)
 	}
 	return b.path
 }
 
+// name is the file's: that of the main's folder, with the tags behind it.
+func (b build) name() string {
+	return strings.ReplaceAll(strings.TrimSuffix(filepath.Base(b.main)+"-"+b.tags, "-"), ",", "-")
+}
+
+func (b *builds) find(what build) (string, error) {
+	dir := os.Getenv(Binaries)
+	if dir == "" {
+		return b.make(what)
+	}
+	path := filepath.Join(dir, what.name())
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("%s names a directory without it: %w", Binaries, err)
+	}
+	return path, nil
+}
+
 func (b *builds) make(what build) (string, error) {
 	if b.dir == "" {
-		dir, err := os.MkdirTemp("", "writ-e2e-")
+		dir, err := moduleDir()
 		if err != nil {
 			return "", err
 		}
-		b.dir = dir
+		if b.dir, err = os.MkdirTemp(dir, ".e2e-"); err != nil {
+			return "", err
+		}
 	}
-	path := filepath.Join(b.dir, strings.ReplaceAll(filepath.Base(what.main)+"-"+what.tags, ",", "-"))
+	path := filepath.Join(b.dir, what.name())
 	args := append([]string{"build", "-o", path, "-tags", what.tags}, raceFlags()...)
 	if what.tags == Release {
 		args = []string{"build", "-o", path, "-trimpath", "-ldflags", "-s -w"}
@@ -76,13 +104,38 @@ func (b *builds) make(what build) (string, error) {
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
+		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
-	return path, nil
+	// Opening the file makes it an input of the test. It is gone when the test ends, so the result is not cached: nothing
+	// else tells Go's test cache that the binary depends on the whole product.
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	return path, f.Close()
+}
+
+// moduleDir is the root of the module that the test belongs to: the test cache looks at no file outside of it.
+func moduleDir() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", errors.New("no go.mod above the test's directory")
+		}
+		dir = parent
+	}
 }
 
 // Main runs a package's tests and removes the binaries that they built.
 func Main(m *testing.M) int {
+	_ = os.Getenv(Digest)
 	code := m.Run()
 	binaries.mu.Lock()
 	defer binaries.mu.Unlock()

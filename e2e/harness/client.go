@@ -192,7 +192,7 @@ func (c Client) Get(id string) Run {
 func (c Client) Until(id string, limit time.Duration, ok func(Run) bool) Run {
 	c.t.Helper()
 	deadline := time.Now().Add(limit)
-	for {
+	for p := pause(0); ; p.wait() {
 		r := c.Get(id)
 		if ok(r) {
 			return r
@@ -200,7 +200,6 @@ func (c Client) Until(id string, limit time.Duration, ok func(Run) bool) Run {
 		if time.Now().After(deadline) {
 			c.t.Fatalf("run %s is %s after %s (error %q)", id, r.Status, limit, r.Error)
 		}
-		<-time.After(15 * time.Millisecond)
 	}
 }
 

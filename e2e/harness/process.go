@@ -13,12 +13,22 @@ import (
 // Eventually polls until ok, and ends the test where that does not come within the limit.
 func Eventually(t testing.TB, limit time.Duration, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(limit); !ok(); {
+	var p pause
+	for deadline := time.Now().Add(limit); !ok(); p.wait() {
 		if time.Now().After(deadline) {
 			t.Fatalf("not within %s: %s", limit, what)
 		}
-		<-time.After(10 * time.Millisecond)
 	}
+}
+
+// pause waits between two looks: briefly at first, longer the longer it takes, so that many tests that wait leave the
+// processors to what they wait for.
+type pause time.Duration
+
+func (p *pause) wait() {
+	const first, last = 5 * time.Millisecond, 50 * time.Millisecond
+	*p = pause(min(max(time.Duration(*p)*3/2, first), last))
+	<-time.After(time.Duration(*p))
 }
 
 // Alive reports whether a process exists and is no zombie.

@@ -27,7 +27,7 @@ type Proxy struct {
 // saidCap bounds what is remembered of a transaction.
 const saidCap = 1 << 20
 
-// NewProxy starts a proxy in front of an address. The test's end stops it.
+// NewProxy starts a proxy in front of a Unix socket. The test's end stops it.
 func NewProxy(t testing.TB, target string) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a listener of a test
@@ -68,7 +68,7 @@ func (p *Proxy) accept() {
 }
 
 func (p *Proxy) serve(client net.Conn) {
-	server, err := net.Dial("tcp", p.target) //nolint:noctx // ends with the proxy
+	server, err := net.Dial("unix", p.target) //nolint:noctx // ends with the proxy
 	if err != nil {
 		_ = client.Close()
 		return

@@ -128,7 +128,7 @@ func TestSecretsOfTargetsAreNowhere(t *testing.T) {
 		for _, id := range runs {
 			w.ends(id, "succeeded")
 			n := (len(targets) + 4) * (1 + count(id == runs[1]))
-			harness.Eventually(t, awhile, "all were tried", func() bool {
+			eventually(t, "all were tried", func() bool {
 				tried := 0
 				for _, x := range w.notifications(id) {
 					tried += count(x.Status != "pending" || x.Reason != "")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
 // metric returns a line of /metrics behind the name and labels, empty where there is none.
@@ -29,7 +30,7 @@ func (w *world) metric(series string) string {
 func (w *world) drops(n int) {
 	w.t.Helper()
 	lines := func() int { return strings.Count(w.Output(), "a notification was dropped") }
-	harness.Eventually(w.t, awhile, fmt.Sprintf("%d lines about what was dropped", n), func() bool { return lines() >= n })
+	eventually(w.t, fmt.Sprintf("%d lines about what was dropped", n), func() bool { return lines() >= n })
 	if got := lines(); got != n {
 		w.t.Errorf("%d lines about what was dropped, want %d", got, n)
 	}
@@ -85,7 +86,7 @@ func TestThreeTries(t *testing.T) {
 		}
 		for result, n := range map[string]string{"delivered": "2", "failed": "1", "skipped": "1"} {
 			series := fmt.Sprintf(`writ_notifications_total{kind="webhook",result=%q}`, result)
-			harness.Eventually(t, awhile, series+" is "+n, func() bool { return w.metric(series) == n })
+			eventually(t, series+" is "+n, func() bool { return w.metric(series) == n })
 		}
 	})
 }
@@ -165,7 +166,7 @@ func TestAKilledServerGoesOn(t *testing.T) {
 		id := w.Submit(script("true", hook(in.URL+"/killed"), hook("http://"+away+"/away"))).ID
 		w.ends(id, "succeeded")
 		in.await("/killed", 1)
-		harness.Eventually(t, awhile, "a try failed", func() bool {
+		eventually(t, "a try failed", func() bool {
 			return slices.ContainsFunc(w.notifications(id), func(n told) bool {
 				return n.Status == "pending" && strings.Contains(n.Reason, "refuses the connection")
 			})
@@ -205,7 +206,7 @@ func TestTheEndWaitsForATry(t *testing.T) {
 		id := w.Submit(script("true", hook(in.URL+"/slow"))).ID
 		in.await("/slow", 1)
 		w.Signal(syscall.SIGTERM)
-		harness.Eventually(t, awhile, "the server drains", func() bool { return strings.Contains(w.Output(), "msg=draining") })
+		eventually(t, "the server drains", func() bool { return strings.Contains(w.Output(), "msg=draining") })
 		close(release)
 		if code := w.Wait(30 * time.Second); code != 0 {
 			t.Errorf("the server ended with %d", code)
@@ -234,7 +235,7 @@ func TestFourServersTellOnce(t *testing.T) {
 				DB: dbURL, Admin: w.Admin, Flags: append(slices.Clone(server), "--encryption-key-file", w.Dir+"/data/encryption.key"),
 			}))
 		}
-		const each = 15
+		each := depthtest.Of(4, 15)
 		var ids []string
 		for range each {
 			for i, at := range all {

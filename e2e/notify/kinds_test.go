@@ -153,11 +153,11 @@ func TestIncidents(t *testing.T) {
 			busy = append(busy, hook(in.URL+fmt.Sprint("/", i)))
 		}
 		w.Submit(script("true", busy...))
-		harness.Eventually(t, awhile, "the server is busy", func() bool { return len(in.all()) >= 8 })
+		eventually(t, "the server is busy", func() bool { return len(in.all()) >= 8 })
 		bad := w.Submit(script("exit 1", incident, strict)).ID
 		w.ends(bad, "failed")
 		var list []told
-		harness.Eventually(t, awhile, "the incidents are planned", func() bool { list = w.notifications(bad); return len(list) == 2 })
+		eventually(t, "the incidents are planned", func() bool { list = w.notifications(bad); return len(list) == 2 })
 		w.Kill()
 		if slices.ContainsFunc(list, func(n told) bool { return n.brief() != "run.finished run pagerduty pending 0" || n.Target != "***" }) {
 			t.Errorf("%+v", list)

@@ -13,8 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-
-	"github.com/writ-automation/writ/e2e/harness"
 )
 
 // letter is one request that a receiver got.
@@ -116,7 +114,7 @@ func (s *sink) all() []letter {
 // await waits until n letters came to a path.
 func (s *sink) await(path string, n int) []letter {
 	s.t.Helper()
-	harness.Eventually(s.t, awhile, fmt.Sprintf("%d letters come to %s", n, path), func() bool { return len(s.at(path)) >= n })
+	eventually(s.t, fmt.Sprintf("%d letters come to %s", n, path), func() bool { return len(s.at(path)) >= n })
 	return s.at(path)
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
 // TestKilledServersForgetNobody kills the server again and again while runs end: of each that ended its target hears, under one name.
@@ -17,11 +18,11 @@ func TestKilledServersForgetNobody(t *testing.T) {
 		in := newSink(t, func(_ int, _ http.ResponseWriter, _ *http.Request) { <-time.After(20 * time.Millisecond) })
 		w := newWorld(t, harness.Options{DB: dbURL})
 		var ids []string
-		for round := range 4 {
-			for i := range 12 {
+		for round := range depthtest.Of(2, 4) {
+			for i := range depthtest.Of(6, 12) {
 				ids = append(ids, w.Submit(script("true", hook(in.URL+fmt.Sprintf("/%d-%d", round, i)))).ID)
 			}
-			harness.Eventually(t, awhile, "some were told", func() bool { return len(in.all()) > 3*round })
+			eventually(t, "some were told", func() bool { return len(in.all()) > 3*round })
 			w.Kill()
 			w.again()
 		}

@@ -20,6 +20,18 @@ import (
 // awhile is how long something may take that happens beside what a test does.
 const awhile = 100 * time.Second
 
+// eventually waits until something is so. It asks less and less often, so that waiting costs little.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for begun := time.Now(); !ok(); {
+		waited := time.Since(begun)
+		if waited > awhile {
+			t.Fatalf("not within %s: %s", awhile, what)
+		}
+		<-time.After(min(max(waited/10, 10*time.Millisecond), 250*time.Millisecond))
+	}
+}
+
 type obj = harness.Body
 
 // world is a server with what these tests ask of it.
@@ -139,7 +151,7 @@ func (w *world) counted(run string) (rows []told, total int) {
 func (w *world) settled(run string, n int) []told {
 	w.t.Helper()
 	var list []told
-	harness.Eventually(w.t, awhile, fmt.Sprintf("%d notifications of %s have ended", n, run), func() bool {
+	eventually(w.t, fmt.Sprintf("%d notifications of %s have ended", n, run), func() bool {
 		rows, total := w.counted(run)
 		list = rows
 		return len(list) >= n && total == len(list) && !slices.ContainsFunc(list, func(x told) bool { return x.Status == "pending" })
@@ -216,4 +228,21 @@ func (w *world) column(query string) [][]byte {
 		w.t.Fatalf("%s: %v", query, err)
 	}
 	return out
+}
+
+// exec changes the database behind the server's back.
+func (w *world) exec(statement string) {
+	w.t.Helper()
+	d := dbtest.Connect(w.t, db.Config{URL: w.address()})
+	err := d.Do(w.t.Context(), func(ctx context.Context) error {
+		tx, err := d.Write(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, statement)
+		return err
+	})
+	if err != nil {
+		w.t.Fatalf("%s: %v", statement, err)
+	}
 }

@@ -9,12 +9,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-containerregistry/cmd/crane/cmd"
 	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/logs"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/google/go-containerregistry/pkg/v1/random"
@@ -23,28 +24,35 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// crane is the built tool.
+// asCrane names the environment variable with which this test is crane: the tool is compiled into it.
+const asCrane = "WRIT_TEST_CRANE"
+
+// crane is how a script calls the tool.
 var crane string
 
-// TestMain builds crane, and the binary from the product's own module.
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+// TestMain is crane where that is asked for. Otherwise it runs the tests at the root of the repository.
+func TestMain(m *testing.M) {
+	if os.Getenv(asCrane) != "" {
+		logs.Warn.SetOutput(os.Stderr)
+		logs.Progress.SetOutput(os.Stderr)
+		if err := cmd.Root.Execute(); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "crane")
+	self, err := os.Executable()
+	if err == nil {
+		err = os.Chdir(filepath.Join("..", ".."))
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	crane = filepath.Join(dir, "crane")
-	if out, err := exec.Command("go", "build", "-o", crane, "github.com/google/go-containerregistry/cmd/crane").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build crane: %v\n%s", err, out)
-		return 1
-	}
-	if err := os.Chdir(filepath.Join("..", "..")); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
+	crane = asCrane + "=1 '" + self + "'"
 	return harness.Main(m)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
 // TestKilledWorker: what a worker ran when it was killed is told as interrupted, at once when it comes back, and never executed again; what
@@ -44,9 +45,13 @@ func TestKilledWorker(t *testing.T) {
 					_, _, _ = h.Submit(w.Client, h.Script("echo later"))
 				}
 				relay.Kill()
+				ends := w.leaseEnds(running[0].ID)
 				relay = relay.Again()
 				for _, r := range running {
-					got := w.Until(r.ID, 25*time.Second, harness.Run.Ended) // sooner than its lease ends
+					got := w.Until(r.ID, time.Minute, harness.Run.Ended)
+					if got.EndedAt == nil || !got.EndedAt.Before(ends) {
+						t.Errorf("it ended at %v, and its lease at %v", got.EndedAt, ends)
+					}
 					if got.Status != "interrupted" || got.Error == "" || w.Log(r.ID) != "up\n" {
 						t.Errorf("%s (%q) with %q", got.Status, got.Error, w.Log(r.ID))
 					}
@@ -80,7 +85,7 @@ func TestServerAway(t *testing.T) {
 		w.worker()
 		h := harness.NewHistory(t)
 		for _, how := range []string{"stopped", "killed"} {
-			r, _, err := h.Submit(w.Client, h.Script("for i in $(seq 60); do echo line $i; sleep 0.1; done"))
+			r, _, err := h.Submit(w.Client, h.Script("for i in $(seq 40); do echo line $i; sleep 0.1; done"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +97,7 @@ func TestServerAway(t *testing.T) {
 			}
 			w = w.again()
 			got := w.Await(r.ID)
-			if got.Status != "succeeded" || strings.Count(w.Log(r.ID), "\n") != 60 {
+			if got.Status != "succeeded" || strings.Count(w.Log(r.ID), "\n") != 40 {
 				t.Errorf("%s: %s (%s), %d lines", how, got.Status, got.Error, strings.Count(w.Log(r.ID), "\n"))
 			}
 		}
@@ -112,44 +117,59 @@ func (w *world) linked(flags ...string) (*harness.Worker, *harness.Link) {
 func TestPartitions(t *testing.T) {
 	t.Parallel()
 	for name, dir := range map[string][2]bool{"both": {false, false}, "there": {false, true}, "back": {true, false}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, "")
-			_, link := w.linked("--kill-grace", "1s")
-			h := harness.NewHistory(t)
-			short, _, err := h.Submit(w.Client, h.Script("for i in $(seq 150); do echo line $i; sleep 0.1; done"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			w.running(short.ID, "line 5\n")
-			link.Pass(dir[0], dir[1])
-			<-time.After(7 * time.Second)
-			link.Pass(true, true)
-			if r := w.Await(short.ID); r.Status != "succeeded" || strings.Count(w.Log(r.ID), "\n") != 150 || strings.Count(w.Log(r.ID), "line 150\n") != 1 {
-				t.Errorf("after a short break: %s (%s), %d lines", r.Status, r.Error, strings.Count(w.Log(r.ID), "\n"))
-			}
-			long, _, err := h.Submit(w.Client, h.Script("echo pid=$$; (setsid sleep 600 &) \n sleep 600"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			w.running(long.ID, "pid=")
-			pid := harness.PIDs(t, w.Log(long.ID), "pid=")[0]
-			link.Pass(dir[0], dir[1])
-			harness.Eventually(t, 60*time.Second, "the worker ends the run that it may have lost", func() bool { return !harness.Alive(pid) })
-			if r := w.Until(long.ID, 60*time.Second, harness.Run.Ended); r.Status != "interrupted" {
-				t.Errorf("after a long break: %s (%s)", r.Status, r.Error)
-			}
-			link.Pass(true, true)
-			after, _, err := h.Submit(w.Client, h.Script("echo again"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r := w.Await(after.ID); r.Status != "succeeded" {
-				t.Errorf("the worker works no more: %s (%s)", r.Status, r.Error)
-			}
-			h.Check(w.Client)
-		})
+		t.Run(name+"/short", func(t *testing.T) { t.Parallel(); shortBreak(t, dir) })
+		t.Run(name+"/long", func(t *testing.T) { t.Parallel(); longBreak(t, dir) })
 	}
+}
+
+func shortBreak(t *testing.T, dir [2]bool) {
+	t.Helper()
+	w := newWorld(t, "")
+	_, link := w.linked("--kill-grace", "1s")
+	h := harness.NewHistory(t)
+	lines, pause := depthtest.Of(60, 150), depthtest.Of(4*time.Second, 7*time.Second)
+	r, _, err := h.Submit(w.Client, h.Script(fmt.Sprintf("for i in $(seq %d); do echo line $i; sleep 0.1; done", lines)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.running(r.ID, "line 5\n")
+	link.Pass(dir[0], dir[1])
+	<-time.After(pause)
+	link.Pass(true, true)
+	last := fmt.Sprintf("line %d\n", lines)
+	r = w.Await(r.ID)
+	if log := w.Log(r.ID); r.Status != "succeeded" || strings.Count(log, "\n") != lines || strings.Count(log, last) != 1 {
+		t.Errorf("after a short break: %s (%s), %d lines", r.Status, r.Error, strings.Count(log, "\n"))
+	}
+	h.Check(w.Client)
+}
+
+func longBreak(t *testing.T, dir [2]bool) {
+	t.Helper()
+	w := newWorld(t, "")
+	_, link := w.linked("--kill-grace", "1s")
+	h := harness.NewHistory(t)
+	r, _, err := h.Submit(w.Client, h.Script("echo pid=$$; (setsid sleep 600 &) \n sleep 600"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.running(r.ID, "pid=")
+	pid := harness.PIDs(t, w.Log(r.ID), "pid=")[0]
+	link.Pass(dir[0], dir[1])
+	harness.Eventually(t, 2*time.Minute, "the worker ends the run that it may have lost", func() bool { return !harness.Alive(pid) })
+	<-time.After(time.Until(w.leaseEnds(r.ID)))
+	if r := w.Until(r.ID, time.Minute, harness.Run.Ended); r.Status != "interrupted" {
+		t.Errorf("after a long break: %s (%s)", r.Status, r.Error)
+	}
+	link.Pass(true, true)
+	after, _, err := h.Submit(w.Client, h.Script("echo again"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := w.Await(after.ID); r.Status != "succeeded" {
+		t.Errorf("the worker works no more: %s (%s)", r.Status, r.Error)
+	}
+	h.Check(w.Client)
 }
 
 // TestAZombieWritesNothing stops a worker for longer than its lease and lets it go on.
@@ -165,6 +185,7 @@ func TestAZombieWritesNothing(t *testing.T) {
 	w.running(r.ID, "line")
 	pid := harness.PIDs(t, strings.SplitN(w.Log(r.ID), "line", 2)[0], "pid=")[0]
 	relay.Signal(syscall.SIGSTOP)
+	<-time.After(time.Until(w.leaseEnds(r.ID)))
 	got := w.Until(r.ID, 90*time.Second, harness.Run.Ended)
 	before := w.Log(r.ID)
 	relay.Signal(syscall.SIGCONT)
@@ -182,7 +203,7 @@ func TestASlowLink(t *testing.T) {
 	_, link := w.linked("--executors", "4")
 	link.Delay(300 * time.Millisecond)
 	h := harness.NewHistory(t)
-	for range 8 {
+	for range depthtest.Of(5, 8) {
 		if _, _, err := h.Submit(w.Client, h.Script("for i in $(seq 40); do echo line $i; sleep 0.1; done")); err != nil {
 			t.Fatal(err)
 		}
@@ -218,12 +239,12 @@ func TestStorm(t *testing.T) {
 				select {
 				case <-stop:
 					return
-				case <-time.After(150 * time.Millisecond):
+				case <-time.After(depthtest.Of(300*time.Millisecond, 150*time.Millisecond)):
 				}
 				_, _, _ = h.Submit(client, h.Script(fmt.Sprintf("for i in 1 2 3 4 5 6; do echo $i; sleep 0.2; done; exit %d", i%3)), "Idempotency-Key", fmt.Sprint("s", i))
 			}
 		})
-		for range 12 {
+		for range depthtest.Of(5, 12) {
 			<-time.After(time.Duration(500+dice.IntN(1000)) * time.Millisecond)
 			switch i := dice.IntN(len(workers)); dice.IntN(5) {
 			case 0:

@@ -80,6 +80,16 @@ func (w *world) running(id, said string) {
 	harness.Eventually(w.t, 60*time.Second, "run "+id+" says "+said, func() bool { return strings.Contains(w.Log(id), said) })
 }
 
+// leaseEnds returns when the lease of a run ends; a test that waits for it sleeps until then.
+func (w *world) leaseEnds(id string) time.Time {
+	w.t.Helper()
+	var record struct {
+		LeaseExpiresAt time.Time `json:"lease_expires_at"`
+	}
+	w.Do(http.MethodGet, "/v1/runs/"+id, nil).JSON(w.t, &record)
+	return record.LeaseExpiresAt
+}
+
 // fleet returns the workers that the server tells, by name.
 func (w *world) fleet() map[string]map[string]any {
 	w.t.Helper()
@@ -124,7 +134,14 @@ func (w *world) project(name string, files map[string]string) string {
 	return id
 }
 
-const localHosts = "[web]\na ansible_connection=local\nb ansible_connection=local\nc ansible_connection=local\n"
+// localHosts names the interpreter, which Ansible would look for on each of them.
+const localHosts = `[web]
+a ansible_connection=local
+b ansible_connection=local
+c ansible_connection=local
+[web:vars]
+ansible_python_interpreter={{ ansible_playbook_python }}
+`
 
 // grant is what a claim over the relay brings.
 type grant struct {

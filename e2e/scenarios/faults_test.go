@@ -3,26 +3,29 @@ package scenarios
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// TestKillServer kills a server with 20 runs under way and 100 queued, and starts it again: the running ones are
+// TestKillServer kills a server with runs under way and more of them queued, and starts it again: the running ones are
 // told as interrupted within seconds, their processes are gone, the queued ones run, nothing runs twice.
 func TestKillServer(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		s := harness.Start(t, harness.Options{DB: dbURL, Flags: []string{"--executors", "20"}})
+		s := harness.Start(t, harness.Options{DB: dbURL, Flags: []string{"--executors", strconv.Itoa(depthtest.Of(6, 20))}})
 		starts := filepath.Join(t.TempDir(), "starts")
 		script := func(i int, then string) harness.Body {
 			return harness.Body{"tool": "bash", "command": fmt.Sprintf("echo run%d >> %s\n%s", i, starts, then)}
 		}
 		var running, queued []string
-		for i := range 20 {
+		under, waiting := depthtest.Of(6, 20), depthtest.Of(20, 100)
+		for i := range under {
 			running = append(running, s.Submit(script(i, "(setsid sleep 300 &) \n echo pid=$$; sleep 300")).ID)
 		}
 		tree := map[string][]int{}
@@ -32,14 +35,14 @@ func TestKillServer(t *testing.T) {
 				return len(tree[id]) == 1
 			})
 		}
-		for i := range 100 {
+		for i := range waiting {
 			queued = append(queued, s.Submit(script(100+i, "true")).ID)
 		}
 		s.Kill()
 		s = s.Again()
 		ready := time.Now()
 		for _, id := range running {
-			r := s.Until(id, 30*time.Second, harness.Run.Ended)
+			r := s.Until(id, time.Minute, harness.Run.Ended)
 			if r.Status != "interrupted" || r.Error == "" {
 				t.Errorf("run %s is %s (%q) after the kill", id, r.Status, r.Error)
 			}
@@ -55,7 +58,7 @@ func TestKillServer(t *testing.T) {
 				t.Errorf("queued run %s is %s (%q)", id, r.Status, r.Error)
 			}
 		}
-		harness.CheckOnce(t, starts, 120)
+		harness.CheckOnce(t, starts, under+waiting)
 		if left := harness.Marked(t, running); len(left) > 0 {
 			t.Errorf("orphans live: %v", left)
 		}

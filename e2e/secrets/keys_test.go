@@ -18,6 +18,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
 )
@@ -219,6 +220,7 @@ func (s *sealedWorld) load() (stop func() int) {
 				made = append(made, r.ID)
 				mu.Unlock()
 				for err == nil && !r.Ended() {
+					<-time.After(10 * time.Millisecond)
 					if a, err = s.Try(http.MethodGet, "/v1/runs/"+r.ID, nil); err == nil {
 						err = json.Unmarshal(a.Body, &r)
 					}

@@ -12,7 +12,9 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-const whoami = "- hosts: all\n  gather_facts: false\n  tasks: [{command: id -un, register: who}, {debug: {msg: 'I am {{ who.stdout }}'}}]\n"
+// whoami asks with raw, which takes one connection, where command takes five.
+const whoami = "- hosts: all\n  gather_facts: false\n" +
+	"  tasks: [{raw: id -un, register: who}, {debug: {msg: 'I am {{ who.stdout | trim }}'}}]\n"
 
 // playsIn is a server with playbooks in its working directory.
 func playsIn(t *testing.T, o harness.Options, books map[string]string) *world {
@@ -100,12 +102,13 @@ func TestPasswordsOpenHosts(t *testing.T) {
 	f.look("the password of root", root)
 	stop := f.watch()
 	w := playsIn(t, harness.Options{}, map[string]string{
-		"site.yml": whoami + "- hosts: all\n  gather_facts: false\n  become: true\n  tasks: [{command: id -un, register: who}, {debug: {msg: 'I became {{ who.stdout }}'}}]\n",
+		"site.yml": whoami + "- hosts: all\n  gather_facts: false\n  become: true\n" +
+			"  tasks: [{raw: id -un, register: who}, {debug: {msg: 'I became {{ who.stdout | trim }}'}}]\n",
 	})
 	connect := w.credential("ssh_password", obj{"password": login}, obj{"username": "operator"})
 	become := w.credential("become", obj{"password": root}, obj{"method": "su", "username": "root"})
 	plain := w.credential("become_password", obj{"password": root}, nil)
-	inv := w.inventory("host", h.inventory(), connect)
+	inv := w.inventory("host", inventoryOf(h), connect)
 	for name, c := range map[string]struct {
 		credentials []string
 		vars        obj

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/platform/sshtest"
 )
 
 // TestCredentialsComeFromEverywhere has a run get what its template, its launch and its inventory name, together.
@@ -159,11 +160,11 @@ func TestProjectsWithCredentials(t *testing.T) {
 	token, wrong := "tok/en+"+fresh(16), fresh(16)
 	address, ca := forge(t, root, token)
 	key := keyPair(t, "open "+token)
-	h := serve(t, nil, "AuthorizedKeysFile "+key+".pub", "PasswordAuthentication no")
+	h := sshtest.New(t, sshtest.Config{Lines: []string{"AuthorizedKeysFile " + key + ".pub"}})
 	w := newWorld(t, harness.Options{Wrap: []string{
 		"unshare", "--mount", "sh", "-c", "mount --bind " + ca + ` /etc/ssl/certs/ca-certificates.crt && exec "$@"`, "sh",
 	}})
-	over := map[string]string{"https": address + "/app/.git", "ssh": fmt.Sprintf("ssh://%s@127.0.0.1:%d%s/app", me(t), h.port, root)}
+	over := map[string]string{"https": address + "/app/.git", "ssh": fmt.Sprintf("ssh://%s@127.0.0.1:%d%s/app", me(t), h.Port(), root)}
 	good := map[string][]string{
 		"https": {w.credential("token", obj{"token": token}, nil), w.credential("ssh_password", obj{"password": token}, obj{"username": "someone"})},
 		"ssh":   {w.credential("ssh_key", obj{"private_key": read(t, key), "passphrase": "open " + token}, nil)},

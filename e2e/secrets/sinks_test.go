@@ -23,6 +23,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
 // everywhere asks every path that can be asked, with every id that fits, and looks into the answers. It returns how many it saw.
@@ -164,13 +165,9 @@ func (f *flock) watch(dirs ...string) (stop func() (lines, stranger int)) {
 	var work sync.WaitGroup
 	var lines, stranger int
 	work.Go(func() {
+		seen := map[string]bool{} // command lines in which nothing was found
 		for ; !quit.Load(); lines++ {
-			list, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-			for _, path := range list {
-				if b, err := os.ReadFile(path); err == nil {
-					f.search("a command line", b)
-				}
-			}
+			f.commandLines(seen)
 			<-time.After(25 * time.Millisecond)
 		}
 	})
@@ -179,7 +176,7 @@ func (f *flock) watch(dirs ...string) (stop func() (lines, stranger int)) {
 			if found := f.stranger(dirs...); found != "" {
 				f.t.Errorf("LEAK: another user finds a canary in %s", found)
 			}
-			<-time.After(150 * time.Millisecond)
+			<-time.After(depthtest.Of(300*time.Millisecond, 150*time.Millisecond))
 		}
 	})
 	end := func() {
@@ -190,6 +187,27 @@ func (f *flock) watch(dirs ...string) (stop func() (lines, stranger int)) {
 	return func() (int, int) {
 		end()
 		return lines, stranger
+	}
+}
+
+// commandLines looks at the command lines of all processes but at those that were looked at before.
+func (f *flock) commandLines(seen map[string]bool) {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		f.t.Error(err)
+		return
+	}
+	list, err := proc.Readdirnames(-1)
+	if _ = proc.Close(); err != nil {
+		f.t.Error(err)
+	}
+	for _, name := range list {
+		if name[0] < '0' || name[0] > '9' {
+			continue
+		}
+		if b, err := os.ReadFile("/proc/" + name + "/cmdline"); err == nil && !seen[string(b)] {
+			seen[string(b)] = !f.search("a command line", b)
+		}
 	}
 }
 

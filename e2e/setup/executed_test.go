@@ -36,6 +36,7 @@ func TestPagesAreExecuted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	smallSite(t, filepath.Join(dir, "docs", "examples", "site"))
 	for _, path := range []string{
 		"README.md", "docs/guides/getting-started.md", "docs/guides/runs.md", "docs/guides/accounts.md", "docs/reference/cli.md",
 		"docs/guides/projects.md", "docs/guides/inventories.md", "docs/guides/templates.md", "docs/guides/schedules.md", "docs/guides/triggers.md",

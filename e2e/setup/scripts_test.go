@@ -13,10 +13,23 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 
-// runOnce runs what "make run" runs, ending after the example.
-func runOnce(t *testing.T, state string) (string, error) {
+// copied is a directory with what "make run" needs of the repository.
+func copied(t *testing.T) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), root(t, "e2e/setup/run.sh"))
+	dir := t.TempDir()
+	for _, part := range []string{"e2e/setup", "docs/examples"} {
+		if err := os.CopyFS(filepath.Join(dir, part), os.DirFS(root(t, part))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	smallSite(t, filepath.Join(dir, "docs", "examples", "site"))
+	return dir
+}
+
+// runOnce runs what "make run" runs, ending after the example.
+func runOnce(t *testing.T, dir, state string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "e2e", "setup", "run.sh"))
 	cmd.Env = append(os.Environ(), "RUN_ONCE=1", "RUN_STATE="+state, "RUN_BIN="+harness.Binary(t), "HOME="+t.TempDir())
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -24,10 +37,10 @@ func runOnce(t *testing.T, state string) (string, error) {
 
 func TestRunTwice(t *testing.T) {
 	t.Parallel()
-	state := t.TempDir()
+	dir, state := copied(t), t.TempDir()
 	var first []byte
 	for range 2 {
-		out, err := runOnce(t, state)
+		out, err := runOnce(t, dir, state)
 		if err != nil {
 			log, _ := os.ReadFile(filepath.Join(state, "server.log")) // part of a message
 			t.Fatalf("%v\n%s\n%s", err, out, log)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
 // hostile are values that mean something to a database, to a pattern, or to nobody.
@@ -77,14 +78,17 @@ func TestHostileQueries(t *testing.T) {
 		}
 		for path, names := range parameters(t, s) {
 			if strings.Contains(path, "{id}") {
-				for _, v := range hostile() {
-					if len(v) < 1000 {
+				for i, v := range hostile() {
+					if len(v) < 1000 && (i+len(path))%depthtest.Of(12, 1) == 0 {
 						ask(strings.Replace(path, "{id}", url.PathEscape(v), 1))
 					}
 				}
 			}
-			for _, name := range names {
-				for _, v := range hostile() {
+			for n, name := range names {
+				for i, v := range hostile() {
+					if (i+n+len(path))%depthtest.Of(12, 1) > 0 {
+						continue // each value meets many parameters, and each parameter many values
+					}
 					ask(strings.Replace(path, "{id}", r.ID, 1) + "?" + name + "=" + url.QueryEscape(v))
 				}
 			}
@@ -127,8 +131,11 @@ func TestControlsAreNothingButValues(t *testing.T) {
 		return b
 	}
 	inject := "--extra-vars=x={{lookup('pipe','touch " + mark + "')}}"
-	for _, v := range []string{inject, "-vvvv", "-", "a\nb", "a\x00b", "a\r--check"} {
+	for i, v := range []string{inject, "-vvvv", "-", "a\nb", "a\x00b", "a\r--check"} {
 		for _, field := range []string{"limit", "tags", "skip_tags", "inventory", "playbook"} {
+			if named := field == "inventory" || field == "playbook"; named && i > 1 && !depthtest.Long {
+				continue // each may start Ansible
+			}
 			var value any = v
 			if field == "tags" || field == "skip_tags" {
 				value = []string{v}
@@ -147,7 +154,8 @@ func TestControlsAreNothingButValues(t *testing.T) {
 			}
 		}
 	}
-	for _, v := range []string{"@" + secret, "h1,@" + secret, "h1:@" + secret, "!@" + secret, "&@" + secret} {
+	files := []string{"@" + secret, "h1,@" + secret, "h1:@" + secret, "!@" + secret, "&@" + secret}
+	for _, v := range files[:depthtest.Of(2, len(files))] {
 		a := s.Do(http.MethodPost, "/v1/runs", body("limit", v))
 		var r harness.Run
 		if a.Status == http.StatusCreated {

@@ -14,6 +14,7 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
 // TestZombieServerIsRefused is F17: a server is stopped beyond its lease while another one ends its run. When it goes
@@ -30,7 +31,7 @@ func TestZombieServerIsRefused(t *testing.T) {
 	awake := sync.OnceFunc(func() { zombie.Signal(syscall.SIGCONT) })
 	t.Cleanup(awake)
 	change(t, url, "UPDATE runs SET lease_expires_at = ? WHERE id = ?", past, just(r.ID))
-	told := other.Until(r.ID, 30*time.Second, harness.Run.Ended)
+	told := other.Until(r.ID, time.Minute, harness.Run.Ended)
 	if told.Status != "interrupted" || told.Error == "" {
 		t.Fatalf("the run without a holder is %s (%q)", told.Status, told.Error)
 	}
@@ -41,7 +42,7 @@ func TestZombieServerIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	awake()
-	harness.Eventually(t, 30*time.Second, "the zombie ends what it started", func() bool { return !harness.Alive(pid) && len(harness.Marked(t, []string{r.ID})) == 0 })
+	harness.Eventually(t, time.Minute, "the zombie ends what it started", func() bool { return !harness.Alive(pid) && len(harness.Marked(t, []string{r.ID})) == 0 })
 	oneStory(t, other.Client, r.ID)
 	now := other.Get(r.ID)
 	if now.Status != told.Status || now.EventCount != told.EventCount || now.LogBytes != told.LogBytes || strings.Contains(other.Log(r.ID), "late") {
@@ -58,7 +59,7 @@ func TestTwoServersExecuteEachRunOnce(t *testing.T) {
 	url := dbtest.Fresh(t, db.Postgres, nil)
 	one := harness.Start(t, harness.Options{DB: url, Flags: []string{"--executors", "32"}})
 	two := harness.Start(t, harness.Options{DB: url, Flags: []string{"--executors", "32"}, Admin: one.Admin})
-	starts, n := filepath.Join(t.TempDir(), "starts"), scaled(500)
+	starts, n := filepath.Join(t.TempDir(), "starts"), depthtest.Of(100, 500)
 	var wg sync.WaitGroup
 	for part := range 4 {
 		wg.Go(func() {
@@ -112,7 +113,7 @@ func TestCancelAgainstFinish(t *testing.T) {
 			mu.Unlock()
 		}
 		var wg sync.WaitGroup
-		n := scaled(200)
+		n := depthtest.Of(40, 200)
 		for part := range 8 {
 			wg.Go(func() {
 				for i := part; i < n; i += 8 {
@@ -137,7 +138,7 @@ func TestTimeoutCancelAndKillAtOnce(t *testing.T) {
 			b["timeout"] = 1
 			ids = append(ids, s.Submit(b).ID)
 		}
-		s.Until(ids[0], 30*time.Second, func(r harness.Run) bool { return r.StartedAt != nil })
+		s.Until(ids[0], time.Minute, func(r harness.Run) bool { return r.StartedAt != nil })
 		<-time.After(900 * time.Millisecond)
 		var wg sync.WaitGroup
 		for i, id := range ids {

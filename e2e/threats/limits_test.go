@@ -14,10 +14,11 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
 // wait is how long something may take that takes no time.
-const wait = 30 * time.Second
+const wait = time.Minute
 
 // TestSlowConnectionsHurtNobody is T32: thousands of connections that never finish their request's header leave
 // others their answers, are dropped in the end, and leave nothing behind.
@@ -25,7 +26,7 @@ func TestSlowConnectionsHurtNobody(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
 	quiet := slowest(t, s, 50)
-	idle := make([]net.Conn, 0, scaled(5000))
+	idle := make([]net.Conn, 0, depthtest.Of(400, 5000))
 	for range cap(idle) {
 		c := connect(t, s, 0)
 		if _, err := io.WriteString(c, "GET /readyz HTTP/1.1\r\nHost: localhost\r\nX-Slow: a"); err != nil {
@@ -35,7 +36,7 @@ func TestSlowConnectionsHurtNobody(t *testing.T) {
 	}
 	busy := slowest(t, s, 200)
 	t.Logf("/readyz at the 99th percentile: %s without, %s beside %d connections", quiet, busy, len(idle))
-	if busy > max(time.Second, 20*quiet) {
+	if busy > max(time.Second, 20*quiet) && busy > 20*slowest(t, s, 50) { // the machine may have become slow meanwhile
 		t.Errorf("/readyz took %s, and %s without the slow connections", busy, quiet)
 	}
 	if r := s.Await(s.Submit(script("true")).ID); r.Status != "succeeded" {
@@ -205,7 +206,10 @@ func TestMetricsHoldNothingOfUsers(t *testing.T) {
 	}
 	probe(0, 5)
 	few := scrape()
-	probe(5, scaled(200))
+	probe(5, depthtest.Of(40, 200))
+	for i := range depthtest.Of(150, 200) { // far more than are shown
+		s.Do(http.MethodPost, "/v1/runs", harness.Body{"tool": "bash", "command": "true", "queue": fmt.Sprint("q", i)})
+	}
 	many := scrape()
 	queues := 0
 	for _, name := range many {
@@ -216,7 +220,7 @@ func TestMetricsHoldNothingOfUsers(t *testing.T) {
 			t.Errorf("a series carries what a user wrote: %s", name)
 		}
 	}
-	if t.Logf("%d series after 5 names, %d after %d", len(few), len(many), scaled(200)); queues > 2*101 || len(many)-queues > len(few)+20 {
+	if t.Logf("%d series became %d", len(few), len(many)); queues > 2*101 || len(many)-queues > len(few)+20 {
 		t.Errorf("%d series became %d, %d of them of queues", len(few), len(many), queues)
 	}
 	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/cmdline", "/debug/vars", "/debug", "/v1/debug", "/debug/requests"} {

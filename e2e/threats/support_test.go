@@ -19,14 +19,6 @@ import (
 	"github.com/writ-automation/writ/platform/db/dbtest"
 )
 
-// scaled is a count that the race detector makes a fifth of.
-func scaled(n int) int {
-	if harness.Race {
-		return n / 5
-	}
-	return n
-}
-
 // script is the body of a run of bash.
 func script(command string) harness.Body { return harness.Body{"tool": "bash", "command": command} }
 
@@ -34,7 +26,7 @@ func script(command string) harness.Body { return harness.Body{"tool": "bash", "
 func pidOf(t *testing.T, c harness.Client, id string) int {
 	t.Helper()
 	pid := 0
-	harness.Eventually(t, 30*time.Second, "the run tells its process id", func() bool {
+	harness.Eventually(t, time.Minute, "the run tells its process id", func() bool {
 		_, rest, _ := strings.Cut(c.Log(id), "pid=")
 		line, _, whole := strings.Cut(rest, "\n")
 		pid, _ = strconv.Atoi(strings.TrimSpace(line))

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
 // TestReceiptVectors holds all engines to each other on every receipt of the vectors, and those that take a clock to what the
@@ -47,7 +49,7 @@ func TestReceiptVectors(t *testing.T) {
 	if len(timed) < 50 {
 		t.Fatalf("only %d receipts", len(timed))
 	}
-	b := startBrowser(t)
+	b := theBrowser(t)
 	agree(t, b, now)
 	for name, list := range map[string][]verdict{"script": script(t, timed), "page": b.verify(t, timed)} {
 		for i, got := range list {
@@ -87,7 +89,13 @@ func TestBundleVectors(t *testing.T) {
 		}
 	}
 	good := 0
-	for _, v := range agree(t, startBrowser(t), all) {
+	found := agree(t, theBrowser(t), all)
+	for i, v := range processes(t, all) {
+		if !equal(v, found[i]) {
+			t.Errorf("%s: by a process of its own %+v, beside others %+v", all[i].name, v, found[i])
+		}
+	}
+	for _, v := range found {
 		if v.OK {
 			good++
 		}
@@ -102,7 +110,7 @@ func TestBundleVectors(t *testing.T) {
 func TestWindows(t *testing.T) {
 	t.Parallel()
 	var all []query
-	for n := 1; n <= 9; n++ {
+	for n := 1; n <= depthtest.Of(6, 9); n++ {
 		c := newChain(t, n, nil)
 		for from := 1; from <= n; from++ {
 			for to := from; to <= n; to++ {
@@ -115,7 +123,7 @@ func TestWindows(t *testing.T) {
 			}
 		}
 	}
-	for i, v := range agree(t, startBrowser(t), all) {
+	for i, v := range agree(t, theBrowser(t), all) {
 		if !v.OK || !v.Pinned {
 			t.Errorf("%s: %+v", all[i].name, v)
 		}
@@ -148,7 +156,7 @@ func TestLeafVectors(t *testing.T) {
 		}
 		all = append(all, put("invalid "+l.Name, l.Leaf+string(raw)))
 	}
-	for i, v := range agree(t, startBrowser(t), all) {
+	for i, v := range agree(t, theBrowser(t), all) {
 		if readable := v.Reason == "chain_break" && v.BrokeSeq > 0 || slices.Equal(v.ended("failed"), []string{"heads"}) || v.BrokeAt == 2; readable != (i < len(list.Valid)) {
 			t.Errorf("%s: %+v", all[i].name, v)
 		}
@@ -217,7 +225,7 @@ func TestDisclosureVectors(t *testing.T) {
 		}
 		put(m.Case, result, m.SD, m.Disclosures)
 	}
-	for i, v := range agree(t, startBrowser(t), all) {
+	for i, v := range agree(t, theBrowser(t), all) {
 		if v.Reason != "format_invalid" && !slices.Contains(v.ended(want[i]), "disclosures") || v.OK == (want[i] == "failed") {
 			t.Errorf("%s, want %s: %+v", all[i].name, want[i], v)
 		}
@@ -259,7 +267,7 @@ func TestProofVectors(t *testing.T) {
 	if len(all) < 20 {
 		t.Fatalf("only %d proofs", len(all))
 	}
-	for i, v := range agree(t, startBrowser(t), all) {
+	for i, v := range agree(t, theBrowser(t), all) {
 		if v.Reason == "format_invalid" || !slices.Contains(v.ended(want[i]), "consistency") {
 			t.Errorf("%s, want %s: %+v", all[i].name, want[i], v)
 		}
@@ -275,7 +283,7 @@ func digest(disclosure string) string {
 // TestMutations changes single bytes of good files: none verifies.
 func TestMutations(t *testing.T) {
 	t.Parallel()
-	const each = 150
+	each := depthtest.Of(40, 150)
 	r := rand.New(rand.NewPCG(7, 12)) //nolint:gosec // the same files in each run
 	files := map[string][]byte{
 		"bundle":  read(t, vectorDir, "bundles", "window.json"),
@@ -290,7 +298,7 @@ func TestMutations(t *testing.T) {
 			all = append(all, query{name: fmt.Sprintf("%s, byte %d xor %#x", name, at, x), file: bad, keys: []string{vkey}})
 		}
 	}
-	for i, v := range agree(t, startBrowser(t), all) {
+	for i, v := range agree(t, theBrowser(t), all) {
 		if v.OK {
 			t.Errorf("%s verifies: %+v", all[i].name, v)
 		}

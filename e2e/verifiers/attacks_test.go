@@ -53,7 +53,7 @@ func TestForms(t *testing.T) {
 	} {
 		all = append(all, query{name: name, file: []byte(bad), keys: []string{vkey}})
 	}
-	for i, v := range agree(t, startBrowser(t), all) {
+	for i, v := range agree(t, theBrowser(t), all) {
 		if bad := i > 0; bad == v.OK {
 			t.Errorf("%s: %+v", all[i].name, v)
 		}
@@ -79,7 +79,7 @@ func TestLongLeaves(t *testing.T) {
 	for _, c := range []*chain{long(16_384, "x"), long(16_384, "\u00e9"), long(16_385, "x"), long(16_385, "\u00e9"), long(32_000, "x"), long(33_000, "x")} {
 		all = append(all, query{name: fmt.Sprintf("a leaf of %d bytes", len(c.leaves[1])), file: c.bundle(t, c.window(1, 3)), keys: []string{vkey}})
 	}
-	for i, v := range agree(t, startBrowser(t), all) {
+	for i, v := range agree(t, theBrowser(t), all) {
 		if v.Reason != want[i] || v.OK != (want[i] == "") || v.BrokeAt+v.BrokeSeq != 0 {
 			t.Errorf("%s, want %q: %+v", all[i].name, want[i], v)
 		}
@@ -112,7 +112,7 @@ func TestManifests(t *testing.T) {
 	} {
 		all = append(all, query{name: s[1], file: []byte(strings.Replace(file, s[0], s[1], 1)), keys: []string{vkey}})
 	}
-	agree(t, startBrowser(t), all)
+	agree(t, theBrowser(t), all)
 	for i, v := range product(t, all) {
 		if strings.Contains(all[i].name, `"sig":"`) && len(all[i].name) == len(`"sig":"`) {
 			continue // nothing was changed
@@ -168,7 +168,7 @@ func TestChains(t *testing.T) {
 			}
 		}
 	}
-	for i, v := range agree(t, startBrowser(t), all) {
+	for i, v := range agree(t, theBrowser(t), all) {
 		if v.OK != (all[i].name == "older") && all[i].name != "everything anew" || all[i].name == "everything anew" && v.OK {
 			t.Errorf("%s: %+v", all[i].name, v)
 		}
@@ -216,7 +216,7 @@ func TestKeys(t *testing.T) {
 	add("a stranger alone", "key_untrusted", one, at(n, two), one.key("checkpoint"))
 	add("a stranger under another name", "signature_invalid", one, strings.Split(at(n, one), "— ")[0]+"— a/b AAAAAAA=\n", one.key("checkpoint"))
 	add("a signature of nothing", "signature_invalid", one, strings.Split(at(n, one), "— ")[0]+fmt.Sprintf("— %s %s\n", origin, b64(append(one.keyHash(origin), 1))), one.key("checkpoint"))
-	for i, v := range agree(t, startBrowser(t), all) {
+	for i, v := range agree(t, theBrowser(t), all) {
 		if want[i] != "?" && (v.Reason != want[i] || v.OK != (want[i] == "")) {
 			t.Errorf("%s, want %q: %+v", all[i].name, want[i], v)
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -50,7 +51,53 @@ func chromium(t testing.TB) string {
 	return ""
 }
 
-func startBrowser(t testing.TB) *browser {
+// chromiums is the one browser of this package. Each test has pages of its own in it: a start costs more than a test.
+type chromiums struct {
+	mu   sync.Mutex
+	one  *browser
+	page *tab // the page from disk, for verifying files
+	stop func()
+}
+
+var running chromiums //nolint:gochecknoglobals // one browser for all tests of a process
+
+// theBrowser returns the browser, which the first who asks starts.
+func theBrowser(t testing.TB) *browser {
+	t.Helper()
+	running.mu.Lock()
+	defer running.mu.Unlock()
+	if running.one == nil {
+		running.one, running.stop = startBrowser(t)
+	}
+	return running.one
+}
+
+// verifier returns the page that verifies files, of which there is one as well.
+func (b *browser) verifier(t testing.TB) *tab {
+	t.Helper()
+	running.mu.Lock()
+	defer running.mu.Unlock()
+	if running.page == nil {
+		p := b.open(t, pagePath(t))
+		var engines int
+		if p.eval(t, "WritVerify.signatureEngines()", &engines); engines != 2 {
+			t.Errorf("%d verifiers of signatures run in this browser, and not its own as well", engines)
+		}
+		running.page = p
+	}
+	return running.page
+}
+
+// close ends the browser where one was started.
+func (c *chromiums) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stop != nil {
+		c.stop()
+	}
+}
+
+func startBrowser(t testing.TB) (b *browser, stop func()) {
 	t.Helper()
 	in, toBrowser, err := os.Pipe()
 	if err != nil {
@@ -60,23 +107,29 @@ func startBrowser(t testing.TB) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	home := t.TempDir()
+	home, err := os.MkdirTemp("", "chromium-")
+	if err != nil {
+		t.Fatal(err)
+	}
 	// The sandbox of the browser needs what containers and root do not have; nothing but this page and our files is opened.
 	cmd := exec.Command(chromium(t), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-extensions", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-crash-reporter",
+		"--disable-background-timer-throttling", "--disable-renderer-backgrounding",
+		"--disable-backgrounding-occluded-windows",
 		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--remote-debugging-pipe", "--user-data-dir="+home, "about:blank")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "LANG=C.UTF-8"}
 	cmd.ExtraFiles = []*os.File{in, out}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	var errs strings.Builder
-	cmd.Stderr = &errs
+	errs := &strings.Builder{}
+	cmd.Stderr = errs
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("start %s: %v", cmd.Path, err)
 	}
 	_, _ = in.Close(), out.Close()
-	b := &browser{to: toBrowser, waiting: make(map[int]chan message), news: make(chan struct{}), gone: make(chan struct{})}
+	b = &browser{to: toBrowser, waiting: make(map[int]chan message), news: make(chan struct{}), gone: make(chan struct{})}
 	go b.read(fromBrowser)
-	t.Cleanup(func() {
+	return b, func() {
+		lost := b.ended()
 		_ = toBrowser.Close() // the browser ends with its pipe
 		select {
 		case <-b.gone:
@@ -85,11 +138,21 @@ func startBrowser(t testing.TB) *browser {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what is left of it; its group is its own
 		_ = cmd.Wait()
 		_ = fromBrowser.Close()
-		if t.Failed() {
-			t.Logf("the browser said: %.2000s", errs.String())
+		_ = os.RemoveAll(home)
+		if lost {
+			fmt.Fprintf(os.Stderr, "the browser ended by itself: %.2000s\n", errs)
 		}
-	})
-	return b
+	}
+}
+
+// ended reports whether the browser has ended.
+func (b *browser) ended() bool {
+	select {
+	case <-b.gone:
+		return true
+	default:
+		return false
+	}
 }
 
 // read hands out what comes until the pipe ends.
@@ -159,6 +222,22 @@ func (b *browser) call(t testing.TB, session, method string, params, out any) {
 type tab struct {
 	*browser
 	session string
+	target  string
+}
+
+// close closes the page and forgets what was seen of it. The browser may have ended.
+func (p *tab) close(t testing.TB) {
+	if !p.ended() {
+		p.call(t, "", "Target.closeTarget", map[string]any{"targetId": p.target}, nil)
+	}
+	p.forget()
+}
+
+// forget drops the events of the page so far.
+func (p *tab) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.events = slices.DeleteFunc(p.events, func(m message) bool { return m.Session == p.session })
 }
 
 // open opens a page, and runs scripts before anything of it.
@@ -170,16 +249,23 @@ func (b *browser) open(t testing.TB, address string, before ...string) *tab {
 	}
 	b.call(t, "", "Target.createTarget", map[string]any{"url": "about:blank"}, &target)
 	b.call(t, "", "Target.attachToTarget", map[string]any{"targetId": target.ID, "flatten": true}, &target)
-	p := &tab{browser: b, session: target.Session}
+	p := &tab{browser: b, session: target.Session, target: target.ID}
 	for _, domain := range []string{"Page", "Runtime", "Network", "Log", "DOM"} {
 		b.call(t, p.session, domain+".enable", struct{}{}, nil)
 	}
 	for _, text := range before {
 		b.call(t, p.session, "Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": text}, nil)
 	}
-	b.call(t, p.session, "Page.navigate", map[string]any{"url": address}, nil)
-	p.await(t, "Page.loadEventFired")
+	p.visit(t, address)
 	return p
+}
+
+// visit leads the page elsewhere, and forgets what was seen of it before.
+func (p *tab) visit(t testing.TB, address string) {
+	t.Helper()
+	p.forget()
+	p.call(t, p.session, "Page.navigate", map[string]any{"url": address}, nil)
+	p.await(t, "Page.loadEventFired")
 }
 
 // seen returns the events of a method so far.
@@ -257,11 +343,7 @@ const run = `(async (all) => {
 // verify verifies with the page.
 func (b *browser) verify(t testing.TB, all []query) []verdict {
 	t.Helper()
-	p := b.open(t, pagePath(t))
-	var engines int
-	if p.eval(t, "WritVerify.signatureEngines()", &engines); engines != 2 {
-		t.Errorf("%d verifiers of signatures run in this browser, and not its own as well", engines)
-	}
+	p := b.verifier(t)
 	out := make([]verdict, 0, len(all))
 	const batch = 50
 	for from := 0; from < len(all); from += batch {

@@ -62,7 +62,7 @@ func (p *tab) inert(t testing.TB, what, address string) {
 var metaPolicy = regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`)
 
 // everywhere opens a document from disk, as it is and without the policy that it states: what it shows is text even so.
-func (b *browser) everywhere(t *testing.T, what string, doc []byte) {
+func (p *tab) everywhere(t *testing.T, what string, doc []byte) {
 	t.Helper()
 	bare := metaPolicy.ReplaceAll(doc, nil)
 	if len(bare) == len(doc) {
@@ -70,14 +70,17 @@ func (b *browser) everywhere(t *testing.T, what string, doc []byte) {
 	}
 	for name, text := range map[string][]byte{"policy.html": doc, "bare.html": bare} {
 		address := (&url.URL{Scheme: "file", Path: put(t, name, text)}).String()
-		b.open(t, address, canary).inert(t, what+", "+name, address)
+		p.visit(t, address)
+		p.inert(t, what+", "+name, address)
 	}
 }
 
 // TestEvidenceIsInertInABrowser puts hostile text into everything that a caller of the API controls.
 func TestEvidenceIsInertInABrowser(t *testing.T) {
 	t.Parallel()
-	s, b := harness.Start(t, harness.Options{}), startBrowser(t)
+	s, b := harness.Start(t, harness.Options{}), theBrowser(t)
+	p := b.open(t, "about:blank", canary)
+	defer p.close(t)
 	taken := map[string]bool{}
 	for i, evil := range payloads() {
 		agent := strings.Map(func(r rune) rune {
@@ -117,7 +120,7 @@ func TestEvidenceIsInertInABrowser(t *testing.T) {
 		if a.Status != http.StatusOK {
 			t.Fatalf("%s: %d %s", path, a.Status, a.Body)
 		}
-		b.everywhere(t, fmt.Sprintf("the evidence of %q", evil), a.Body)
+		p.everywhere(t, fmt.Sprintf("the evidence of %q", evil), a.Body)
 		if i == 0 {
 			b.served(t, s, path)
 		}
@@ -134,12 +137,9 @@ func (b *browser) served(t *testing.T, s *harness.Server, path string) {
 	t.Helper()
 	p := b.open(t, "about:blank", canary)
 	p.call(t, p.session, "Network.setExtraHTTPHeaders", map[string]any{"headers": map[string]string{"Authorization": "Bearer " + s.Token}}, nil)
-	p.mu.Lock()
-	p.events = nil
-	p.mu.Unlock()
-	p.call(t, p.session, "Page.navigate", map[string]any{"url": s.URL + path}, nil)
-	p.await(t, "Page.loadEventFired")
+	p.visit(t, s.URL+path)
 	p.inert(t, path, s.URL+path)
+	p.close(t)
 }
 
 // TestRegisterIsInertInABrowser opens the register that the module keeps of all its hostile text.
@@ -149,13 +149,15 @@ func TestRegisterIsInertInABrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	startBrowser(t).everywhere(t, "the register", doc)
+	p := theBrowser(t).open(t, "about:blank", canary)
+	defer p.close(t)
+	p.everywhere(t, "the register", doc)
 }
 
 // TestHostileFilesOnThePage shows bundles and receipts of hostile entries on the page that verifies.
 func TestHostileFilesOnThePage(t *testing.T) {
 	t.Parallel()
-	p := startBrowser(t).open(t, pagePath(t), canary)
+	p := theBrowser(t).open(t, pagePath(t), canary)
 	for i, evil := range payloads() {
 		c := newChain(t, 3, func(int) map[string]any { return map[string]any{"sub": evil, "obj": "user/" + evil, "req": evil} })
 		good := c.bundle(t, c.window(1, 3))
@@ -177,4 +179,5 @@ func TestHostileFilesOnThePage(t *testing.T) {
 		t.Error("something ran")
 	}
 	p.quiet(t, pagePath(t))
+	p.close(t)
 }

@@ -5,6 +5,7 @@ package verifiers
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,9 +16,14 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
+func TestMain(m *testing.M) {
+	code := harness.Main(m)
+	running.close()
+	os.Exit(code)
+}
 
 // patience is how long anything may take that is waited for.
 const patience = 2 * time.Minute
@@ -91,58 +97,102 @@ func decode(t testing.TB, data []byte, out any) {
 	}
 }
 
-// product verifies through the command, two at a time.
+// product verifies through the command. One process of a binary with the same command line executes all of them; in the
+// long run each has a process of its own. TestBundleVectors compares the two in every run.
 func product(t testing.TB, all []query) []verdict {
+	t.Helper()
+	if depthtest.Long {
+		return processes(t, all)
+	}
+	dir, lines := t.TempDir(), &bytes.Buffer{}
+	enc := json.NewEncoder(lines)
+	for i, q := range all {
+		if err := enc.Encode(arguments(t, dir, i, q)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), harness.BinaryOf(t, "github.com/writ-automation/writ/e2e/extensions/custom"))
+	cmd.Env = append(bare(dir), "WRIT_TEST_COMMANDS=1")
+	cmd.Stdin = lines
+	text, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("the commands: %v", err)
+	}
+	out, dec := make([]verdict, len(all)), json.NewDecoder(bytes.NewReader(text))
+	for i, q := range all {
+		var a answer
+		if err := dec.Decode(&a); err != nil {
+			t.Fatalf("%s: %v", q.name, err)
+		}
+		out[i] = a.verdict(t, q.name)
+	}
+	return out
+}
+
+// processes verifies with a process for each file, two at a time.
+func processes(t testing.TB, all []query) []verdict {
 	t.Helper()
 	out := make([]verdict, len(all))
 	writ, dir := harness.Binary(t), t.TempDir()
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, 2)
 	for i, q := range all {
+		args := arguments(t, dir, i, q)
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			out[i] = command(t, writ, dir, q)
+			cmd := exec.CommandContext(t.Context(), writ, args...)
+			cmd.Env = bare(dir)
+			var errs bytes.Buffer
+			cmd.Stderr = &errs
+			text, err := cmd.Output()
+			if err != nil && cmd.ProcessState == nil {
+				t.Errorf("%s: %v", q.name, err)
+				return
+			}
+			out[i] = answer{cmd.ProcessState.ExitCode(), text, errs.Bytes()}.verdict(t, q.name)
 		})
 	}
 	wg.Wait()
 	return out
 }
 
-// command runs the command on one file and holds its exit code to what it says.
-func command(t testing.TB, writ, dir string, q query) (v verdict) {
-	f, err := os.CreateTemp(dir, "file-*")
-	if err == nil {
-		_, err = f.Write(q.file)
+// bare is the environment of the command.
+func bare(dir string) []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir}
+}
+
+// arguments writes the file of a query and returns the command line that verifies it.
+func arguments(t testing.TB, dir string, n int, q query) []string {
+	t.Helper()
+	file := filepath.Join(dir, fmt.Sprint("file-", n))
+	if err := os.WriteFile(file, q.file, 0o600); err != nil {
+		t.Fatal(err)
 	}
-	if err == nil {
-		err = f.Close()
-	}
-	if err != nil {
-		t.Errorf("%s: %v", q.name, err)
-		return v
-	}
-	args := []string{"audit", "verify", "--json", f.Name()}
+	args := []string{"audit", "verify", "--json", file}
 	for _, k := range q.keys {
 		args = append(args, "--key", k)
 	}
 	if q.from != "" {
 		args = append(args, "--from", q.from)
 	}
-	cmd := exec.CommandContext(t.Context(), writ, args...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
-	var errs strings.Builder
-	cmd.Stderr = &errs
-	text, err := cmd.Output()
-	code := 0
-	if err != nil {
-		code = cmd.ProcessState.ExitCode()
-	}
-	if code == 2 && len(text) == 0 {
+	return args
+}
+
+// answer is what became of a command.
+type answer struct {
+	Code     int
+	Out, Err []byte
+}
+
+// verdict holds the exit code to what the command says.
+func (a answer) verdict(t testing.TB, name string) (v verdict) {
+	t.Helper()
+	if a.Code == 2 && len(a.Out) == 0 {
 		return verdict{Unknown: true}
 	}
-	if err := json.Unmarshal(text, &v); err != nil || code != exit(v) {
-		t.Errorf("%s: the command ends with %d, %v\n%.500s\n%.500s", q.name, code, err, text, errs.String())
+	if err := json.Unmarshal(a.Out, &v); err != nil || a.Code != exit(v) {
+		t.Errorf("%s: the command ends with %d, %v\n%.500s\n%.500s", name, a.Code, err, a.Out, a.Err)
 	}
 	return v
 }
@@ -187,6 +237,12 @@ func (q query) wire() wire {
 	return wire{File: q.file, Keys: append([]string{}, q.keys...), From: q.from, Now: q.now}
 }
 
+// known opens the files that other processes read, so that the cached result of a test ends when one of them changes.
+func known(t testing.TB) {
+	t.Helper()
+	_, _ = read(t, "verify.py"), read(t, pageFile)
+}
+
 func python3(t testing.TB) string {
 	t.Helper()
 	path, err := exec.LookPath("python3")
@@ -203,6 +259,7 @@ func script(t testing.TB, all []query) []verdict {
 	if err != nil {
 		t.Fatal(err)
 	}
+	known(t)
 	var in strings.Builder
 	enc := json.NewEncoder(&in)
 	for _, q := range all {
@@ -250,6 +307,7 @@ func agree(t *testing.T, b *browser, all []query) []verdict {
 // TestScriptAsCommand runs the script as people do.
 func TestScriptAsCommand(t *testing.T) {
 	t.Parallel()
+	known(t)
 	good, edited := filepath.Join(vectorDir, "bundles", "window.json"), put(t, "edited.json", bytes.Replace(read(t, vectorDir, "bundles", "window.json"), []byte("usr_1"), []byte("usr_2"), 1))
 	for name, c := range map[string]struct {
 		args []string

@@ -73,7 +73,7 @@ func (p *tab) quiet(t testing.TB, address string) {
 // TestPageFromDisk uses the page as somebody who saved it does.
 func TestPageFromDisk(t *testing.T) {
 	t.Parallel()
-	b, address := startBrowser(t), pagePath(t)
+	b, address := theBrowser(t), pagePath(t)
 	for name, before := range map[string]string{"worker": "", "page": "delete globalThis.Worker;"} {
 		p := b.open(t, address, before)
 		good := put(t, "bundle.json", read(t, vectorDir, "bundles", "window.json"))
@@ -99,13 +99,14 @@ func TestPageFromDisk(t *testing.T) {
 			t.Errorf("%s, a receipt: %+v", name, s)
 		}
 		p.quiet(t, address)
+		p.close(t)
 	}
 }
 
 // TestPageIsInert gives the page files that would like to be more than text, and tries to make it speak to somebody.
 func TestPageIsInert(t *testing.T) {
 	t.Parallel()
-	p := startBrowser(t).open(t, pagePath(t))
+	p := theBrowser(t).open(t, pagePath(t))
 	name := "<img src=x onerror=alert(1)>\u202e\u200bnosj.json"
 	s := p.use(t, put(t, name, []byte(`<script>alert(1)</script>`)), vkey, "")
 	if s.Kind != "bad" || s.Images != 0 || !strings.Contains(s.Name, "<img src=x onerror=alert(1)>\u27e6U+202E\u27e7\u27e6U+200B\u27e7nosj.json") {
@@ -149,12 +150,13 @@ func TestPageFromServer(t *testing.T) {
 		h.Get("X-Content-Type-Options") != "nosniff" || len(resp.Cookies()) != 0 {
 		t.Errorf("%s %v", resp.Status, h)
 	}
-	p := startBrowser(t).open(t, s.URL+"/verify")
+	p := theBrowser(t).open(t, s.URL+"/verify")
 	got := p.use(t, put(t, "bundle.json", read(t, vectorDir, "bundles", "whole.json")), vkey, "7:UKhRu3WE51MQ9F7hjPA7WfXjBGGRz2bSyL25mxEeBgU=")
 	if got.Kind != "good" || got.By != "worker" {
 		t.Errorf("%+v", got)
 	}
 	p.quiet(t, s.URL+"/verify")
+	p.close(t)
 }
 
 // TestServerFiles verifies files that a real server makes of its own trail, with the key out of its seal.
@@ -187,7 +189,7 @@ func TestServerFiles(t *testing.T) {
 		}
 		all = append(all, q)
 	}
-	for i, v := range agree(t, startBrowser(t), all) {
+	for i, v := range agree(t, theBrowser(t), all) {
 		if !v.OK || !v.Pinned {
 			t.Errorf("%s: %+v", all[i].name, v)
 		}

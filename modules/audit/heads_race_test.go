@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
 // TestServersThatAreShownTheSameAtOnce keep one row of it, and one of them tells.
@@ -56,7 +57,7 @@ func TestManyClaimsAskOnce(t *testing.T) {
 			var workers sync.WaitGroup
 			for range 8 {
 				workers.Go(func() {
-					for range 250 {
+					for range depthtest.Of(40, 250) {
 						if err := p.Heads.Show(t.Context(), "relay/w", held); !audit.ForeignHead.Is(err) {
 							t.Errorf("show: %v", err)
 						}
@@ -68,7 +69,7 @@ func TestManyClaimsAskOnce(t *testing.T) {
 			}
 			workers.Wait()
 			if n := p.asked.n.Load() - before; n == 0 || n > 20 {
-				t.Errorf("2,000 claims ask the store %d times", n)
+				t.Errorf("the claims ask the store %d times", n)
 			}
 			s.clock.later(time.Second)
 		}
@@ -100,7 +101,7 @@ func TestAStoreThatDoesNotAnswer(t *testing.T) {
 // more than the chain has.
 func TestHeadsUnderLoad(t *testing.T) {
 	t.Parallel()
-	const rounds = 25
+	rounds := depthtest.Of(6, 25)
 	eachSite(t, func(t *testing.T, s *site) {
 		servers := []*process{s.starts(t), s.starts(t), s.joins(t, nil)}
 		heads := make(chan string, 4*rounds)
@@ -162,8 +163,10 @@ func TestHeadsUnderLoad(t *testing.T) {
 			}
 		}
 		servers[0].holds(t, "")
-		if note := servers[0].newest(t, s); note == "" || len(list) == 0 {
-			t.Errorf("told is %q, %d are kept", note, len(list))
+		// The last rotation may have come after the last head.
+		last := servers[0].head(t)
+		if note := servers[0].newest(t, s); note != last || len(list) == 0 {
+			t.Errorf("told is %q, want %q, %d are kept", note, last, len(list))
 		}
 		s.starts(t)
 	})

@@ -157,7 +157,7 @@ func TestAChainThatHasGoneOn(t *testing.T) {
 		p.restored(t, 7)
 		p = s.starts(t)
 		p.to(t, 10)
-		for size := int64(20); size < 200; size += 5 { // more than anybody looks at
+		for size := int64(20); size < 92; size += 2 { // more than anybody looks at
 			p.show(t, "relay/w1", p.to(t, size))
 			s.clock.later(2 * time.Minute)
 		}

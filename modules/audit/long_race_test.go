@@ -2,5 +2,7 @@
 
 package audit_test
 
+import "github.com/writ-automation/writ/ports/depthtest"
+
 // longChain is shorter where everything takes ten times as long; then it shows races and little about memory.
-const longChain = 5_000
+var longChain = depthtest.Of[int64](1_000, 5_000)

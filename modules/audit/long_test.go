@@ -3,4 +3,4 @@
 package audit_test
 
 // longChain is how many entries the chain of TestMemoryStaysFlat has.
-const longChain = 50_000
+const longChain int64 = 50_000

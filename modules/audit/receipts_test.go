@@ -11,6 +11,7 @@ import (
 
 	auditmodule "github.com/writ-automation/writ/modules/audit"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/fault"
 )
 
@@ -50,11 +51,12 @@ func (tr *trail) receipt(t *testing.T, run string, q audit.ReceiptQuery) (audit.
 	return v, r.Body
 }
 
-// TestReceiptsOfManyParts makes a split of a hundred shards, with other people's entries between, as its parts end one by one.
+// TestReceiptsOfManyParts makes a split of many shards, with other people's entries between, as its parts end one by
+// one.
 func TestReceiptsOfManyParts(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, 12, func(t *testing.T, tr *trail) {
-		const shards = 100
+		shards := depthtest.Of[int64](12, 100)
 		tr.record(t, ofRun(audit.RunSubmit, "run_top", "run_top"))
 		for i := range shards {
 			tr.record(t, ofRun(audit.RunStart, "run_top", fmt.Sprintf("run_s%d", i)))

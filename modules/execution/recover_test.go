@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -126,7 +127,7 @@ func TestTwentyRunsAreSettledAtOnce(t *testing.T) {
 		list = append(list, &runs.Run{ID: fmt.Sprintf("run_%d", i)})
 	}
 	b.die("after-begin", list...)
-	late := time.AfterFunc(5*time.Second, func() {})
+	late := time.AfterFunc(runs.LeaseTTL, func() {})
 	b.config.Executors = 1
 	_, stop := b.start()
 	defer stop()
@@ -142,7 +143,7 @@ func TestTwentyRunsAreSettledAtOnce(t *testing.T) {
 
 func TestWhatWasSpooledIsReplayed(t *testing.T) {
 	t.Parallel()
-	size := 6 << 20
+	size := depthtest.Of(2, 6) << 20
 	b := setup(t, noisy(size))
 	died := false
 	b.plane.fail(func(op, _ string) error {

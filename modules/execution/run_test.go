@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -156,7 +157,7 @@ func TestEveryRunIsExecutedOnce(t *testing.T) {
 	b.config.Worker, b.config.RunsDir = "w2", t.TempDir()
 	_, stop2 := b.start()
 	defer stop2()
-	const all = 300
+	all := depthtest.Of(60, 300)
 	for i := range all {
 		b.plane.submit(&runs.Run{ID: fmt.Sprintf("run_%d", i)})
 	}
@@ -197,7 +198,8 @@ func expected(size int) []byte {
 
 func TestALongLogArrivesWholeThroughAFailingPlane(t *testing.T) {
 	t.Parallel()
-	b := setup(t, noisy(12<<20))
+	size := depthtest.Of(3, 12) << 20
+	b := setup(t, noisy(size))
 	n := 0
 	var mu sync.Mutex
 	b.plane.fail(func(op, _ string) error {
@@ -209,7 +211,7 @@ func TestALongLogArrivesWholeThroughAFailingPlane(t *testing.T) {
 		return nil
 	})
 	got := b.run(&runs.Run{ID: "run_1"})
-	want := expected(12 << 20)
+	want := expected(size)
 	if !bytes.Equal(got.log, want) || got.holes != 0 || got.end.LogOmitted != 0 {
 		t.Fatalf("%d of %d bytes came, %d missing", len(got.log), len(want), got.holes)
 	}
@@ -220,12 +222,13 @@ func TestALongLogArrivesWholeThroughAFailingPlane(t *testing.T) {
 
 func TestALogBeyondItsCapIsMarked(t *testing.T) {
 	t.Parallel()
+	part := depthtest.Of(1, 4) << 20 / 4 // a quarter of the cap
 	exited := make(chan struct{})
 	b := setup(t, toolFunc(func(ctx context.Context, s extension.ToolSpec, out io.Writer) (extension.ToolResult, error) {
 		defer close(exited)
-		return noisy(20<<20)(ctx, s, out)
+		return noisy(20*part)(ctx, s, out)
 	}))
-	b.config.LogCap = 4 << 20
+	b.config.LogCap = int64(4 * part)
 	b.plane.fail(func(op, _ string) error {
 		if op == "log" {
 			<-exited // a plane that hangs while the tool runs does not slow the tool
@@ -233,11 +236,12 @@ func TestALogBeyondItsCapIsMarked(t *testing.T) {
 		return nil
 	})
 	got := b.run(&runs.Run{ID: "run_1"})
-	want := expected(20 << 20)
-	if got.end.LogOmitted < 10<<20 || got.holes != got.end.LogOmitted || got.end.LogBytes != int64(len(want)) || len(got.log) != len(want) {
+	want := expected(20 * part)
+	if got.end.LogOmitted < int64(10*part) || got.holes != got.end.LogOmitted ||
+		got.end.LogBytes != int64(len(want)) || len(got.log) != len(want) {
 		t.Fatalf("%d omitted, %d holes, %d bytes", got.end.LogOmitted, got.holes, got.end.LogBytes)
 	}
-	if !bytes.Equal(got.log[:1<<20], want[:1<<20]) || !bytes.Equal(got.log[len(want)-1<<20:], want[len(want)-1<<20:]) {
+	if !bytes.Equal(got.log[:part], want[:part]) || !bytes.Equal(got.log[len(want)-part:], want[len(want)-part:]) {
 		t.Fatal("the head or the tail is not what was printed")
 	}
 	sum := sha256.Sum256(want)

@@ -40,6 +40,7 @@ func setup(t *testing.T, tool extension.ToolRunner) *bench {
 	b.plane.changed = func() { _ = b.signals.Signal(context.Background(), events.TopicQueue, "run") }
 	b.config = execution.Config{
 		Worker: "w1", Executors: 2, DrainTimeout: 10 * time.Second, KillGrace: time.Second, RunsDir: t.TempDir(), WorkDir: "/srv/play",
+		Poll:    200 * time.Millisecond,
 		Environ: []string{"PATH=/bin", "SECRET=no"},
 	}
 	return b
@@ -80,7 +81,7 @@ func (b *bench) start() (*execution.Executor, func()) {
 // until waits for cond; it never sleeps longer than needed.
 func (b *bench) until(what string, cond func() bool) {
 	b.t.Helper()
-	deadline := time.NewTimer(30 * time.Second)
+	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()

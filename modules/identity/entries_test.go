@@ -139,9 +139,15 @@ func TestEveryChangeIsRecordedOnce(t *testing.T) {
 func TestWithoutAnEntryNothingIsDone(t *testing.T) {
 	onEachEngine(t, rules(), func(t *testing.T, b *bundle) {
 		lost := audit.Unrecorded.New("the trail is full")
+		var s *scene
+		var before string
 		for i, c := range changes() {
-			s, what := b.scene(i), c.method+" "+c.what
-			before := b.state()
+			// Several changes share a scene, since none may leave anything behind. More guesses at one name would be throttled.
+			if i%8 == 0 {
+				s = b.scene(i)
+				before = b.state()
+			}
+			what := c.method + " " + c.what
 			for at, fail := range map[string][2]error{"at once": {lost, nil}, "at the end": {nil, lost}} {
 				b.trail.fail(fail[0], fail[1])
 				_, bearer, err := c.do(b, s)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -24,7 +25,8 @@ func both(a, b func() error) (errA, errB error) {
 
 func TestCancelRacesFinish(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
-		const workers, each = 8, 125
+		const workers = 8
+		each := depthtest.Of(8, 125)
 		var wg sync.WaitGroup
 		for range workers {
 			wg.Go(func() {
@@ -90,7 +92,7 @@ func raceCancel(t *testing.T, b *bundle) {
 
 func TestCancelRacesClaim(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
-		for range 100 {
+		for range depthtest.Of(12, 100) {
 			r := b.divided(2, "a", "b")
 			var got *runs.Assignment
 			cancel, claim := both(
@@ -130,7 +132,7 @@ func (b *bundle) endedOnce(id string) {
 
 func TestCancelRacesTheNextStep(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
-		for range 100 {
+		for range depthtest.Of(12, 100) {
 			p := b.pipeline(runs.PipelineSubmission{Steps: []runs.StepSpec{stage("a"), stage("b")}})
 			a := b.claim()
 			b.begin(a)
@@ -152,7 +154,7 @@ func TestApproveRacesReject(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		s := script()
 		s.RequireApproval = true
-		for range 100 {
+		for range depthtest.Of(15, 100) {
 			r := b.submit(s)
 			yes, no := both(
 				func() error { _, err := b.Approver.Approve(t.Context(), r.ID, ""); return err },
@@ -171,7 +173,7 @@ func TestApproveRacesReject(t *testing.T) {
 
 func TestEqualRequestsAtOnceMakeOneRun(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
-		for i := range 20 {
+		for i := range depthtest.Of(4, 20) {
 			s := script()
 			s.Idempotency = &runs.Idempotency{Key: string(rune('a' + i)), Scope: "submit"}
 			var ids sync.Map
@@ -206,7 +208,7 @@ func TestTicketsOpenOnce(t *testing.T) {
 		ticket := must[string](t)(b.Tickets.Mint(t.Context(), r.ID))
 		var opened atomic.Int64
 		var wg sync.WaitGroup
-		for range 100 {
+		for range depthtest.Of(30, 100) {
 			wg.Go(func() {
 				if _, err := b.Tickets.Redeem(t.Context(), ticket, r.ID); err == nil {
 					opened.Add(1)

@@ -2,6 +2,7 @@ package runs_test
 
 import (
 	"context"
+	"flag"
 	"sync"
 	"testing"
 	"time"
@@ -14,11 +15,25 @@ import (
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/platform/ids"
 	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/tx"
 )
+
+// TestMain has properties drawn less often in a quick run, unless -rapid.checks is given: each draw asks a database.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
+	if !given {
+		if err := flag.Set("rapid.checks", depthtest.Of("20", "100")); err != nil {
+			panic(err)
+		}
+	}
+	m.Run()
+}
 
 // bundle is the module over a real database.
 type bundle struct {
@@ -171,7 +186,7 @@ func (b *bundle) run(s runs.Status) *runs.Assignment {
 // eventually polls until the condition holds.
 func (b *bundle) eventually(what string, holds func() bool) {
 	b.t.Helper()
-	deadline := time.NewTimer(20 * time.Second)
+	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

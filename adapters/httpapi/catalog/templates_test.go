@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -62,8 +63,10 @@ func TestTemplates(t *testing.T) {
 		f.wasAsked(catalog.Template{Record: catalog.Record{Name: "a"}, TemplateSpec: want})
 	}
 	large := strings.Repeat("a", 8<<20-100)
-	if a := f.Call("POST", "/v1/templates", "operator", `{"name":"a","command":"`+large+`"}`); a.Status != 201 {
-		t.Errorf("nearly 8 MiB: %d %.200s", a.Status, a.Body)
+	if depthtest.Long { // a quick run has an inventory of that size
+		if a := f.Call("POST", "/v1/templates", "operator", `{"name":"a","command":"`+large+`"}`); a.Status != 201 {
+			t.Errorf("nearly 8 MiB: %d %.200s", a.Status, a.Body)
+		}
 	}
 	f.Call("PUT", "/v1/templates/known", "operator", `{"name":"a","command":"`+large+large[:200]+`"}`).Problem(413, "too_large")
 }

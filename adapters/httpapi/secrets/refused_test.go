@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/secrets"
 )
@@ -115,7 +116,10 @@ func TestNoSecretIsAnswered(t *testing.T) {
 		f := setup(t)
 		f.stand.answer(err)
 		answered := 0
-		for _, body := range bodies() {
+		for i, body := range bodies() {
+			if err != nil && i%depthtest.Of(5, 1) != 0 {
+				continue
+			}
 			for _, r := range []string{"POST /v1/credentials", "PUT /v1/credentials/known", "PUT /v1/credentials/other"} {
 				method, path, _ := strings.Cut(r, " ")
 				a := f.Call(method, path, "operator", body)

@@ -5,8 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/writ-automation/writ/platform/sshtest"
 )
 
 // world is where operator logs in and becomes root, each by a password.
@@ -20,48 +21,10 @@ type world struct {
 // realOnes is a server with sshd's own check of passwords, and su's.
 func realOnes(t testing.TB, login, root string) world {
 	t.Helper()
-	return world{inventory: withAccounts(t, login, root).inventory(), method: "su", user: "operator", root: "root"}
-}
-
-// withAccounts starts a server that knows other accounts than the machine: operator and root have the given passwords there, for ssh and
-// for su. Only who may mount can do that.
-func withAccounts(t testing.TB, operator, root string) host {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "accounts") // not the test's own, into which nobody else may look
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o711); err != nil {
-		t.Fatal(err)
-	}
-	hash := func(password string) string {
-		c := exec.Command("openssl", "passwd", "-6", "-stdin")
-		c.Stdin = strings.NewReader(password)
-		out, err := c.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.TrimSpace(string(out))
-	}
-	home := filepath.Join(dir, "home")
-	if err := os.Mkdir(home, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chown(home, 65500, 65500); err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string]string{
-		"passwd": "root:x:0:0::/root:/bin/bash\nsshd:x:65501:65534::/run/sshd:/usr/sbin/nologin\noperator:x:65500:65500::" + home + ":/bin/bash\n",
-		"shadow": "root:" + hash(root) + ":20000:0:99999:7:::\nsshd:!:20000::::::\noperator:" + hash(operator) + ":20000:0:99999:7:::\n",
-	} {
-		mode := map[string]os.FileMode{"passwd": 0o644, "shadow": 0o600}[name]
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
-	}
-	mount := fmt.Sprintf(`mount --bind %[1]s/passwd /etc/passwd && mount --bind %[1]s/shadow /etc/shadow && exec "$@"`, dir)
-	return serve(t, []string{"unshare", "--mount", "sh", "-c", mount, "sh"}, "PasswordAuthentication yes", "AllowUsers operator")
+	s := sshtest.New(t, sshtest.Config{
+		Before: sshtest.Accounts(t, login, root), Lines: []string{"PasswordAuthentication yes", "AllowUsers operator"},
+	})
+	return world{inventory: inventoryOf(s), method: "su", user: "operator", root: "root"}
 }
 
 // mayMount reports whether this process may make a world of its own for a server.

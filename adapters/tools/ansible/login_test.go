@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/writ-automation/writ/adapters/secrets/agent"
 	"github.com/writ-automation/writ/adapters/secrets/sshkey"
+	"github.com/writ-automation/writ/platform/sshtest"
+	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secret"
@@ -59,15 +62,35 @@ func (p *project) playing(sink func(runs.Event) error) execution.PlayResult {
 	return res
 }
 
-// argvWatch looks at every command line of the machine until stop is called, which returns those that hold one of the texts.
-func argvWatch(texts ...string) (stop func() []string) {
+// argvWatch looks at the command line of every process that begins until stop is called, which returns those that hold one
+// of the texts.
+func argvWatch(t testing.TB, texts ...string) (stop func() []string) {
+	t.Helper()
+	processes := func() (out []string) {
+		entries, err := os.ReadDir("/proc")
+		if err != nil {
+			t.Error(err)
+		}
+		for _, e := range entries {
+			if name := e.Name(); name[0] >= '0' && name[0] <= '9' {
+				out = append(out, name)
+			}
+		}
+		return out
+	}
+	before := make(map[string]bool)
+	for _, p := range processes() {
+		before[p] = true
+	}
 	quit, done := make(chan struct{}), make(chan []string, 1)
 	go func() {
 		var found []string
 		for {
-			lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-			for _, path := range lines {
-				b, _ := os.ReadFile(path)
+			for _, p := range processes() {
+				if before[p] {
+					continue
+				}
+				b, _ := os.ReadFile(filepath.Join("/proc", p, "cmdline"))
 				if slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(string(b), s) }) {
 					found = append(found, strings.ReplaceAll(string(b), "\x00", " "))
 				}
@@ -112,8 +135,8 @@ func TestAnEncryptedKeyThroughTheAgent(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	h := serve(t, nil, "AuthorizedKeysFile "+path+".pub", "PasswordAuthentication no")
-	p := newProject(t, map[string]string{"site.yml": whoami, "inventory": h.inventory()})
+	h := sshtest.New(t, sshtest.Config{Lines: []string{"AuthorizedKeysFile " + path + ".pub"}})
+	p := newProject(t, map[string]string{"site.yml": whoami, "inventory": inventoryOf(h)})
 	p.spec.Env["SSH_AUTH_SOCK"] = a.Socket()
 	p.play.Login = execution.Login{User: me(t), PublicKeyFile: a.PublicKeys()[0]}
 	if res := p.run(); res.ExitCode != 0 || !cmp.Equal(p.messages(), []string{"I am " + me(t)}) {
@@ -129,9 +152,13 @@ func TestAnEncryptedKeyThroughTheAgent(t *testing.T) {
 func TestPasswords(t *testing.T) {
 	t.Parallel()
 	const login, root = "operator's \"pass\" {{ word }}", "r00t $pass`word"
-	worlds := map[string]func(t testing.TB, login, root string) world{"stand-ins": standIns}
-	if mayMount() {
+	worlds := make(map[string]func(t testing.TB, login, root string) world)
+	real := mayMount()
+	if real {
 		worlds["the real ones"] = realOnes
+	}
+	if depthtest.Long || !real {
+		worlds["stand-ins"] = standIns
 	}
 	for name, build := range worlds {
 		t.Run(name, func(t *testing.T) {
@@ -148,7 +175,7 @@ func TestPasswords(t *testing.T) {
 					User: "operator", PasswordFile: save(t, filepath.Join(dir, "connection"), login), BecomeMethod: w.method, BecomeUser: "root",
 					BecomePasswordFile: save(t, filepath.Join(dir, "become"), root),
 				}
-				stop := argvWatch(login, root)
+				stop := argvWatch(t, login, root)
 				res := p.playing(p.goneWith(p.play.Login.PasswordFile, p.play.Login.BecomePasswordFile))
 				return res, stop()
 			}
@@ -176,13 +203,26 @@ func TestVaultIDs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	prod, dev := save(t, filepath.Join(dir, "prod"), "first password"), save(t, filepath.Join(dir, "dev"), "second\tpassword ß")
-	encrypt := func(id, path, text string) string {
-		file := save(t, filepath.Join(dir, "plain"), text)
-		return output(t, "/usr/bin/ansible-vault", "encrypt", "--vault-id", id+"@"+path, "--encrypt-vault-id", id, "--output", "-", file)
+	encrypt := func(id, path string, texts ...string) (out []string) {
+		argv := []string{"encrypt", "--vault-id", id + "@" + path, "--encrypt-vault-id", id}
+		files := t.TempDir()
+		for i, text := range texts {
+			argv = append(argv, save(t, filepath.Join(files, strconv.Itoa(i)), text))
+		}
+		output(t, "/usr/bin/ansible-vault", argv...)
+		for i := range texts {
+			b, err := os.ReadFile(filepath.Join(files, strconv.Itoa(i)))
+			if err != nil || !strings.HasPrefix(string(b), "$ANSIBLE_VAULT;") {
+				t.Fatalf("%s %v", b, err)
+			}
+			out = append(out, string(b))
+		}
+		return out
 	}
+	ofProd := encrypt("prod", prod, "of_all: one\n", "all:\n  hosts: {h1: {}, h2: {}}\n")
 	p := newProject(t, map[string]string{
-		"group_vars/all/secret.yml": encrypt("prod", prod, "of_all: one\n"),
-		"vars/more.yml":             encrypt("dev", dev, "of_play: two\n"),
+		"group_vars/all/secret.yml": ofProd[0],
+		"vars/more.yml":             encrypt("dev", dev, "of_play: two\n")[0],
 		"site.yml":                  "- hosts: h1\n  gather_facts: false\n  vars_files: [vars/more.yml]\n  tasks: [{debug: {msg: '{{ of_all }} {{ of_play }}'}}]\n",
 	})
 	vaults := func() execution.Login {
@@ -195,7 +235,7 @@ func TestVaultIDs(t *testing.T) {
 	if res := p.playing(p.goneWith(p.play.Login.Vaults[0].Path, p.play.Login.Vaults[1].Path)); res.ExitCode != 0 || !cmp.Equal(p.messages(), []string{"one two"}) {
 		t.Errorf("%+v\n%s", res, &p.out)
 	}
-	p.write("inventory", encrypt("prod", prod, "all:\n  hosts: {h1: {}, h2: {}}\n"))
+	p.write("inventory", ofProd[1])
 	p.play.Login = vaults()
 	hosts, _, err := p.tool.Hosts(t.Context(), p.spec, p.play)
 	if diff := cmp.Diff([]string{"h1"}, hosts); diff != "" || err != nil {

@@ -26,6 +26,9 @@ func main() {
 	extension.RegisterSecretResolver("box", extension.SecretResolverFunc(unbox))
 	extension.RegisterSecretMinter("mint", mint{})
 	extension.RegisterTool("greet", extension.ToolRunnerFunc(greet))
+	if os.Getenv(many) != "" {
+		os.Exit(repeat(os.Stdin, os.Stdout))
+	}
 	os.Exit(cli.Execute(docs.Pages))
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -30,7 +29,7 @@ const (
 
 // settings trade durability, which a throw-away cluster does not need, for speed.
 const settings = `
-listen_addresses = '127.0.0.1'
+listen_addresses = ''
 fsync = off
 full_page_writes = off
 wal_level = minimal
@@ -48,7 +47,6 @@ const guard = `cat >/dev/null; "$1/pg_ctl" stop -s -m immediate -D "$2/data" >/d
 type Cluster struct {
 	dir  string
 	bin  string
-	port int
 	cred *syscall.Credential
 	life *exec.Cmd
 	stop func() error
@@ -71,17 +69,16 @@ func NewCluster(t testing.TB) *Cluster {
 
 // URL returns the address of the cluster's database postgres for its superuser, over a socket in its directory.
 func (c *Cluster) URL() string {
-	q := url.Values{"host": {c.dir}, "port": {strconv.Itoa(c.port)}}
+	q := url.Values{"host": {c.dir}}
 	return (&url.URL{Scheme: "postgres", User: url.User("postgres"), Path: "/postgres", RawQuery: q.Encode()}).String()
 }
 
-// Address returns the host and port on the loopback interface at which the cluster listens as well.
-func (c *Cluster) Address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(c.port)) }
+// Socket returns the path of the Unix socket at which the cluster listens, and nowhere else.
+func (c *Cluster) Socket() string { return filepath.Join(c.dir, ".s.PGSQL.5432") }
 
 // Start starts a stopped cluster and waits until it answers.
 func (c *Cluster) Start(ctx context.Context) error {
-	options := fmt.Sprintf("-p %d -k %s", c.port, c.dir)
-	return c.run(ctx, "pg_ctl", "start", "-w", "-s", "-D", c.data(), "-l", filepath.Join(c.dir, "log"), "-o", options)
+	return c.run(ctx, "pg_ctl", "start", "-w", "-s", "-D", c.data(), "-l", filepath.Join(c.dir, "log"), "-o", "-p 5432 -k "+c.dir)
 }
 
 // Stop stops the cluster and waits for its end.
@@ -152,30 +149,11 @@ func (c *Cluster) prepare(ctx context.Context) error {
 	if err := conf.Close(); err != nil {
 		return err
 	}
-	return c.startSomewhere(ctx)
-}
-
-// startSomewhere tries ports, since another process may take a free one first.
-func (c *Cluster) startSomewhere(ctx context.Context) error {
-	var err error
-	for range 5 {
-		if c.port, err = freePort(); err != nil {
-			return err
-		}
-		if err = c.Start(ctx); err == nil {
-			return nil
-		}
+	if err := c.Start(ctx); err != nil {
+		log, _ := os.ReadFile(filepath.Join(c.dir, "log")) // part of a message
+		return fmt.Errorf("%w\n%s", err, log)
 	}
-	log, _ := os.ReadFile(filepath.Join(c.dir, "log"))
-	return fmt.Errorf("%w\n%s", err, log)
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
+	return nil
 }
 
 // watch starts the guard, which stops and removes the cluster at the end of this process.

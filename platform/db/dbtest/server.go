@@ -78,7 +78,9 @@ func (p *postgres) fresh(t testing.TB, migrations fs.FS) string {
 	if migrations != nil {
 		template = p.template(t, migrations)
 	}
-	name := p.create(t, "t", template)
+	p.count++
+	name := fmt.Sprintf("writ_t_%d_%d", os.Getpid(), p.count)
+	p.create(t, name, template)
 	t.Cleanup(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -89,34 +91,45 @@ func (p *postgres) fresh(t testing.TB, migrations fs.FS) string {
 	return p.database(t, name)
 }
 
-// template returns the name of a database that holds the schema and no connection.
+// template returns the name of a database that holds the schema and no connection. The test processes of one server
+// share it: the digest of the migrations names it, and who makes it holds a lock meanwhile.
 func (p *postgres) template(t testing.TB, migrations fs.FS) string {
 	t.Helper()
 	key := digest(t, migrations)
-	name, ok := p.templates[key]
-	if !ok {
-		name = p.create(t, "tpl", "template0")
-		migrate(t, p.database(t, name), migrations)
-		p.templates[key] = name
+	if name, ok := p.templates[key]; ok {
+		return name
 	}
+	name := "writ_tpl_" + key[:16]
+	p.exec(t, "SELECT pg_advisory_lock(hashtext('"+name+"'))")
+	defer p.exec(t, "SELECT pg_advisory_unlock(hashtext('"+name+"'))")
+	// The mark is set once the schema is whole: a process that died in between leaves a database without it.
+	var whole bool
+	const query = "SELECT coalesce((SELECT datistemplate FROM pg_database WHERE datname = $1), false)"
+	if err := p.admin.QueryRow(t.Context(), query, name).Scan(&whole); err != nil {
+		t.Fatalf("look for the migrated database: %v", err)
+	}
+	if !whole {
+		p.create(t, name, "template0")
+		migrate(t, p.database(t, name), migrations)
+		p.exec(t, "ALTER DATABASE "+name+" WITH IS_TEMPLATE true")
+	}
+	p.templates[key] = name
 	return name
 }
 
-// create makes a database under a name that no other test process uses.
-func (p *postgres) create(t testing.TB, kind, template string) string {
+// create makes a database, in place of one that a process of the same number left behind.
+func (p *postgres) create(t testing.TB, name, template string) {
 	t.Helper()
-	p.count++
-	name := fmt.Sprintf("writ_%s_%d_%d", kind, os.Getpid(), p.count)
-	for _, query := range []string{
-		"DROP DATABASE IF EXISTS " + name + " WITH (FORCE)",
-		"CREATE DATABASE " + name + " TEMPLATE " + template + " STRATEGY FILE_COPY",
-		"ALTER DATABASE " + name + " SET timezone = '" + Zone + "'",
-	} {
-		if _, err := p.admin.Exec(t.Context(), query); err != nil {
-			t.Fatalf("make the test database: %v", err)
-		}
+	p.exec(t, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
+	p.exec(t, "CREATE DATABASE "+name+" TEMPLATE "+template+" STRATEGY FILE_COPY")
+	p.exec(t, "ALTER DATABASE "+name+" SET timezone = '"+Zone+"'")
+}
+
+func (p *postgres) exec(t testing.TB, query string) {
+	t.Helper()
+	if _, err := p.admin.Exec(context.Background(), query); err != nil {
+		t.Fatalf("%s: %v", query, err)
 	}
-	return name
 }
 
 func (p *postgres) database(t testing.TB, name string) string {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
 func readCases() map[string]func(*testing.T, *env) {
@@ -43,7 +44,7 @@ func readRanges(t *testing.T, e *env) {
 
 func readLong(t *testing.T, e *env) {
 	private := func(m *audit.Stored) { m.Disclosures = []string{fmt.Sprint("d", m.Seq)} }
-	const n = 3000
+	n := depthtest.Of(1030, 3000)
 	var edits []func(*audit.Stored)
 	for i := range n {
 		edits = append(edits, []func(*audit.Stored){plain, private}[i%2])
@@ -51,8 +52,8 @@ func readLong(t *testing.T, e *env) {
 	want := e.add(t, edits...)
 	same(t, "chain", want, e.all(t, true))
 	same(t, "chain without private parts", bare(want), e.all(t, false))
-	for _, from := range []int64{2, 511, 512, 513, 514, 1024, 1025, n - 1, n} {
-		same(t, fmt.Sprint("from ", from), want[from-1:], e.between(t, from, n, true))
+	for _, from := range []int64{2, 511, 512, 513, 514, 1024, 1025, int64(n) - 1, int64(n)} {
+		same(t, fmt.Sprint("from ", from), want[from-1:], e.between(t, from, int64(n), true))
 		same(t, fmt.Sprint("to ", from), bare(want[:from]), e.between(t, 1, from, false))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/page"
 )
@@ -28,8 +29,8 @@ func (w *world) only(s state) state {
 	return out
 }
 
-// worlds is how many random worlds a property makes where no other number of -rapid.checks is asked for.
-const worlds = 25
+// draws is how many random stores a property makes where no other number of -rapid.checks is asked for.
+func draws() int { return depthtest.Of(10, 25) }
 
 // few keeps a property that needs a database from making as many worlds as one that needs none. The worlds that it does
 // make are as deep as ever, and once one fails there is no bound any more, so that the failure can be made smaller.
@@ -39,7 +40,7 @@ func few(property func(*rapid.T)) func(*rapid.T) {
 	}
 	made, failed := 0, false
 	return func(rt *rapid.T) {
-		if made == worlds && !failed {
+		if made == draws() && !failed {
 			return
 		}
 		passed := false

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -145,7 +146,7 @@ func logTrim(t *testing.T, e *env) {
 func logParts(t *testing.T, e *env) {
 	a := e.running(t)
 	var all []byte
-	for len(all) < 3000 {
+	for len(all) < depthtest.Of(600, 3000) {
 		piece := fmt.Sprintf("%d-", len(all))
 		e.log(t, a.Lease, int64(len(all)), piece)
 		all = append(all, piece...)

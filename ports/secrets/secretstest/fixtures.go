@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -98,6 +99,10 @@ var asBytes = gocmp.FilterValues(func(a, b []byte) bool { return len(a)+len(b) >
 // same compares two values: times as points in time, missing lists as empty ones.
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
+	// What is equal to the letter needs no description of its differences, which takes long for large values.
+	if reflect.DeepEqual(want, got) {
+		return
+	}
 	if d := gocmp.Diff(want, got, cmpopts.EquateEmpty(), asBytes); d != "" {
 		t.Errorf("%s (-want +got):\n%s", what, d)
 	}

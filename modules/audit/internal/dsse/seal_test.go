@@ -11,6 +11,7 @@ import (
 
 	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
 	"github.com/writ-automation/writ/modules/audit/internal/keys"
+	"github.com/writ-automation/writ/ports/depthtest"
 )
 
 const testOrigin = "audit.example.org/in_test/e1"
@@ -71,6 +72,10 @@ func TestSealRoundTrip(t *testing.T) {
 	}
 	trusted := ring(t, in.seal.Keys...)
 	for i := range data {
+		// A quick run changes the first byte of every value and every 53rd.
+		if !depthtest.Long && i%53 > 0 && data[i-1] != ':' {
+			continue
+		}
 		bad := bytes.Clone(data)
 		bad[i] ^= 0x01
 		if s, err := OpenSeal(bad, trusted); err == nil || keys.CodeOf(err) == "" {

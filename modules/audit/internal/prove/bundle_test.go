@@ -19,6 +19,7 @@ import (
 	"github.com/writ-automation/writ/modules/audit/internal/tree"
 	"github.com/writ-automation/writ/modules/audit/internal/verify"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/fault"
 )
 
@@ -80,7 +81,7 @@ func TestHeadsOfWorkersGoFirst(t *testing.T) {
 	w := newWorld(t, 3)
 	w.seen(t, audit.KindPublish, 1)
 	a := *w.seen(t, audit.KindWorker, 2)
-	for i := range 2 * bundle.MaxAnchors {
+	for i := range depthtest.Of(bundle.MaxAnchors+10, 2*bundle.MaxAnchors) {
 		a.ID = fmt.Sprintf("anc_x%05d", i)
 		w.anchors = append(w.anchors, a)
 	}

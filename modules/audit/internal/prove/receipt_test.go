@@ -116,27 +116,6 @@ func TestReceiptTooLong(t *testing.T) {
 	}
 }
 
-// TestReceiptTooLarge has entries of which each is as long as a leaf may be: the number alone says nothing.
-func TestReceiptTooLarge(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 0)
-	for i := range 2400 {
-		w.add(t, func(l *leaf.Leaf, _ *audit.Stored) {
-			l.Obj = "user/" + strings.Repeat("u", 12_000)
-			if i == 0 || i == 2399 {
-				l.Run = "run_3"
-			}
-		})
-	}
-	_, err := w.prover().Receipt(t.Context(), "run_3", audit.ReceiptQuery{})
-	if !audit.ReceiptTooLong.Is(err) || !strings.Contains(err.Error(), "?sparse") {
-		t.Errorf("%v", err)
-	}
-	if _, err := w.prover().Receipt(t.Context(), "run_3", audit.ReceiptQuery{Sparse: true}); err != nil {
-		t.Errorf("%v", err)
-	}
-}
-
 // TestReceiptWhileTheChainGrows finds an anchor that somebody made after the receipt's head was signed: that is no chain that
 // lost its end.
 func TestReceiptWhileTheChainGrows(t *testing.T) {

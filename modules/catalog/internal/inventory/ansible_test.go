@@ -150,8 +150,7 @@ func ours(c *catalog.InventoryContent) view {
 	v := view{Groups: map[string]groupView{}, Vars: map[string]map[string]any{}}
 	for name, g := range c.Groups {
 		for _, host := range g.Hosts {
-			// The tool lists the variables of hosts that it lists in a group other than all.
-			if vars, ok := c.Vars[host]; ok && name != "all" {
+			if vars, ok := c.Vars[host]; ok {
 				v.Vars[host] = plain(vars).(map[string]any)
 			}
 		}

@@ -34,8 +34,9 @@ func TestWhatIsKnownOfHostsIsBounded(t *testing.T) {
 	if len(h.known) != maxKnown || h.names != maxKnown || h.known[lease(0)] == nil || h.known[lease(1)] != nil {
 		t.Errorf("%d runs with %d names", len(h.known), h.names)
 	}
+	many := names(0, 190_000)
 	for i := range 4 {
-		if err := h.store(lease(i), names(0, 190_000), fine); err != nil {
+		if err := h.store(lease(i), many, fine); err != nil {
 			t.Fatal(err)
 		}
 	}

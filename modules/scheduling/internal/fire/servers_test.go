@@ -10,6 +10,7 @@ import (
 	"github.com/writ-automation/writ/modules/scheduling/internal/schedule"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
+	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
@@ -21,11 +22,12 @@ func (seconds) Slots(_ *scheduling.Schedule, now time.Time) (latest, next time.T
 	return latest, latest.Add(time.Second), nil
 }
 
-// TestServers lets four servers fire twenty schedules each second for a while. One of them is paused between booking a slot and making
-// its run, until another one has taken the slot over and made it. The clocks of the servers are hours apart and step; the database's decides.
+// TestServers lets four servers fire schedules each second for a while. One of them is paused between booking a slot and
+// making its run, until another one has taken the slot over and made it. The clocks of the servers are hours apart and step; the database's decides.
 func TestServers(t *testing.T) {
 	t.Parallel()
-	const servers, schedules, rounds = 4, 20, 12
+	const servers = 4
+	schedules, rounds := depthtest.Of(5, 20), depthtest.Of(3, 12)
 	url := dbtest.Fresh(t, db.Postgres, migrations.FS)
 	book := newLedger()
 	// The hold is longer than a slow machine needs for a run, and shorter than the test.

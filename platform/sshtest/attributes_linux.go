@@ -1,8 +1,8 @@
-package fleet
+package sshtest
 
 import "syscall"
 
-// processAttributes ties a host to the life of its parent: a test binary that is killed leaves no server behind.
+// processAttributes ties an sshd to the life of its parent: a test binary that is killed leaves none behind.
 func processAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package fleet
+package sshtest
 
 import "syscall"
 

@@ -1,0 +1,13 @@
+package runs_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/writ-automation/writ/ports/depthtest"
+)
+
+func TestMain(m *testing.M) {
+	depthtest.Checks("30", "100") // each draw is several statements on both engines
+	os.Exit(m.Run())
+}
