@@ -79,12 +79,14 @@ vet: ## go vet for everything, the long tests included
 	$(PLAIN) go vet $(FLAGS) -tags long ./...
 	for m in $(MODULES); do (cd $$m && $(PLAIN) go vet $(FLAGS) ./...) || exit 1; done
 
-# The binary of users, one with points at which a test ends it, one with extensions.
+# The binary of users, one with points at which a test ends it, one with extensions. A file that did not change stays as it is,
+# since the test cache compares times.
 binaries: ## build what the end-to-end tests run
-	@mkdir -p $(BINARIES)
-	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags '-s -w' -o $(BINARIES)/ ./cmd/writ ./e2e/extensions/custom
-	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags '-s -w' -tags crashpoints -o $(BINARIES)/writ-crashpoints ./cmd/writ
-	@ln -f $(BINARIES)/writ $(BINARIES)/writ-release
+	@mkdir -p $(BINARIES) $(BINARIES).new
+	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags '-s -w' -o $(BINARIES).new/ ./cmd/writ ./e2e/extensions/custom
+	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags '-s -w' -tags crashpoints -o $(BINARIES).new/writ-crashpoints ./cmd/writ
+	@ln -f $(BINARIES).new/writ $(BINARIES).new/writ-release
+	@for f in $(BINARIES).new/*; do cmp -s "$$f" "$(BINARIES)/$${f##*/}" || mv -f "$$f" $(BINARIES)/; done; rm -rf $(BINARIES).new
 
 bench: ## the benchmarks as a table (BENCH=name, BENCHTIME=2s)
 	@e2e/setup/install.sh test
