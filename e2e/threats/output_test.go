@@ -153,7 +153,10 @@ func TestSlowReaderHurtsNobody(t *testing.T) {
 		t.Errorf("another reader got %d of %d bytes, ended %v, statuses %v", len(log), len(whole), ended, statuses)
 	}
 	t.Logf("alone %d ms, beside readers %d ms", alone.DurationMS, beside.DurationMS)
-	if beside.DurationMS > 3*alone.DurationMS+15_000 {
+	if beside.DurationMS > 3*alone.DurationMS+2000 {
+		alone = s.Await(s.Submit(chatty).ID) // the machine may have become slow meanwhile
+	}
+	if beside.DurationMS > 3*alone.DurationMS+2000 {
 		t.Errorf("the run took %d ms alone and %d ms beside a slow reader", alone.DurationMS, beside.DurationMS)
 	}
 }
