@@ -2,7 +2,6 @@ package runs_test
 
 import (
 	"context"
-	"flag"
 	"sync"
 	"testing"
 	"time"
@@ -22,16 +21,8 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// TestMain has properties drawn less often in a quick run, unless -rapid.checks is given: each draw asks a database.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
-	if !given {
-		if err := flag.Set("rapid.checks", depthtest.Of("20", "100")); err != nil {
-			panic(err)
-		}
-	}
+	depthtest.Checks("20", "100") // each draw asks a database
 	m.Run()
 }
 
