@@ -168,6 +168,19 @@ func (c *checkouts) File(_ context.Context, _ catalog.Repository, commit, path, 
 	return []byte(path), commit, nil
 }
 
+// Mirrored lists what was fetched and not forgotten since.
+func (c *checkouts) Mirrored(context.Context) ([]string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []string
+	for _, r := range c.fetched {
+		if !slices.Contains(c.forgot, r.ProjectID) {
+			out = append(out, r.ProjectID)
+		}
+	}
+	return out, nil
+}
+
 func (c *checkouts) Forget(_ context.Context, id string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -89,10 +89,11 @@ func NewMaterials(p MaterialParams) (*Materials, error) {
 	if k.Log == nil {
 		k.Log = slog.New(slog.DiscardHandler)
 	}
-	m := mirror.New(k.Unit, k.Clock, k.Log, s.Projects, p.Checkouts, p.Logins)
+	m := mirror.New(k.Unit, k.Clock, k.Log, s.Projects, p.Checkouts, p.Logins, p.Config.ReadOnly)
 	r := refresh.New(refresh.Params{
 		Unit: k.Unit, Clock: k.Clock, Log: k.Log, Recorder: p.Recorder, Projects: s.Projects, Inventories: s.Inventories,
 		Sources: s.Sources, Collector: p.Collector, Logins: p.Logins, Sealer: p.Sealer, Mirror: m, TempDir: temp,
+		ReadOnly: p.Config.ReadOnly,
 	})
 	return &Materials{
 		References: material.NewReferences(s.Projects, s.Inventories, s.Templates, m),
