@@ -110,7 +110,6 @@ e2e: setup binaries ## the real binary
 golden: ## write what is generated: the tables in docs and the golden files
 	go test ./adapters/httpapi -count=1 -run Golden -update
 	go test ./e2e/arch -count=1 -run 'Page' -update
-	@if [ -d e2e/contract ]; then go test ./e2e/contract -count=1 -update; fi
 
 openapi: build ## print the OpenAPI document that this build serves
 	@e2e/setup/openapi.sh
