@@ -27,7 +27,6 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 	portexecution "github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/ids"
-	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
 )
@@ -55,7 +54,8 @@ func databaseOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 		platform(), stores()[storeOf(s.DB)], tools(), auditmodule.Module,
 		fx.Module("first", fx.Invoke(awaitSchema, borrowKeys)),
 		sealing(), lending(&s.Install, true), agents(), fetching(&s.Install, dir),
-		fx.Module("work", fx.Provide(work, materials, plane, fx.Annotate(outbox.NewWriter, fx.As(new(events.Publisher))))),
+		runsmodule.WorkModule,
+		fx.Module("work", fx.Provide(materials, plane, fx.Annotate(outbox.NewWriter, fx.As(new(events.Publisher))))),
 		fx.Supply(auditmodule.HolderName(executing.Worker), fx.Annotate(anchor.NewHeadShelf(dir.path(headsDir)), fx.As(new(audit.HeadShelf)))),
 		auditmodule.Holding, execution.WorkerModule,
 		fx.Module("ready", fx.Invoke(readyLast)),
@@ -152,26 +152,6 @@ type kernel struct {
 	IDs       ids.Generator
 	Log       *slog.Logger
 	Recorder  audit.Recorder
-}
-
-// runStores are where the runs are.
-type runStores struct {
-	fx.In
-
-	Store     runs.Store
-	Queue     runs.Queue
-	Logs      runs.LogStore
-	Events    runs.EventStore
-	Summaries runs.SummaryStore
-}
-
-// work provides the runs as a worker needs them.
-func work(s runStores, k kernel, c runsmodule.Config) (runs.Worklist, runs.Journal, error) {
-	w, err := runsmodule.NewWork(runsmodule.WorkParams{
-		Store: s.Store, Queue: s.Queue, Logs: s.Logs, Events: s.Events, Summaries: s.Summaries, Recorder: k.Recorder, Config: c,
-		Kernel: runsmodule.Kernel{Unit: k.Unit, Publisher: k.Publisher, Signals: k.Signals, Clock: k.Clock, IDs: k.IDs, Log: k.Log},
-	})
-	return w.Worklist, w.Journal, err
 }
 
 // catalogParts is what fetches what runs name.

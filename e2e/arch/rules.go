@@ -135,14 +135,14 @@ func outerRules() []Rule {
 		{
 			Name: "module", From: []string{"./modules/<ctx>/**"},
 			Allow: []string{
-				"std", "./ports/**", "./modules/<ctx>/**", "go.uber.org/fx", "github.com/robfig/cron/v3", "gopkg.in/yaml.v3",
+				"std", "./ports/**", "./platform/background", "./modules/<ctx>/**", "go.uber.org/fx", "github.com/robfig/cron/v3", "gopkg.in/yaml.v3",
 				"golang.org/x/mod/sumdb/**", "github.com/transparency-dev/merkle/**",
 			},
 			Deny: []string{"net/http/**", "database/sql/**", "os/exec"},
 			InTests: []string{
 				"./adapters/sqlstore/**", "./adapters/outbox/**", "./adapters/watermill/**",
 			},
-			May:   "`ports/**`, its own `internal`; `fx` in `module.go` only; cron, yaml; notes and Merkle proofs",
+			May:   "`ports/**`, `platform/background`, its own `internal`; `fx` in `module.go` only; cron, yaml; notes and Merkle proofs",
 			Never: "adapters, platform, other modules, bun, huma, watermill, `net/http`, `database/sql`, `os/exec`",
 			Why:   "behaviour that knows no technology can be read, tested and moved without one",
 		},

@@ -218,8 +218,8 @@ func TestNewRefuses(t *testing.T) {
 		t.Error(err)
 	}
 	p = b.params
-	p.Sealer = nil
+	p.Recorder = nil
 	if _, err := module.New(p); err == nil {
-		t.Error("without a sealer")
+		t.Error("without a recorder")
 	}
 }

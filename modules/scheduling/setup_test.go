@@ -226,11 +226,11 @@ func setup(t *testing.T, d *db.DB, edit func(p *module.Params)) *bundle {
 	b := &bundle{t: t, d: d, store: sqlscheduling.New(d), world: w, log: &lines{}}
 	clock := hands{start}
 	b.params = module.Params{
-		Stores:     module.Stores{Schedules: b.store, Slots: b.store, Triggers: b.store, Deliveries: b.store},
-		Neighbours: module.Neighbours{Launcher: w, Usage: w, Submitter: w, Checker: w},
-		Kernel: module.Kernel{Unit: d, Clock: clock, IDs: ids.New(clock), Signals: d.Signals(), Local: time.UTC,
-			Log: slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))},
-		Guard: w, Keep: w, Owners: w, Sealer: w, Recorder: w, Targets: masking{},
+		Schedules: b.store, Slots: b.store, Triggers: b.store, Deliveries: b.store,
+		Launcher: w, Usage: w, Submitter: w, Checker: w,
+		Unit: d, Clock: clock, IDs: ids.New(clock), Signals: d.Signals(), Local: time.UTC,
+		Log:   slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Guard: w, Rights: w, Owners: w, Sealer: w, Recorder: w, Targets: masking{},
 	}
 	if edit != nil {
 		edit(&b.params)
