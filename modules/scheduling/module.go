@@ -7,7 +7,6 @@ import (
 
 	"go.uber.org/fx"
 
-	"github.com/writ-automation/writ/modules/scheduling/internal/desk"
 	"github.com/writ-automation/writ/modules/scheduling/internal/fire"
 	"github.com/writ-automation/writ/modules/scheduling/internal/hook"
 	"github.com/writ-automation/writ/modules/scheduling/internal/schedule"
@@ -20,6 +19,7 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/tx"
@@ -39,7 +39,7 @@ type Params struct {
 	Deliveries scheduling.DeliveryStore
 	// The roles of other contexts that make runs and know objects.
 	Launcher  catalog.Launcher
-	Usage     catalog.Usage
+	Usage     object.Usage
 	Submitter runs.Submitter
 	Checker   runs.Checker
 	// Guard and Rights decide for the callers.
@@ -97,8 +97,8 @@ func New(p Params) (Result, error) {
 		return Result{}, err
 	}
 	cfg := p.Config.withDefaults()
-	kernel := desk.Kernel{Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log, Recorder: p.Recorder}
-	front := desk.New(p.Guard, p.Rights)
+	kernel := object.Kernel{Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log, Recorder: p.Recorder}
+	permissions := &object.Permissions{Guard: p.Guard, Owners: p.Rights, Usage: p.Usage}
 	times := schedule.Times{Local: p.Local}
 	judge := schedule.Judge{Launcher: p.Launcher, Checker: p.Checker}
 	engine := fire.New(p.Schedules, p.Slots, times, fire.NewLaunch(p.Owners, p.Launcher, p.Submitter), p.Signals, p.Clock, p.Log,
@@ -111,9 +111,9 @@ func New(p Params) (Result, error) {
 		l.Log, l.Observer = p.Log, p.Observer
 	}
 	return Result{
-		Schedules:  schedule.New(kernel, front, p.Schedules, p.Slots, p.Usage, judge, times, p.Signals, p.Targets),
+		Schedules:  schedule.New(kernel, permissions, p.Schedules, p.Slots, judge, times, p.Signals, p.Targets),
 		Planner:    NewPlanner(p.Clock, p.Local),
-		Triggers:   trigger.New(kernel, front, p.Triggers, p.Usage, p.Sealer),
+		Triggers:   trigger.New(kernel, permissions, p.Triggers, p.Sealer),
 		Hooks:      hook.New(p.Triggers, p.Deliveries, p.Sealer, p.Owners, p.Launcher, p.Log),
 		Background: work,
 	}, nil

@@ -27,6 +27,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/tx"
@@ -114,7 +115,7 @@ func (w *world) Name(_ context.Context, owner string, targets []string) error {
 	return nil
 }
 
-func (w *world) UsedBy(context.Context, string, int) ([]catalog.Use, int, error) { return nil, 0, nil }
+func (w *world) UsedBy(context.Context, string, int) ([]object.Use, int, error) { return nil, 0, nil }
 
 func (w *world) judge(what string) error {
 	w.mu.Lock()
