@@ -11,12 +11,13 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 )
 
 // together bounds how many targets one statement names.
 const together = 500
 
-// Name implements catalog.Usage. Empty targets name nothing.
+// Name implements object.Usage. Empty targets name nothing.
 func (s *Store) Name(ctx context.Context, owner string, targets []string) error {
 	q, err := s.d.Write(ctx)
 	if err != nil {
@@ -83,8 +84,8 @@ func (s *Store) hold(ctx context.Context, q bun.IDB, objects []string) (map[stri
 	return held, nil
 }
 
-// UsedBy implements catalog.Usage. Users are by their ids.
-func (s *Store) UsedBy(ctx context.Context, id string, limit int) ([]catalog.Use, int, error) {
+// UsedBy implements object.Usage. Users are by their ids.
+func (s *Store) UsedBy(ctx context.Context, id string, limit int) ([]object.Use, int, error) {
 	q := s.d.Read(ctx)
 	found, err := db.All(ctx, q, text, "SELECT owner FROM object_refs WHERE target = ? ORDER BY owner LIMIT ?", id, max(limit, 0))
 	if err != nil {
@@ -94,9 +95,9 @@ func (s *Store) UsedBy(ctx context.Context, id string, limit int) ([]catalog.Use
 	if err != nil {
 		return nil, 0, fmt.Errorf("count what names an object: %w", err)
 	}
-	uses := make([]catalog.Use, len(found))
+	uses := make([]object.Use, len(found))
 	for i, owner := range found {
-		uses[i] = catalog.Use{Kind: ids.KindOf(owner), ID: owner}
+		uses[i] = object.Use{Kind: ids.KindOf(owner), ID: owner}
 	}
 	return uses, n, nil
 }

@@ -45,6 +45,7 @@ type Mirror struct {
 	mu      sync.Mutex
 	closed  bool
 	begun   bool
+	removes bool
 	flights map[string]*flight
 	fetched map[string]Found // what this process fetched last, by project
 }
@@ -72,7 +73,24 @@ func (m *Mirror) Start() {
 	for range workers {
 		m.work.Go(m.serve)
 	}
-	m.work.Go(m.reconcile)
+	m.removal()
+}
+
+// StartRemoval begins to remove mirrors of deleted projects alone.
+func (m *Mirror) StartRemoval() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.closed && !m.readOnly {
+		m.removal()
+	}
+}
+
+// removal begins it once. The caller holds the lock.
+func (m *Mirror) removal() {
+	if !m.removes {
+		m.removes = true
+		m.work.Go(m.reconcile)
+	}
 }
 
 // Stop ends every fetch and returns when nothing runs any more. Nothing is fetched afterwards.
