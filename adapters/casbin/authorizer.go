@@ -42,8 +42,8 @@ func New(cfg Config, store identity.RightsStore) (*Authorizer, error) {
 // Authorize returns an Unavailable fault where the rights of the caller's version
 // cannot be read, and an Internal one for an error of the enforcer itself; both refuse.
 //
-// Whatever is asked, the index knows the caller's version afterwards: a caller that was let in long ago is decided about by the newest rights
-// that any caller knew of.
+// Whatever is asked, the index knows the caller's version afterwards: a caller that was let in long ago is decided
+// about by the newest rights that any caller knew of.
 //
 // What can carry no grant, or is of another kind than the need says, is decided as an object for an admin alone.
 func (a *Authorizer) Authorize(ctx context.Context, p identity.Principal, n identity.Need) error {
@@ -61,8 +61,8 @@ func (a *Authorizer) Authorize(ctx context.Context, p identity.Principal, n iden
 	return nil
 }
 
-// view is what the relations are asked about: the caller, the object, and the organization of the object or of what is to
-// be created. It looks into the index only where that can matter, and lets it catch up for every account.
+// view is what the relations are asked about: the caller, the object, and the organization of the object or of what is
+// to be created. It looks into the index only where that can matter, and lets it catch up for every account.
 func (a *Authorizer) view(ctx context.Context, p identity.Principal, n identity.Need) (account, object, string, error) {
 	who, obj := account{role: role(p)}, object{named: n.Object != ""}
 	creates := !obj.named && n.Act == create && n.Org != ""

@@ -26,8 +26,8 @@ type objectRights struct {
 	grants     []identity.SubjectLevel // by subject, one for each
 }
 
-// index holds all rights in memory. A change costs as much as it names: accounts and objects are replaced one by one under the lock, and
-// readers copy what they need under it.
+// index holds all rights in memory. A change costs as much as it names: accounts and objects are replaced one by one
+// under the lock, and readers copy what they need under it.
 type index struct {
 	version atomic.Int64
 
@@ -152,8 +152,8 @@ func newSubjects(u identity.UserRights) *subjects {
 	return s
 }
 
-// newObjectRights returns nil for an object of which there is nothing to know. A queue belongs to no organization. Of several
-// grants to one subject the best counts.
+// newObjectRights returns nil for an object of which there is nothing to know. A queue belongs to no organization. Of
+// several grants to one subject the best counts.
 func newObjectRights(o identity.ObjectRights) *objectRights {
 	rights := &objectRights{org: o.Org, restricted: o.Restricted}
 	if _, queue := access.QueueName(o.Object); queue {

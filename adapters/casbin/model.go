@@ -11,8 +11,9 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// model is the policy. A row of the matrix says: by the way via, an account of at least this role may do act to this kind. Each way is one
-// relation. The comparisons of texts come first, because relations cost more and the order of && is kept.
+// model is the policy. A row of the matrix says: by the way via, an account of at least this role may do act to this
+// kind. Each way is one relation. The comparisons of texts come first, because relations cost more and the order of &&
+// is kept.
 const model = `
 [request_definition]
 r = account, kind, act, object, org
@@ -44,14 +45,15 @@ type object struct {
 	level access.Level // the best that a grant gives the account
 }
 
-// hasRole is the ladder of roles: a higher role includes the lower ones. The role of a row is the least one: it also caps what a viewer gets
-// by grants and by administering an organization.
+// hasRole is the ladder of roles: a higher role includes the lower ones. The role of a row is the least one: it also
+// caps what a viewer gets by grants and by administering an organization.
 func hasRole(a account, least string) bool {
 	rank := identity.Role(least).Rank()
 	return rank > 0 && a.role.Rank() >= rank
 }
 
-// isNamed holds where the need is about one object. Those are for grants and organizations to decide, unless an admin asks.
+// isNamed holds where the need is about one object. Those are for grants and organizations to decide, unless an admin
+// asks.
 func isNamed(o object, _ struct{}) bool { return o.named }
 
 // isOpen holds for an object that follows the global roles.

@@ -20,9 +20,10 @@ const confirmedFor = 5 * time.Second
 
 // refresher keeps an index as new as its readers need it. However many ask, the store is asked once at a time.
 //
-// The store can also come to know less than the index: a replica that lags takes over, or a backup is restored while servers run. A caller
-// whose version is older than the index may be a sign of that; most were let in just before a change. So the store is asked whether it
-// still knows the index's version, and everything is read again where it does not.
+// The store can also come to know less than the index: a replica that lags takes over, or a backup is restored while
+// servers run. A caller whose version is older than the index may be a sign of that; most were let in just before a
+// change. So the store is asked whether it still knows the index's version, and everything is read again where it does
+// not.
 type refresher struct {
 	store        identity.RightsStore
 	index        *index
@@ -46,7 +47,8 @@ type refresh struct {
 	err     error
 }
 
-// require returns once the index knows a version and the store knows the index, and an Unavailable fault where either fails.
+// require returns once the index knows a version and the store knows the index, and an Unavailable fault where either
+// fails.
 func (f *refresher) require(ctx context.Context, version int64) error {
 	version = max(version, 0)
 	// A refresh in flight may have begun before the version existed; the next one has not.
@@ -70,8 +72,8 @@ func (f *refresher) require(ctx context.Context, version int64) error {
 	return nil
 }
 
-// current reports whether a caller of a version can be decided about without asking the store. Where nothing has changed that is one
-// comparison.
+// current reports whether a caller of a version can be decided about without asking the store. Where nothing has
+// changed that is one comparison.
 func (f *refresher) current(version int64) bool {
 	known := f.index.version.Load()
 	if version >= known {

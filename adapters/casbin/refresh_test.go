@@ -91,7 +91,8 @@ func TestForgottenChangesReloadEverything(t *testing.T) {
 	}
 }
 
-// TestFailingStoreRefuses shows that nothing is decided by rights that are too old, and that the next caller tries again.
+// TestFailingStoreRefuses shows that nothing is decided by rights that are too old, and that the next caller tries
+// again.
 func TestFailingStoreRefuses(t *testing.T) {
 	t.Parallel()
 	w := newStore()
@@ -164,7 +165,8 @@ func TestOneFlightForMany(t *testing.T) {
 	asked(t, w, 1, 1)
 }
 
-// TestFlightThatBeganTooEarly makes a change while the store answers: who knows of the change waits for the next answer.
+// TestFlightThatBeganTooEarly makes a change while the store answers: who knows of the change waits for the next
+// answer.
 func TestFlightThatBeganTooEarly(t *testing.T) {
 	t.Parallel()
 	w := newStore()

@@ -9,7 +9,8 @@ import (
 	"github.com/writ-automation/writ/cmd/cli/internal/manifest"
 )
 
-// settleSecrets drops the changes of members that the server shows masked and finds the same. Where the server does not say, they stay.
+// settleSecrets drops the changes of members that the server shows masked and finds the same. Where the server does not
+// say, they stay.
 func (p *plan) settleSecrets(ctx context.Context, s *planStep) error {
 	kind, _ := manifest.KindOf(s.key.Kind)
 	old := p.held.spec(s.was)

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// sleepers are the tests that may wait for the time to pass outside of a bubble, with the reason. A folder ends with a slash.
+// sleepers are the tests that may wait for the time to pass outside of a bubble, with the reason. A folder ends with a
+// slash.
 func sleepers() map[string]string {
 	return map[string]string{
 		"e2e/":                                   "the servers are processes of their own, whose time no bubble owns",
@@ -25,9 +26,9 @@ func sleepers() map[string]string {
 	}
 }
 
-// TestSleeps refuses tests that wait for the time to pass outside of a bubble of testing/synctest: time.Sleep, a receive from time.After, and
-// a select that goes on when time.After fires. A select that fails then is the bound of a wait for something else, and a pause of at most
-// 50 ms in a loop is that of a poll.
+// TestSleeps refuses tests that wait for the time to pass outside of a bubble of testing/synctest: time.Sleep, a
+// receive from time.After, and a select that goes on when time.After fires. A select that fails then is the bound of a
+// wait for something else, and a pause of at most 50 ms in a loop is that of a poll.
 func TestSleeps(t *testing.T) {
 	t.Parallel()
 	r := tree(t)
@@ -119,7 +120,8 @@ func polls(call *ast.CallExpr, within []ast.Node) bool {
 	return ok && inLoop && sel.Sel.Name == "Millisecond" && n <= 50
 }
 
-// bounds reports whether a call of time.After is the bound of a wait: the test fails, or the function gives up, when it fires.
+// bounds reports whether a call of time.After is the bound of a wait: the test fails, or the function gives up, when it
+// fires.
 func bounds(within []ast.Node) bool {
 	for i, n := range within {
 		clause, ok := n.(*ast.CommClause)
@@ -146,8 +148,8 @@ func bounds(within []ast.Node) bool {
 	return false
 }
 
-// TestSkips refuses to leave tests out: a missing tool is a failure that says how to install it, and what a test reads is in the repository.
-// Discarding one draw of a property test is no skip.
+// TestSkips refuses to leave tests out: a missing tool is a failure that says how to install it, and what a test reads
+// is in the repository. Discarding one draw of a property test is no skip.
 func TestSkips(t *testing.T) {
 	t.Parallel()
 	r := tree(t)

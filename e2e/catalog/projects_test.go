@@ -125,7 +125,8 @@ func TestARepositoryThatIsGone(t *testing.T) {
 	})
 }
 
-// TestServersRemoveMirrors: a project that one server deletes leaves no mirror on another, and a read-only server fetches nothing.
+// TestServersRemoveMirrors: a project that one server deletes leaves no mirror on another, and a read-only server
+// fetches nothing.
 func TestServersRemoveMirrors(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, harness.Options{})

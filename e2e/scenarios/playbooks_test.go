@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// collection returns the directory of projects of others that may lie beside a checkout, empty where there is none. Its files carry licences
-// of their own and are no part of this repository. They are cases beside those of testdata.
+// collection returns the directory of projects of others that may lie beside a checkout, empty where there is none. Its
+// files carry licences of their own and are no part of this repository. They are cases beside those of testdata.
 func collection(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("WRIT_SHARED")
@@ -31,7 +31,8 @@ type play struct {
 	dry                 bool
 }
 
-// ownPlays touch what differs: an inventory with every state of a host, a role path, an error, a dry run, a vault without its password.
+// ownPlays touch what differs: an inventory with every state of a host, a role path, an error, a dry run, a vault
+// without its password.
 func ownPlays(dir string) []play {
 	return []play{
 		{playbook: "states.yml", inventory: "inventories/states.ini", exit: 4},

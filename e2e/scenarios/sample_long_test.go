@@ -14,7 +14,8 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// sampleFleet starts ten real ssh hosts, and writes the inventory and the vault's password that the sample project wants.
+// sampleFleet starts ten real ssh hosts, and writes the inventory and the vault's password that the sample project
+// wants.
 func sampleFleet(t *testing.T) (f *fleet.Fleet, inventory, vault string) {
 	t.Helper()
 	f = fleet.New(t, 10)
@@ -33,7 +34,8 @@ func sampleFleet(t *testing.T) (f *fleet.Fleet, inventory, vault string) {
 	return f, inventory, vault
 }
 
-// TestSampleProject tells the outcomes of a site of ten ssh hosts: of our own one, and of the one of the collection where there is one.
+// TestSampleProject tells the outcomes of a site of ten ssh hosts: of our own one, and of the one of the collection
+// where there is one.
 func TestSampleProject(t *testing.T) {
 	t.Parallel()
 	sites := map[string]string{"own": filepath.Join("testdata", "fleet")}

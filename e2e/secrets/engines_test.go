@@ -177,8 +177,8 @@ func TestMintedSecretsEndWithTheirRuns(t *testing.T) {
 	})
 }
 
-// TestLeasesAreRenewed renews a short lease while its run lasts. A run whose lease cannot be renewed goes on and ends with a warning, and
-// the lease is revoked all the same.
+// TestLeasesAreRenewed renews a short lease while its run lasts. A run whose lease cannot be renewed goes on and ends
+// with a warning, and the lease is revoked all the same.
 func TestLeasesAreRenewed(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)

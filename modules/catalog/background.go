@@ -7,8 +7,8 @@ import (
 	"github.com/writ-automation/writ/modules/catalog/internal/refresh"
 )
 
-// Background is what this context does without being asked: it synchronises new and changed projects, removes mirrors of deleted ones, and
-// refreshes inventory sources by the clock. It also owns the fetches that requests begin.
+// Background is what this context does without being asked: it synchronises new and changed projects, removes mirrors
+// of deleted ones, and refreshes inventory sources by the clock. It also owns the fetches that requests begin.
 type Background struct {
 	mirror    *mirror.Mirror
 	refresher *refresh.Refresher

@@ -171,7 +171,8 @@ func TestNotificationMasks(t *testing.T) {
 	})
 }
 
-// TestCompareSecrets: who may change an object learns which of its members with secrets an update would change, and nobody else does.
+// TestCompareSecrets: who may change an object learns which of its members with secrets an update would change, and
+// nobody else does.
 func TestCompareSecrets(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()

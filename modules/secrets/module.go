@@ -94,16 +94,17 @@ func NewProvider(p ProviderParams) (ProviderResult, error) {
 	}, nil
 }
 
-// Background renews minted secrets as long as their runs last, and revokes minted secrets whose owners are done with them and did not give them back, at its start and every ten seconds. A
-// lease is tried ten times, about five minutes apart; then it is forgotten, an error is logged, and the secret ends on its engine's time
-// to live.
+// Background renews minted secrets as long as their runs last, and revokes minted secrets whose owners are done with
+// them and did not give them back, at its start and every ten seconds. A lease is tried ten times, about five minutes
+// apart; then it is forgotten, an error is logged, and the secret ends on its engine's time to live.
 type Background struct {
 	sweeper  *lease.Sweeper
 	renewer  *lease.Renewer
 	readOnly bool
 }
 
-// Start begins the work and returns at once. A process that only reads renews what its own runs have, and revokes nothing of others.
+// Start begins the work and returns at once. A process that only reads renews what its own runs have, and revokes
+// nothing of others.
 func (b *Background) Start() {
 	b.renewer.Start()
 	if !b.readOnly {

@@ -81,8 +81,8 @@ func (l *SecretLease) WithHandle(handle string) *SecretLease {
 	return l
 }
 
-// WithRenewal adds how long the secret lives and how its life is extended, and returns the lease. renew returns for how long the secret
-// lives from then on. It is called from time to time as long as the run lasts.
+// WithRenewal adds how long the secret lives and how its life is extended, and returns the lease. renew returns for how
+// long the secret lives from then on. It is called from time to time as long as the run lasts.
 func (l *SecretLease) WithRenewal(life time.Duration, renew func(ctx context.Context) (time.Duration, error)) *SecretLease {
 	l.life, l.renew = life, renew
 	return l

@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 )
 
-// Alike reports whether two values have the same JSON, whatever the order of members. The time that it takes tells nothing of where they
-// differ.
+// Alike reports whether two values have the same JSON, whatever the order of members. The time that it takes tells
+// nothing of where they differ.
 func Alike(a, b any) (bool, error) {
 	x, err := sumJSON(a)
 	if err != nil {

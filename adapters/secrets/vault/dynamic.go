@@ -75,7 +75,8 @@ func (d *Dynamic) Mint(ctx context.Context, config map[string]any) (string, *ext
 	return value, lease, nil
 }
 
-// renew extends a lease and, where a login made it, the token that it was made with, which takes the lease along when it ends.
+// renew extends a lease and, where a login made it, the token that it was made with, which takes the lease along when
+// it ends.
 func (d *Dynamic) renew(ctx context.Context, src source, token string, own bool, lease string) (life time.Duration, err error) {
 	s := d.conf.resume(src, token)
 	defer s.close()

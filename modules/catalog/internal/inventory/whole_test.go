@@ -14,8 +14,8 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// TestWhole compares whole inventories with what ansible-inventory makes of them, its plugins being the default ones. Those of others
-// that may lie beside a checkout are compared as well.
+// TestWhole compares whole inventories with what ansible-inventory makes of them, its plugins being the default ones.
+// Those of others that may lie beside a checkout are compared as well.
 func TestWhole(t *testing.T) {
 	t.Parallel()
 	shared := os.Getenv("WRIT_SHARED")

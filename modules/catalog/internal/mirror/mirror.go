@@ -61,8 +61,8 @@ func New(
 	}
 }
 
-// Start begins to fetch what Later was told, and to remove mirrors of deleted projects. It does nothing where it has begun, after Stop,
-// and on a read-only server.
+// Start begins to fetch what Later was told, and to remove mirrors of deleted projects. It does nothing where it has
+// begun, after Stop, and on a read-only server.
 func (m *Mirror) Start() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -216,7 +216,8 @@ func TestAFreshPinFetches(t *testing.T) {
 	})
 }
 
-// TestDeletedProjects: the mirror of a project that another server deleted is removed at the start, or with the next look.
+// TestDeletedProjects: the mirror of a project that another server deleted is removed at the start, or with the next
+// look.
 func TestDeletedProjects(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -236,5 +237,14 @@ func TestDeletedProjects(t *testing.T) {
 			t.Errorf("removed %q, left %q", w.removed, w.here)
 		}
 		m.Stop()
+		w.here = append(w.here, "b")
+		worker := made(w) // fetches nothing by itself
+		worker.StartRemoval()
+		worker.Later("a")
+		synctest.Wait()
+		if !slices.Equal(w.here, []string{"a"}) || w.fetches != 0 {
+			t.Errorf("a worker leaves %q after %d fetches", w.here, w.fetches)
+		}
+		worker.Stop()
 	})
 }

@@ -29,8 +29,8 @@ func (m *Mirror) reconcile() {
 	}
 }
 
-// removeDeleted asks the store about each project that has a mirror here. A project is stored before its first fetch, so one that the
-// store does not know was deleted.
+// removeDeleted asks the store about each project that has a mirror here. A project is stored before its first fetch,
+// so one that the store does not know was deleted.
 func (m *Mirror) removeDeleted() {
 	ctx, cancel := context.WithTimeout(m.ctx, reconcileTime)
 	defer cancel()

@@ -31,8 +31,8 @@ func many(count int, format string) string {
 	return strings.Join(list, ",")
 }
 
-// TestBounds: thousands of wildcards over a large inventory are answered where they have a beginning, and refused otherwise with the
-// name of the member, before the work is done.
+// TestBounds: thousands of wildcards over a large inventory are answered where they have a beginning, and refused
+// otherwise with the name of the member, before the work is done.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	hosts := depthtest.Of(20_000, 100_000)

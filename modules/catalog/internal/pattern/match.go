@@ -64,8 +64,8 @@ func compile(p string) (matcher, error) {
 	return matcher{expr: expr, steps: len(program.Inst)}, nil
 }
 
-// fits reports whether a name fits wildcards or an expression, and how many steps that took. It goes back to the last * alone, so that
-// it takes no more steps than the lengths of name and pattern multiplied.
+// fits reports whether a name fits wildcards or an expression, and how many steps that took. It goes back to the last *
+// alone, so that it takes no more steps than the lengths of name and pattern multiplied.
 func (m *matcher) fits(name string) (ok bool, steps int) {
 	if m.expr != nil {
 		return m.expr.MatchString(name), m.steps * (len(name) + 1)
