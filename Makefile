@@ -46,7 +46,7 @@ run: ## install what is missing, build, start Writ on SQLite and run the example
 build: ## build bin/writ: static, stripped, reproducible
 	$(PLAIN) go build $(FLAGS) -buildvcs=$(BUILDVCS) -ldflags '-s -w' -o bin/writ ./cmd/writ
 	@bytes=$$(wc -c <bin/writ); echo "bin/writ: $$((bytes >> 20)) MiB"; \
-	if [ "$$bytes" -ge 47185920 ]; then echo "That is too much: 45 MiB is the limit." >&2; exit 1; fi
+	if [ "$$bytes" -ge $$((60 << 20)) ]; then echo "That is too much: 60 MiB is the limit." >&2; exit 1; fi
 
 setup: ## install what the tests need (ansible-core, Postgres, sshd, sshpass, git, curl, openssl, chromium, a C compiler for the race detector)
 	@e2e/setup/install.sh test
@@ -93,7 +93,7 @@ bench: ## the benchmarks as a table (BENCH=name, BENCHTIME=2s)
 	@$(PG) e2e/setup/bench.sh
 
 arch: ## the gates: imports, sizes, names, dialect, clock, words, generated pages
-	go test -count=1 ./e2e/arch
+	$(PLAIN) go test -vet=off $(FLAGS) -count=1 ./e2e/arch
 
 lint: ## golangci-lint, or go vet and gofmt where it is not installed
 	@e2e/setup/lint.sh
@@ -110,7 +110,6 @@ e2e: setup binaries ## the real binary
 golden: ## write what is generated: the tables in docs and the golden files
 	go test ./adapters/httpapi -count=1 -run Golden -update
 	go test ./e2e/arch -count=1 -run 'Page' -update
-	@if [ -d e2e/contract ]; then go test ./e2e/contract -count=1 -update; fi
 
 openapi: build ## print the OpenAPI document that this build serves
 	@e2e/setup/openapi.sh

@@ -12,7 +12,7 @@ import (
 )
 
 // back takes the store to an earlier version with other rights, as the restoring of a backup does.
-func (w *world) back(version int64, objects ...identity.ObjectRights) {
+func (w *rightsStore) back(version int64, objects ...identity.ObjectRights) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.version, w.oldest, w.changes = version, 0, nil
@@ -44,7 +44,7 @@ func TestEveryDecisionReachesItsCallersVersion(t *testing.T) {
 			return err
 		}, identity.Admin},
 	} {
-		w := newWorld()
+		w := newStore()
 		v := w.put(granted("prj_1", "", "user:usr_1", "use"))
 		a, old := setup(t, Config{}, w), as("usr_1", identity.Viewer, v)
 		if err := a.Authorize(t.Context(), old, use("prj_1")); err != nil {
@@ -64,7 +64,7 @@ func TestEveryDecisionReachesItsCallersVersion(t *testing.T) {
 // TestAStoreThatKnowsLessReplacesTheIndex restores an old state under a running server.
 func TestAStoreThatKnowsLessReplacesTheIndex(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newStore()
 	first := w.put(granted("prj_1", "", "user:usr_1", "use"))
 	w.put(granted("prj_2", "", "user:usr_1", "manage"))
 	v := w.put(granted("prj_1", "", "user:usr_2", "use"))
@@ -94,7 +94,7 @@ func TestAStoreThatKnowsLessReplacesTheIndex(t *testing.T) {
 func TestARaceCostsOneQuestion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newStore()
 		first := w.put(granted("prj_1", "", "user:usr_1", "use"))
 		second := w.put(granted("prj_2", "", "user:usr_1", "use"))
 		a := setup(t, Config{}, w)
@@ -118,7 +118,7 @@ func TestARaceCostsOneQuestion(t *testing.T) {
 			ask(third)
 		}
 		asked(t, w, 1, 3)
-		time.Sleep(trust)
+		time.Sleep(confirmedFor)
 		for range 1000 {
 			ask(second)
 		}
@@ -130,7 +130,7 @@ func TestARaceCostsOneQuestion(t *testing.T) {
 // is decided about by more than the store knows once the others are done.
 func TestAStoreThatIsBehindIsNoticedInARace(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newStore()
 	a := setup(t, Config{}, w)
 	for round := range 50 {
 		var last int64

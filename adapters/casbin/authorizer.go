@@ -21,10 +21,10 @@ const create = "create"
 
 // Authorizer enforces the matrix. It is safe for concurrent use.
 type Authorizer struct {
-	cfg   Config
-	rows  enforcers
-	index *index
-	feed  *feed
+	cfg       Config
+	rows      enforcers
+	index     *index
+	refresher *refresher
 }
 
 var _ identity.Authorizer = (*Authorizer)(nil)
@@ -36,22 +36,22 @@ func New(cfg Config, store identity.RightsStore) (*Authorizer, error) {
 		return nil, err
 	}
 	x := newIndex()
-	return &Authorizer{cfg: cfg, rows: rows, index: x, feed: &feed{store: store, index: x}}, nil
+	return &Authorizer{cfg: cfg, rows: rows, index: x, refresher: &refresher{store: store, index: x}}, nil
 }
 
-// Authorize implements identity.Authorizer. It returns an Unavailable fault where the rights of the caller's version
+// Authorize returns an Unavailable fault where the rights of the caller's version
 // cannot be read, and an Internal one for an error of the enforcer itself; both refuse.
 //
-// Whatever is asked, the index knows the caller's version afterwards: who was let in long ago and asks about an object
-// now is decided about by what the newest of all callers was told of.
+// Whatever is asked, the index knows the caller's version afterwards: a caller that was let in long ago is decided
+// about by the newest rights that any caller knew of.
 //
 // What can carry no grant, or is of another kind than the need says, is decided as an object for an admin alone.
 func (a *Authorizer) Authorize(ctx context.Context, p identity.Principal, n identity.Need) error {
-	sub, obj, org, err := a.view(ctx, p, n)
+	who, obj, org, err := a.view(ctx, p, n)
 	if err != nil {
 		return err
 	}
-	ok, err := a.rows.enforce(sub, obj, org, n)
+	ok, err := a.rows.enforce(who, obj, org, n)
 	if err != nil {
 		return fault.Wrap(fault.Internal, err, "the decision failed")
 	}
@@ -61,32 +61,32 @@ func (a *Authorizer) Authorize(ctx context.Context, p identity.Principal, n iden
 	return nil
 }
 
-// view is what the rows are asked about: the caller, the object, and the organization of the object or of what is to
-// be created. It looks into the index only where that can matter, and lets it catch up for every account.
-func (a *Authorizer) view(ctx context.Context, p identity.Principal, n identity.Need) (subject, object, string, error) {
-	sub, obj := subject{role: role(p)}, object{named: n.Object != ""}
+// view is what the relations are asked about: the caller, the object, and the organization of the object or of what is
+// to be created. It looks into the index only where that can matter, and lets it catch up for every account.
+func (a *Authorizer) view(ctx context.Context, p identity.Principal, n identity.Need) (account, object, string, error) {
+	who, obj := account{role: role(p)}, object{named: n.Object != ""}
 	creates := !obj.named && n.Act == create && n.Org != ""
 	decides := obj.named && n.Act != create && identity.KindOf(n.Object) == n.Kind
-	if p.Open || !sub.role.Valid() {
-		return sub, obj, "", nil
+	if p.Open || !who.role.Valid() {
+		return who, obj, "", nil
 	}
-	if err := a.feed.reach(ctx, p.Version); err != nil {
-		return sub, obj, "", err
+	if err := a.refresher.require(ctx, p.Version); err != nil {
+		return who, obj, "", err
 	}
-	if sub.role == identity.Admin || !creates && !decides {
-		return sub, obj, "", nil
+	if who.role == identity.Admin || !creates && !decides {
+		return who, obj, "", nil
 	}
-	who, what := a.index.about(p.User.ID, n.Object)
-	sub.orgs = who.orgs
+	subjects, rights := a.index.view(p.User.ID, n.Object)
+	who.orgs = subjects.orgs
 	if creates {
-		return sub, obj, n.Org, nil
+		return who, obj, n.Org, nil
 	}
-	obj.open = !what.restricted && !a.cfg.Strict
-	obj.level = what.level(who.subjects)
-	return sub, obj, what.org, nil
+	obj.open = !rights.restricted && !a.cfg.Strict
+	obj.level = rights.level(subjects.names)
+	return who, obj, rights.org, nil
 }
 
-// Scope implements identity.Authorizer. It returns an Unavailable fault where Authorize does.
+// Scope returns an Unavailable fault where Authorize does.
 func (a *Authorizer) Scope(ctx context.Context, p identity.Principal) (access.Scope, error) {
 	r := role(p)
 	switch {
@@ -95,17 +95,17 @@ func (a *Authorizer) Scope(ctx context.Context, p identity.Principal) (access.Sc
 	case !r.Valid():
 		return access.Scope{Strict: true}, nil // no role reads nothing
 	}
-	if err := a.feed.reach(ctx, p.Version); err != nil {
+	if err := a.refresher.require(ctx, p.Version); err != nil {
 		return access.Scope{}, err
 	}
 	if r == identity.Admin {
 		return access.Everything(), nil
 	}
-	who, restricted := a.index.scope(p.User.ID)
+	subjects, restricted := a.index.scope(p.User.ID)
 	if restricted == 0 && !a.cfg.Strict {
 		return access.Everything(), nil
 	}
-	return access.Scope{Subjects: slices.Clone(who.subjects), Orgs: slices.Clone(who.orgs), Strict: a.cfg.Strict}, nil
+	return access.Scope{Subjects: slices.Clone(subjects.names), Orgs: slices.Clone(subjects.orgs), Strict: a.cfg.Strict}, nil
 }
 
 // role is the global role of a caller. Open mode makes everybody an admin.

@@ -11,19 +11,19 @@ import (
 
 const manyGrants = 100_000
 
-// large is a world of 100,000 grants: 50,000 objects with two each, one of them for a team; 1,000 accounts in 10 of 200
+// large is a store of 100,000 grants: 50,000 objects with two each, one of them for a team; 1,000 accounts in 10 of 200
 // teams each; 100 organizations.
-func large() *world {
-	w := newWorld()
+func large() *rightsStore {
+	w := newStore()
 	for i := range manyGrants / 2 {
 		w.objects[numbered(i)] = identity.ObjectRights{Object: numbered(i), Org: fmt.Sprintf("org_%026d", i%100), Restricted: true,
 			Grants: []identity.SubjectLevel{
-				{Subject: identity.UserSubject(account(i % 1000)), Level: access.Use},
+				{Subject: identity.UserSubject(userID(i % 1000)), Level: access.Use},
 				{Subject: identity.TeamSubject(fmt.Sprintf("team_%026d", i%200)), Level: access.Read},
 			}}
 	}
 	for i := range 1000 {
-		u := identity.UserRights{UserID: account(i), Admin: []string{fmt.Sprintf("org_%026d", i%100)}}
+		u := identity.UserRights{UserID: userID(i), Admin: []string{fmt.Sprintf("org_%026d", i%100)}}
 		for team := range 10 {
 			u.Teams = append(u.Teams, fmt.Sprintf("team_%026d", (i+team)%200))
 		}
@@ -36,16 +36,16 @@ func large() *world {
 
 func numbered(i int) string { return fmt.Sprintf("prj_%026d", i) }
 
-func account(i int) string { return fmt.Sprintf("usr_%026d", i) }
+func userID(i int) string { return fmt.Sprintf("usr_%026d", i) }
 
-// crowded is a world of one object with 100,000 grants, and an account in 100 teams.
-func crowded() *world {
-	w := newWorld()
+// crowded is a store of one object with 100,000 grants, and an account in 100 teams.
+func crowded() *rightsStore {
+	w := newStore()
 	o := identity.ObjectRights{Object: numbered(0), Restricted: true}
 	for i := range manyGrants {
-		o.Grants = append(o.Grants, identity.SubjectLevel{Subject: identity.UserSubject(account(i)), Level: access.Use})
+		o.Grants = append(o.Grants, identity.SubjectLevel{Subject: identity.UserSubject(userID(i)), Level: access.Use})
 	}
-	u := identity.UserRights{UserID: account(manyGrants)}
+	u := identity.UserRights{UserID: userID(manyGrants)}
 	for i := range 100 {
 		u.Teams = append(u.Teams, fmt.Sprintf("team_%026d", i))
 	}
@@ -74,13 +74,13 @@ func BenchmarkAuthorize(b *testing.B) {
 		})
 	}
 	a := setup(b, Config{}, large())
-	one := as(account(7), identity.Operator, manyGrants)
+	one := as(userID(7), identity.Operator, manyGrants)
 	needs := func(act, name string) identity.Need {
 		return identity.Need{Kind: identity.KindOf(name), Act: act, Object: name}
 	}
 	ask("role", a, one, identity.Need{Kind: "run", Act: "submit"}, true)
 	ask("role denied", a, one, identity.Need{Kind: "run", Act: "approve"}, false)
-	ask("admin", a, as(account(7), identity.Admin, 0), needs("manage", numbered(7)), true)
+	ask("admin", a, as(userID(7), identity.Admin, 0), needs("manage", numbered(7)), true)
 	ask("open", a, one, needs("use", "prj_without_grants"), true)
 	ask("grant", a, one, needs("use", numbered(1007)), true)
 	ask("team", a, one, needs("read", numbered(208)), true)
@@ -88,8 +88,8 @@ func BenchmarkAuthorize(b *testing.B) {
 	ask("denied", a, one, needs("manage", numbered(30)), false)
 	ask("queue denied", a, one, needs("manage", "queue:without_grants"), false)
 	c := setup(b, Config{}, crowded())
-	ask("grant on a crowded object", c, as(account(77777), identity.Operator, 0), needs("use", numbered(0)), true)
-	ask("100 teams on a crowded object", c, as(account(manyGrants), identity.Operator, 0), needs("use", numbered(0)), false)
+	ask("grant on a crowded object", c, as(userID(77777), identity.Operator, 0), needs("use", numbered(0)), true)
+	ask("100 teams on a crowded object", c, as(userID(manyGrants), identity.Operator, 0), needs("use", numbered(0)), false)
 }
 
 // BenchmarkLoad measures how long the index takes to be built of 100,000 grants, and what it keeps in memory, the names
@@ -126,7 +126,7 @@ func heap() int64 {
 func BenchmarkCatchUp(b *testing.B) {
 	w := large()
 	a := setup(b, Config{}, w)
-	p := as(account(7), identity.Operator, manyGrants)
+	p := as(userID(7), identity.Operator, manyGrants)
 	n := identity.Need{Kind: "project", Act: "use", Object: numbered(1007)}
 	if err := a.Authorize(b.Context(), p, n); err != nil {
 		b.Fatal(err)

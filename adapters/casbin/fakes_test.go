@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a RightsStore that remembers every change of its own and tells how often it was asked.
-type world struct {
+// rightsStore is one that remembers every change of its own and tells how often it was asked.
+type rightsStore struct {
 	mu      sync.Mutex
 	version int64
 	objects map[string]identity.ObjectRights
@@ -36,14 +36,14 @@ type change struct {
 	object, id string
 }
 
-var _ identity.RightsStore = (*world)(nil)
+var _ identity.RightsStore = (*rightsStore)(nil)
 
-func newWorld() *world {
-	return &world{objects: map[string]identity.ObjectRights{}, users: map[string]identity.UserRights{}}
+func newStore() *rightsStore {
+	return &rightsStore{objects: map[string]identity.ObjectRights{}, users: map[string]identity.UserRights{}}
 }
 
 // put stores what is known of an object and returns the version of that.
-func (w *world) put(o identity.ObjectRights) int64 {
+func (w *rightsStore) put(o identity.ObjectRights) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.version++
@@ -53,7 +53,7 @@ func (w *world) put(o identity.ObjectRights) int64 {
 }
 
 // member stores what is known of an account and returns the version of that.
-func (w *world) member(u identity.UserRights) int64 {
+func (w *rightsStore) member(u identity.UserRights) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.version++
@@ -62,19 +62,19 @@ func (w *world) member(u identity.UserRights) int64 {
 	return w.version
 }
 
-func (w *world) breaks(err error) {
+func (w *rightsStore) breaks(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fail = err
 }
 
-func (w *world) forget() {
+func (w *rightsStore) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.changes, w.oldest = nil, w.version
 }
 
-func (w *world) LoadRights(ctx context.Context) (identity.Rights, error) {
+func (w *rightsStore) LoadRights(ctx context.Context) (identity.Rights, error) {
 	w.loads.Add(1)
 	w.mu.Lock()
 	r, err := identity.Rights{
@@ -85,7 +85,7 @@ func (w *world) LoadRights(ctx context.Context) (identity.Rights, error) {
 	return r, err
 }
 
-func (w *world) RightsSince(ctx context.Context, version int64) (identity.Rights, bool, error) {
+func (w *rightsStore) RightsSince(ctx context.Context, version int64) (identity.Rights, bool, error) {
 	w.catches.Add(1)
 	w.mu.Lock()
 	r, ok, err := identity.Rights{Version: w.version}, version >= w.oldest && version <= w.version, w.fail
@@ -108,15 +108,15 @@ func (w *world) RightsSince(ctx context.Context, version int64) (identity.Rights
 	return r, ok, err
 }
 
-func (w *world) answer(ctx context.Context) {
+func (w *rightsStore) answer(ctx context.Context) {
 	if w.during != nil {
 		w.during(ctx)
 	}
 }
 
-func (w *world) ForgetChanges(context.Context, int) error { return nil }
+func (w *rightsStore) ForgetChanges(context.Context, int) error { return nil }
 
-func setup(t testing.TB, cfg Config, w *world) *Authorizer {
+func setup(t testing.TB, cfg Config, w *rightsStore) *Authorizer {
 	t.Helper()
 	a, err := New(cfg, w)
 	if err != nil {

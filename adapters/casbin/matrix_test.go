@@ -18,7 +18,7 @@ func roles() []identity.Role {
 // TestMatrixByRole asks every question about kinds for every role. What is not named here takes an admin.
 func TestMatrixByRole(t *testing.T) {
 	t.Parallel()
-	a := setup(t, Config{}, newWorld())
+	a := setup(t, Config{}, newStore())
 	least := map[string]identity.Role{
 		"run read": identity.Viewer, "account self": identity.Viewer, "token mint": identity.Viewer, "team read": identity.Viewer,
 		"org read": identity.Viewer, "system read": identity.Viewer, "run submit": identity.Operator, "run control": identity.Operator,
@@ -63,13 +63,13 @@ func TestEveryRuleWorks(t *testing.T) {
 		if r.Via == identity.ViaRole {
 			continue // TestMatrixByRole
 		}
-		w := newWorld()
+		w := newStore()
 		o, n := granted(objects[r.Kind], ""), identity.Need{Kind: r.Kind, Act: r.Act, Object: objects[r.Kind]}
 		switch r.Via {
 		case identity.ViaOpen:
 			o.Restricted = false
-		case identity.ViaGrantRead, identity.ViaGrantUse, identity.ViaGrantManage:
-			o = granted(o.Object, "", identity.UserSubject(me), strings.TrimPrefix(string(r.Via), "grant "))
+		case identity.ViaGrant:
+			o = granted(o.Object, "", identity.UserSubject(me), r.Act)
 		case identity.ViaOrg:
 			o.Org = org
 			w.member(identity.UserRights{UserID: me, Admin: []string{org}})
@@ -105,7 +105,7 @@ func TestEveryLevel(t *testing.T) {
 						if level != access.None && !restricted {
 							continue
 						}
-						w := newWorld()
+						w := newStore()
 						o := identity.ObjectRights{Object: name, Org: org, Restricted: restricted}
 						if level != access.None {
 							o = granted(name, org, identity.UserSubject(me), string(level))
@@ -153,7 +153,7 @@ func expected(r identity.Role, closed bool, grant access.Level, administers bool
 
 func TestOpenModeMayEverything(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newStore()
 	w.put(granted("prj_1", ""))
 	w.breaks(errors.New("nobody asks"))
 	a := setup(t, Config{Strict: true}, w)
@@ -176,7 +176,7 @@ func TestOpenModeMayEverything(t *testing.T) {
 // TestRefusalsNameNoObject holds the text to the role, the act and the kind.
 func TestRefusalsNameNoObject(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newStore()
 	v := w.put(granted("inv_secret", "org_secret"))
 	a := setup(t, Config{}, w)
 	n := identity.Need{Kind: "inventory", Act: "use", Object: "inv_secret"}

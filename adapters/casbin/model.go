@@ -11,11 +11,12 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// model: a row applies to its kind and act where the caller has its role and the way to it that p.via names. The kind
-// and the act come first, because has is the dearest of the three and the order of && is kept.
+// model is the policy. A row of the matrix says: by the way via, an account of at least this role may do act to this
+// kind. Each way is one relation. The comparisons of texts come first, because relations cost more and the order of &&
+// is kept.
 const model = `
 [request_definition]
-r = sub, kind, obj, org, act
+r = account, kind, act, object, org
 
 [policy_definition]
 p = via, role, kind, act
@@ -24,20 +25,66 @@ p = via, role, kind, act
 e = some(where (p.eft == allow))
 
 [matchers]
-m = (r.kind == p.kind || p.kind == "*") && (r.act == p.act || p.act == "*") && has(p.via, r.sub, p.role, r.org, r.obj)
+m = (r.kind == p.kind || p.kind == "*") && (r.act == p.act || p.act == "*") && hasRole(r.account, p.role) && \
+    (p.via == "role" && (p.role == "admin" || !isNamed(r.object)) || \
+     p.via == "unrestricted" && isOpen(r.object) || \
+     p.via == "grant" && isGranted(r.object, p.act) || \
+     p.via == "organization admin" && administers(r.account, r.org))
 `
 
-// subject is the caller as has sees it.
-type subject struct {
+// account is the caller as the relations see it.
+type account struct {
 	role identity.Role
 	orgs []string // the organizations that it administers, in order
 }
 
-// object is what a need names as has sees it. The zero value is no object at all.
+// object is what a need names as the relations see it. The zero value is no object at all.
 type object struct {
 	named bool
 	open  bool         // follows the global roles
-	level access.Level // the best that a grant gives the subject
+	level access.Level // the best that a grant gives the account
+}
+
+// hasRole is the ladder of roles: a higher role includes the lower ones. The role of a row is the least one: it also
+// caps what a viewer gets by grants and by administering an organization.
+func hasRole(a account, least string) bool {
+	rank := identity.Role(least).Rank()
+	return rank > 0 && a.role.Rank() >= rank
+}
+
+// isNamed holds where the need is about one object. Those are for grants and organizations to decide, unless an admin
+// asks.
+func isNamed(o object, _ struct{}) bool { return o.named }
+
+// isOpen holds for an object that follows the global roles.
+func isOpen(o object, _ struct{}) bool { return o.open }
+
+// isGranted holds where a grant gives the account at least this level.
+func isGranted(o object, level string) bool { return o.level.Covers(access.Level(level)) }
+
+// administers holds where the account has the role admin in the organization.
+func administers(a account, org string) bool {
+	_, found := slices.BinarySearch(a.orgs, org)
+	return org != "" && found
+}
+
+// relation makes a function of casbin of a relation. Where B is the empty struct it takes one argument.
+func relation[A, B any](name string, holds func(A, B) bool) func(args ...any) (any, error) {
+	var none B
+	_, unary := any(none).(struct{})
+	return func(args ...any) (any, error) {
+		if unary {
+			args = append(args[:len(args):len(args)], none)
+		}
+		if len(args) == 2 {
+			a, okA := args[0].(A)
+			b, okB := args[1].(B)
+			if okA && okB {
+				return holds(a, b), nil
+			}
+		}
+		return false, fmt.Errorf("%s does not take %v", name, args)
+	}
 }
 
 // enforcers holds one enforcer for each kind that the matrix names, with the rows that can fit it, and one under Any with
@@ -70,7 +117,11 @@ func newEnforcer(kind string) (*casbin.SyncedEnforcer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("casbin: %w", err)
 	}
-	e.AddFunction("has", has)
+	e.AddFunction("hasRole", relation("hasRole", hasRole))
+	e.AddFunction("isNamed", relation("isNamed", isNamed))
+	e.AddFunction("isOpen", relation("isOpen", isOpen))
+	e.AddFunction("isGranted", relation("isGranted", isGranted))
+	e.AddFunction("administers", relation("administers", administers))
 	for _, r := range identity.Matrix() {
 		if r.Kind != kind && r.Kind != identity.Any {
 			continue
@@ -87,49 +138,10 @@ func newEnforcer(kind string) (*casbin.SyncedEnforcer, error) {
 }
 
 // enforce asks the rows of the need's kind.
-func (e enforcers) enforce(sub subject, obj object, org string, n identity.Need) (bool, error) {
+func (e enforcers) enforce(a account, o object, org string, n identity.Need) (bool, error) {
 	of, ok := e[n.Kind]
 	if !ok {
 		of = e[identity.Any]
 	}
-	return of.Enforce(sub, n.Kind, obj, org, n.Act)
-}
-
-// has reports whether the subject has the role and the way to the object or to the organization. The role is the least
-// one: it caps what a viewer gets by grants and by administering an organization.
-func has(args ...any) (any, error) {
-	if len(args) != 5 {
-		return false, fmt.Errorf("has takes 5 arguments, not %d", len(args))
-	}
-	via, okVia := args[0].(string)
-	sub, okSub := args[1].(subject)
-	role, okRole := args[2].(string)
-	org, okOrg := args[3].(string)
-	obj, okObj := args[4].(object)
-	if !okVia || !okSub || !okRole || !okOrg || !okObj {
-		return false, fmt.Errorf("has does not take %T, %T, %T, %T and %T", args[0], args[1], args[2], args[3], args[4])
-	}
-	least := identity.Role(role).Rank()
-	return least > 0 && sub.role.Rank() >= least && sub.reaches(identity.Via(via), org, obj), nil
-}
-
-// reaches reports whether the way is open, whatever role it takes.
-func (s subject) reaches(via identity.Via, org string, obj object) bool {
-	switch via {
-	case identity.ViaRole: // a named object is for grants and organizations to decide, unless an admin asks
-		return !obj.named || s.role == identity.Admin
-	case identity.ViaOpen:
-		return obj.open
-	case identity.ViaGrantRead:
-		return obj.level.Covers(access.Read)
-	case identity.ViaGrantUse:
-		return obj.level.Covers(access.Use)
-	case identity.ViaGrantManage:
-		return obj.level.Covers(access.Manage)
-	case identity.ViaOrg:
-		_, found := slices.BinarySearch(s.orgs, org)
-		return org != "" && found
-	default:
-		return false
-	}
+	return of.Enforce(a, n.Kind, n.Act, o, org)
 }

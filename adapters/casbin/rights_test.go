@@ -14,7 +14,7 @@ import (
 
 func TestGrantsAddUp(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newStore()
 	w.member(identity.UserRights{UserID: "usr_1", Teams: []string{"team_b", "team_a"}})
 	w.put(granted("prj_1", "", "team:team_a", "read", "user:usr_1", "use", "team:team_b", "manage", "user:usr_2", "read"))
 	w.put(granted("prj_2", "", "user:usr_1", "use", "user:usr_1", "read", "user:usr_1", "manage", "team:team_c", "manage"))
@@ -42,7 +42,7 @@ func TestGrantsAddUp(t *testing.T) {
 // TestNamesAreWhole shows that no name stands for another one that it begins, or that it is written as.
 func TestNamesAreWhole(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newStore()
 	w.member(identity.UserRights{UserID: "usr_1", Admin: []string{"org_1"}})
 	w.put(granted("queue:a", "", "user:usr_1", "manage"))
 	v := w.put(granted("prj_1", "org_10", "user:usr_10", "manage", "team:usr_1", "manage", "usr_1", "manage", "*", "manage"))
@@ -59,7 +59,7 @@ func TestNamesAreWhole(t *testing.T) {
 // TestNeedsThatFitNothing takes an admin for objects that can carry no grant, kinds that lie and acts that nobody knows.
 func TestNeedsThatFitNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newStore()
 	w.member(identity.UserRights{UserID: "usr_1", Admin: []string{"org_1", ""}})
 	w.put(identity.ObjectRights{Object: "prj_2"})
 	w.put(granted("run_1", "org_1", "user:usr_1", "manage"))
@@ -95,7 +95,7 @@ func TestNeedsThatFitNothing(t *testing.T) {
 
 func TestQueuesBelongToNobody(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newStore()
 	w.member(identity.UserRights{UserID: "usr_1", Admin: []string{"org_1"}})
 	v := w.put(granted("queue:gpu", "org_1", "user:usr_2", "use"))
 	a := setup(t, Config{}, w)
@@ -109,7 +109,7 @@ func TestQueuesBelongToNobody(t *testing.T) {
 
 func TestScope(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newStore()
 	v := w.member(identity.UserRights{UserID: "usr_1", Teams: []string{"team_b", "team_a"}, Admin: []string{"org_2", "org_1"}})
 	open, strict := setup(t, Config{}, w), setup(t, Config{Strict: true}, w)
 	scope := func(a *Authorizer, p identity.Principal) access.Scope {
@@ -149,7 +149,7 @@ func TestScope(t *testing.T) {
 func TestIndexAgrees(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld()
+		w := newStore()
 		step := newIndex()
 		step.load(identity.Rights{})
 		name := rapid.SampledFrom([]string{"prj_1", "prj_2", "inv_1", "queue:a"})
@@ -184,14 +184,14 @@ func TestIndexAgrees(t *testing.T) {
 				t.Errorf("%s: %s at version %d", kind, err, x.version.Load())
 			}
 		}
-		if len(whole.people) != len(step.people) || len(whole.things) != len(step.things) {
-			t.Errorf("%d and %d, %d and %d", len(whole.people), len(step.people), len(whole.things), len(step.things))
+		if len(whole.accounts) != len(step.accounts) || len(whole.objects) != len(step.objects) {
+			t.Errorf("%d and %d, %d and %d", len(whole.accounts), len(step.accounts), len(whole.objects), len(step.objects))
 		}
 	})
 }
 
-// differs says where an index is something else than the world.
-func (x *index) differs(w *world) string {
+// differs says where an index is something else than the store.
+func (x *index) differs(w *rightsStore) string {
 	restricted := 0
 	for _, o := range w.objects {
 		if o.Restricted {
@@ -205,7 +205,7 @@ func (x *index) differs(w *world) string {
 		u := w.users[id]
 		for _, name := range []string{"prj_1", "prj_2", "inv_1", "queue:a", "prj_9"} {
 			o := w.objects[name]
-			who, what := x.about(id, name)
+			who, what := x.view(id, name)
 			want := access.None
 			for _, g := range o.Grants {
 				mine := g.Subject == "user:"+id || slices.ContainsFunc(u.Teams, func(team string) bool { return g.Subject == "team:"+team })
@@ -217,7 +217,7 @@ func (x *index) differs(w *world) string {
 			if name == "queue:a" {
 				org = ""
 			}
-			if got := what.level(who.subjects); got != want || what.restricted != o.Restricted || what.org != org {
+			if got := what.level(who.names); got != want || what.restricted != o.Restricted || what.org != org {
 				return fmt.Sprintf("%s on %s: %q not %q, %+v not %+v", id, name, got, want, what, o)
 			}
 			slices.Sort(u.Admin)

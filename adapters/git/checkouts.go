@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -52,6 +53,8 @@ type Config struct {
 	Timeout, InstallTimeout time.Duration
 	// GalaxyEnv is added to the environment of ansible-galaxy as NAME=value, for proxies and the settings of an own Galaxy server.
 	GalaxyEnv []string
+	// ReadOnly refuses to fetch and to install: what is there is served.
+	ReadOnly bool
 	// Log gets what was repaired; nil discards it.
 	Log *slog.Logger
 }
@@ -128,6 +131,22 @@ func (k *Checkouts) Fetch(ctx context.Context, r catalog.Repository) (string, er
 	}
 	defer p.fetching.unlock()
 	return k.fetch(ctx, p, r)
+}
+
+// Mirrored implements catalog.Checkouts.
+func (k *Checkouts) Mirrored(context.Context) ([]string, error) {
+	entries, err := os.ReadDir(k.cfg.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("git: list the mirrors: %w", err)
+	}
+	var out []string
+	for _, e := range entries {
+		id, suffix, _ := strings.Cut(e.Name(), ".")
+		if (suffix == "git" || suffix == "deps") && idForm.MatchString(id) && !slices.Contains(out[max(0, len(out)-1):], id) {
+			out = append(out, id)
+		}
+	}
+	return out, nil
 }
 
 // Forget implements catalog.Checkouts. It waits for whoever uses the mirror.

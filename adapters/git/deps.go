@@ -109,6 +109,9 @@ func (k *Checkouts) install(ctx context.Context, p *project, r catalog.Repositor
 	if _, err := os.Lstat(done); err == nil {
 		return installed(done)
 	}
+	if k.cfg.ReadOnly {
+		return catalog.Deps{}, errReadOnly()
+	}
 	if err := k.make(ctx, p, r, tree, list, done); err != nil {
 		return catalog.Deps{}, err
 	}

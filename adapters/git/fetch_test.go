@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -298,5 +299,53 @@ func TestForget(t *testing.T) {
 	cancel()
 	if err := w.Forget(ctx, "p1"); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// TestMirrored lists projects that have something here, each once.
+func TestMirrored(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	r := w.repo("a")
+	w.fetch(r.at("p1"))
+	w.fetch(r.at("p2"))
+	for _, dir := range []string{"p1.deps", "p3.deps", "p4.other", "lost+found"} {
+		if err := os.Mkdir(filepath.Join(w.dir, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list, err := w.Mirrored(t.Context()); err != nil || !slices.Equal(list, []string{"p1", "p2", "p3"}) {
+		t.Errorf("%q %v", list, err)
+	}
+}
+
+// TestReadOnly serves what is there and fetches and installs nothing.
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	r := w.repo("a")
+	first := w.fetch(r.at("p1"))
+	r.write("requirements.yml", "roles: [a.b]\n")
+	r.commit("second")
+	second := w.fetch(r.at("p1"))
+	r.write("later", "")
+	r.commit("third")
+	third := r.git("rev-parse", "HEAD")
+	k, err := git.New(git.Config{Dir: w.dir, LocalRoot: w.root, ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Fetch(t.Context(), r.at("p1")); !catalog.SyncFailed.Is(err) {
+		t.Errorf("fetch: %v", err)
+	}
+	for _, c := range []struct {
+		commit  string
+		install bool
+		works   bool
+	}{{first, true, true}, {second, false, true}, {second, true, false}, {third, false, false}} {
+		_, err := k.Tree(t.Context(), r.at("p1"), c.commit, w.place(), c.install)
+		if c.works && err != nil || !c.works && !catalog.SyncFailed.Is(err) {
+			t.Errorf("%+v: %v", c, err)
+		}
 	}
 }

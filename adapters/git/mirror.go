@@ -63,6 +63,9 @@ func (k *Checkouts) fetch(ctx context.Context, p *project, r catalog.Repository)
 	if err != nil {
 		return "", err
 	}
+	if k.cfg.ReadOnly {
+		return "", errReadOnly()
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, k.cfg.Timeout, catalog.SyncFailed.New("the repository was not fetched within %s", k.cfg.Timeout))
 	defer cancel()
 	if a.protocol == overFile {
@@ -81,6 +84,10 @@ func (k *Checkouts) fetch(ctx context.Context, p *project, r catalog.Repository)
 	}
 	commit, err := k.fetchWith(ctx, p, s, r.Branch)
 	return commit, firstOf(err, s.close())
+}
+
+func errReadOnly() error {
+	return catalog.SyncFailed.New("this server is read-only and fetches nothing")
 }
 
 // fetchWith updates the mirror where there is a good one and makes one where there is none, or a broken one.

@@ -31,5 +31,8 @@ func (s *Secrets) Provide(_ context.Context, o secrets.Owner, _ []string) (secre
 	return in, nil
 }
 
+// Warnings implements secrets.Provider. The server adds them when it takes the run's end.
+func (s *Secrets) Warnings(secrets.Owner) []string { return nil }
+
 // Release implements secrets.Provider: it forgets what was not asked for. What was made for the run the server revokes.
 func (s *Secrets) Release(_ context.Context, o secrets.Owner) { s.claims.forget(o) }

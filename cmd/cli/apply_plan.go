@@ -161,7 +161,11 @@ func (p *plan) compare(ctx context.Context, kind manifest.Kind, d *manifest.Docu
 	if err := p.held.whole(ctx, s.was); err != nil {
 		return nil, err
 	}
-	if s.change = manifest.Compare(kind, p.held.spec(s.was), d.Spec); len(s.change) > 0 {
+	s.change = manifest.Compare(kind, p.held.spec(s.was), d.Spec)
+	if err := p.settleSecrets(ctx, s); err != nil {
+		return nil, err
+	}
+	if len(s.change) > 0 {
 		s.action = actUpdate
 	}
 	return s, nil
@@ -207,12 +211,9 @@ func (p *plan) perform(ctx context.Context, s *planStep) error {
 	if s.was != nil {
 		old = p.held.spec(s.was)
 	}
-	body, err := manifest.ToAPI(s.doc, old, p.held.id)
+	body, err := p.body(s, old)
 	if err != nil {
 		return err
-	}
-	if id, _ := p.held.orgID(s.key.Org); id != "" {
-		body["org_id"] = id
 	}
 	if s.action == actUpdate {
 		_, _, err = p.held.c.exchange(ctx, http.MethodPut, objectPath(s.key.Kind, s.was.id), s.was.tag, body)

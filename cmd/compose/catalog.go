@@ -30,18 +30,19 @@ func launching(s *Settings, dir *dataDir) fx.Option {
 		fx.Module("launching", fx.Provide(
 			func(c identity.CallerStore) scheduling.Owners { return owners{callers: c, open: s.Open} },
 		)),
-		fetching(&s.Install, dir), catalogmodule.Module, schedulingmodule.Module, httpcatalog.Module, httpscheduling.Module,
+		fetching(&s.Install, dir, s.ReadOnly), catalogmodule.Module, schedulingmodule.Module, httpcatalog.Module, httpscheduling.Module,
 	)
 }
 
 // fetching provides what fetches projects and collects inventories. Repositories often live in the own network, so that private addresses
 // are allowed for git; what inventory sources fetch is named by whoever may keep one.
-func fetching(i *Install, dir *dataDir) fx.Option {
+func fetching(i *Install, dir *dataDir, readOnly bool) fx.Option {
 	tmp := dir.path("tmp")
-	return fx.Module("fetching", fx.Supply(catalogmodule.Config{TempDir: tmp}), fx.Provide(
+	return fx.Module("fetching", fx.Supply(catalogmodule.Config{TempDir: tmp, ReadOnly: readOnly}), fx.Provide(
 		func(log *slog.Logger) (catalog.Checkouts, error) {
 			return git.New(git.Config{
-				Dir: dir.path("projects"), LocalRoot: i.LocalProjects, Egress: egress.Policy{Level: egress.PrivateAllowed}, Log: log,
+				Dir: dir.path("projects"), LocalRoot: i.LocalProjects, Egress: egress.Policy{Level: egress.PrivateAllowed},
+				ReadOnly: readOnly, Log: log,
 			})
 		},
 		func() (catalog.Collector, error) {

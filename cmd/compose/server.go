@@ -88,7 +88,11 @@ func (s *Settings) identityConfig() identity.Config {
 	return identity.Config{Open: s.Open, SessionTTL: s.SessionTTL, Rules: rules, ReadOnly: s.ReadOnly}
 }
 
+// runsConfig keeps everything on a read-only server.
 func (s *Settings) runsConfig() runs.Config {
+	if s.ReadOnly {
+		return runs.Config{LogCap: s.LogCap}
+	}
 	return runs.Config{LogCap: s.LogCap, RetainRuns: s.RetainRuns, RetainEvents: s.RetainEvents}
 }
 

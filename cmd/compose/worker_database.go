@@ -47,7 +47,7 @@ func databaseOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 		fx.Supply(s, &s.Install, executing, auditmodule.Config{Version: s.Info.Version}, runsmodule.Config{LogCap: s.LogCap}),
 		platform(), stores()[storeOf(s.DB)], tools(), auditmodule.Module,
 		fx.Module("first", fx.Invoke(awaitSchema, borrowKeys)),
-		sealing(), lending(&s.Install, true), agents(), fetching(&s.Install, dir),
+		sealing(), lending(&s.Install, true), agents(), fetching(&s.Install, dir, false),
 		runsmodule.WorkModule, catalogmodule.MaterialModule,
 		fx.Module("work", fx.Provide(plane, fx.Annotate(outbox.NewWriter, fx.As(new(events.Publisher))))),
 		fx.Supply(auditmodule.HolderName(executing.Worker), fx.Annotate(anchor.NewHeadShelf(dir.path(headsDir)), fx.As(new(audit.HeadShelf)))),

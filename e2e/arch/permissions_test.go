@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/identity"
 )
 
@@ -85,12 +86,11 @@ func asked(access string) string {
 func rightTable() string {
 	var b strings.Builder
 	b.WriteString("| By | On | viewer | operator |\n|---|---|---|---|\n")
-	for _, via := range []identity.Via{identity.ViaOpen, identity.ViaGrantRead, identity.ViaGrantUse, identity.ViaGrantManage, identity.ViaOrg} {
+	for _, way := range ways() {
 		kinds := map[string]bool{}
 		acts := map[identity.Role][]string{}
 		for _, r := range identity.Matrix() {
-			// A grant includes the lower ones: the rows of a lower grant hold for a higher one.
-			if r.Via != via && !(strings.HasPrefix(string(via), "grant") && includes(via, r.Via)) {
+			if r.Via != way.via || way.level != access.None && !way.level.Covers(access.Level(r.Act)) {
 				continue
 			}
 			kinds[r.Kind] = true
@@ -100,14 +100,21 @@ func rightTable() string {
 				}
 			}
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", via, strings.Join(slices.Sorted(maps.Keys(kinds)), ", "),
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", strings.TrimSpace(string(way.via)+" "+string(way.level)), strings.Join(slices.Sorted(maps.Keys(kinds)), ", "),
 			strings.Join(acts[identity.Viewer], ", "), strings.Join(acts[identity.Operator], ", "))
 	}
 	return b.String()
 }
 
-func includes(high, low identity.Via) bool {
-	order := []identity.Via{identity.ViaGrantRead, identity.ViaGrantUse, identity.ViaGrantManage}
-	h, l := slices.Index(order, high), slices.Index(order, low)
-	return l >= 0 && l <= h
+// way is how an account comes to a right on an object: of a grant, by its level.
+type way struct {
+	via   identity.Via
+	level access.Level
+}
+
+func ways() []way {
+	return []way{
+		{via: identity.ViaOpen}, {identity.ViaGrant, access.Read}, {identity.ViaGrant, access.Use}, {identity.ViaGrant, access.Manage},
+		{via: identity.ViaOrg},
+	}
 }

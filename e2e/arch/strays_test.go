@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -33,85 +32,23 @@ func calls(f *ast.File, fn func(call *ast.CallExpr, x, name string, within []ast
 	})
 }
 
-func loop(n ast.Node) bool {
-	switch n.(type) {
-	case *ast.ForStmt, *ast.RangeStmt:
-		return true
-	default:
-		return false
-	}
-}
-
-// TestClock refuses the wall clock and sleeping outside of platform/clock. Tests may ask for the time, to bound a
-// poll, and may sleep inside a polling loop or a synctest bubble, never to wait for something to have happened.
+// TestClock refuses the wall clock and sleeping outside of platform/clock. Tests may ask for the time, to bound a poll.
 func TestClock(t *testing.T) {
 	t.Parallel()
 	r := tree(t)
 	for _, s := range r.files {
-		if strings.HasPrefix(s.path, "platform/clock/") || s.gen {
+		if strings.HasPrefix(s.path, "platform/clock/") || s.gen || s.support() {
 			continue
 		}
 		if _, ok := s.imports()["time"]; !ok {
 			continue
 		}
-		_, bubble := s.imports()["testing/synctest"]
-		calls(s.file, func(call *ast.CallExpr, x, name string, within []ast.Node) {
-			switch {
-			case x != "time" || name != "Now" && name != "Sleep":
-			case name == "Now" && !s.support():
-				t.Errorf("rule %q: %s:%d calls time.Now\n\twhy: time is a dependency (ports/clock), so that a test can own it", "clock", s.path, r.line(call))
-			case name == "Sleep" && (!s.support() || !slices.ContainsFunc(within, loop) && !bubble):
-				t.Errorf("rule %q: %s:%d calls time.Sleep\n\twhy: wait for the event itself; a sleep is too short on a busy machine and too long on all others",
-					"clock", s.path, r.line(call))
+		calls(s.file, func(call *ast.CallExpr, x, name string, _ []ast.Node) {
+			if x == "time" && (name == "Now" || name == "Sleep") {
+				t.Errorf("rule %q: %s:%d calls time.%s\n\twhy: time is a dependency (ports/clock), so that a test can own it", "clock", s.path, r.line(call), name)
 			}
 		})
 	}
-}
-
-// skippable is what the reason of a test that may be left out speaks of.
-const skippable = "shared test data"
-
-// TestSkips refuses to leave tests out: a missing tool is a failure that says how to install it. Discarding one draw
-// of a property test is no skip.
-func TestSkips(t *testing.T) {
-	t.Parallel()
-	r := tree(t)
-	for _, s := range r.files {
-		calls(s.file, func(call *ast.CallExpr, x, name string, within []ast.Node) {
-			if !slices.Contains([]string{"t", "b", "tb", "f"}, x) || !slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, name) || draws(within, x) {
-				return
-			}
-			if len(call.Args) > 0 {
-				if lit, ok := call.Args[0].(*ast.BasicLit); ok && strings.Contains(lit.Value, skippable) {
-					return
-				}
-			}
-			t.Errorf("rule %q: %s:%d\n\twhy: a test that is left out is a green light nobody earned", "no skips", s.path, r.line(call))
-		})
-	}
-}
-
-// draws reports whether the name is, in the innermost function that declares it, a property test's own t.
-func draws(within []ast.Node, name string) bool {
-	for _, n := range slices.Backward(within) {
-		lit, ok := n.(*ast.FuncLit)
-		if !ok {
-			continue
-		}
-		for _, param := range lit.Type.Params.List {
-			star, isStar := param.Type.(*ast.StarExpr)
-			if !isStar || len(param.Names) != 1 || param.Names[0].Name != name {
-				continue
-			}
-			sel, isSel := star.X.(*ast.SelectorExpr)
-			if !isSel {
-				return false
-			}
-			pkg, isIdent := sel.X.(*ast.Ident)
-			return isIdent && pkg.Name == "rapid"
-		}
-	}
-	return false
 }
 
 // TestNoInit refuses init functions: importing a package does nothing by itself. An extension's own binary may

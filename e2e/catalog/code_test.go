@@ -164,6 +164,60 @@ func TestTheCatalogAsCode(t *testing.T) {
 	})
 }
 
+// secretFiles hold secrets in plain.
+const secretFiles = `
+kind: Template
+name: told
+spec:
+  tool: bash
+  command: "true"
+  extra_vars: {db_password: hunter22, region: eu}
+  notifications:
+    - {kind: webhook, url: "https://hooks.example.com/path-1", key: signing-key-1, on_failure: true}
+---
+kind: Inventory
+name: filled
+spec: {format: ini, content: ""}
+---
+kind: InventorySource
+name: cmdb
+spec: {kind: http, inventory: filled, config: {url: "https://cmdb.example.com/hosts", headers: {X-Key: header-1}}}
+---
+kind: Schedule
+name: direct
+spec:
+  cron: "@weekly"
+  run: {tool: bash, command: "true", extra_vars: {api_token: token-1}, notifications: [{kind: slack, url: "https://chat.example.com/path-2"}]}
+`
+
+// TestSecretsInFiles: what a server shows masked is compared all the same, and only what differs is a change.
+func TestSecretsInFiles(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		w := newWorld(t, harness.Options{DB: dbURL})
+		file := filepath.Join(t.TempDir(), "catalog.yaml")
+		apply := func(text string, arg ...string) (string, int) {
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return w.cli(append([]string{"apply", "-f", file}, arg...)...)
+		}
+		if out, code := apply(secretFiles); code != 0 {
+			t.Fatal(out)
+		}
+		if out, code := apply(secretFiles, "--check"); code != 0 || !strings.Contains(out, "0 to change, 0 to delete, 4 unchanged") {
+			t.Errorf("the same secrets: %d\n%s", code, out)
+		}
+		for _, was := range []string{"hunter22", "path-1", "signing-key-1", "header-1", "token-1", "path-2", "region: eu"} {
+			next := strings.Replace(secretFiles, was, was+"x", 1)
+			out, code := apply(next, "--check")
+			if code != 1 || !strings.Contains(out, "1 to change, 0 to delete, 3 unchanged") || was != "region: eu" && strings.Contains(out, was) {
+				t.Errorf("%s: %d\n%s", was, code, out)
+			}
+		}
+	})
+}
+
 // elsewhere applies exported files to an empty server and exports that one: the same files come back.
 func (w *world) elsewhere(dir string) {
 	w.t.Helper()

@@ -4,8 +4,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
 )
@@ -121,4 +123,56 @@ func TestARepositoryThatIsGone(t *testing.T) {
 		run := w.succeeds(w.Submit(harness.Body{"tool": "bash", "command": "cat a", "project_id": p}).ID)
 		return run.Warned("project_not_synced")
 	})
+}
+
+// TestServersRemoveMirrors: a project that one server deletes leaves no mirror on another, and a read-only server
+// fetches nothing.
+func TestServersRemoveMirrors(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, harness.Options{})
+	r := w.repo("site", map[string]string{"site.yml": sayHello})
+	p, q := w.project("gone", r), w.project("kept", r)
+	mirror := func(id string) string { return filepath.Join(w.Dir, "data", "projects", id+".git") }
+	aside := filepath.Join(t.TempDir(), "gone.git")
+	for _, id := range []string{p, q} {
+		if _, err := os.Stat(mirror(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(mirror(p), aside); err != nil { // as another server has it
+		t.Fatal(err)
+	}
+	w.want(http.StatusNoContent, http.MethodDelete, "/v1/projects/"+p, nil)
+	old := r.git("rev-parse", "HEAD")
+	r.commit(map[string]string{"later": ""})
+	w.Stop()
+	if err := os.Rename(aside, mirror(p)); err != nil {
+		t.Fatal(err)
+	}
+	w.Flags = append(w.Flags, "--read-only")
+	w.Server = w.Again()
+	if files := w.want(http.StatusOK, http.MethodGet, "/v1/projects/"+q+"/files", nil); files["commit"] != old || files["count"] != 1.0 {
+		t.Errorf("files: %v", files)
+	}
+	if err := os.RemoveAll(mirror(q)); err != nil {
+		t.Fatal(err)
+	}
+	if refused := w.want(http.StatusConflict, http.MethodGet, "/v1/projects/"+q+"/files", nil); refused["reason"] != "sync_failed" {
+		t.Errorf("a read-only server without the mirror: %v", refused)
+	}
+	if _, err := os.Stat(mirror(p)); err != nil {
+		t.Errorf("a read-only server removed a mirror: %v", err)
+	}
+	w.Stop()
+	w.Flags = slices.DeleteFunc(w.Flags, func(f string) bool { return f == "--read-only" })
+	w.Server = w.Again()
+	for deadline := time.Now().Add(time.Minute); ; {
+		if _, err := os.Stat(mirror(p)); os.IsNotExist(err) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the mirror of a deleted project stays")
+		}
+		w.want(http.StatusOK, http.MethodGet, "/healthz", nil)
+	}
 }

@@ -49,6 +49,9 @@ func catalogRows() map[string]row {
 		all["list-"+plural[noun]] = row{least: identity.Viewer, status: 200}
 		all["get-"+noun] = row{least: identity.Viewer, status: 404, missing: missing}
 		all["update-"+noun] = row{least: identity.Operator, body: body, status: 404, missing: missing}
+		if noun == "template" || noun == "inventory-source" || noun == "schedule" {
+			all["compare-"+noun] = row{least: identity.Operator, body: body, status: 404, missing: missing}
+		}
 		all["delete-"+noun] = row{least: identity.Operator, status: 404, missing: missing}
 	}
 	return all

@@ -176,3 +176,35 @@ func TestMintedSecretsEndWithTheirRuns(t *testing.T) {
 		none("at the end", 20*time.Second, 1)
 	})
 }
+
+// TestLeasesAreRenewed renews a short lease while its run lasts. A run whose lease cannot be renewed goes on and ends
+// with a warning, and the lease is revoked all the same.
+func TestLeasesAreRenewed(t *testing.T) {
+	t.Parallel()
+	v := newVault(t)
+	v.short(3, false)
+	w := newWorld(t, harness.Options{})
+	id := w.sourced("vmware", "vault_dynamic", v.config("database/creds/app", "password", false, nil))
+	run := func(until func() bool) map[string]any {
+		stop := filepath.Join(t.TempDir(), "stop")
+		r := w.bash(fmt.Sprintf("until [ -e %s ]; do sleep 0.05; done", stop), id)
+		harness.Eventually(t, awhile, "the lease was renewed or not", until)
+		save(t, stop, "")
+		w.ends(r.ID, "succeeded")
+		harness.Eventually(t, awhile, "the lease is revoked", func() bool { leases, _ := v.live(); return leases == 0 })
+		return w.want(http.StatusOK, http.MethodGet, "/v1/runs/"+r.ID, nil)
+	}
+	if r := run(func() bool { return v.renewals() >= 2 }); len(r["warnings"].([]any)) != 0 {
+		t.Errorf("warnings of a renewed lease: %v", r["warnings"])
+	}
+	v.short(3, true)
+	r := run(func() bool { return strings.Contains(w.Output(), "a minted secret was not renewed") })
+	list, _ := r["warnings"].([]any)
+	if len(list) != 1 {
+		t.Fatalf("warnings: %v", r["warnings"])
+	}
+	warning, _ := list[0].(map[string]any)
+	if text, _ := warning["message"].(string); warning["code"] != "secret_not_renewed" || !strings.Contains(text, id) || strings.Contains(text, v.root) {
+		t.Errorf("warning: %v", warning)
+	}
+}

@@ -24,6 +24,9 @@ type vault struct {
 	ends   []string          // how leases were revoked: by their id, or with their token
 	count  int
 	closed bool // it answers nothing but 503
+	life   int  // of leases in seconds, which are renewable then; 0 is an hour
+	denies bool // it renews nothing
+	renews int  // how often something was renewed
 }
 
 func newVault(t *testing.T) *vault {
@@ -59,6 +62,19 @@ func (v *vault) passwords() []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return append([]string{}, v.made...)
+}
+
+// short gives leases a short life that is renewed, or is not.
+func (v *vault) short(life int, denies bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.life, v.denies = life, denies
+}
+
+func (v *vault) renewals() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.renews
 }
 
 func (v *vault) close(closed bool) {
@@ -99,6 +115,11 @@ func (v *vault) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		w.WriteHeader(http.StatusNoContent)
+	case path == "sys/leases/renew" && v.denies:
+		said(w, http.StatusForbidden, obj{"errors": []string{"permission denied for " + token}})
+	case path == "sys/leases/renew":
+		v.renews++
+		said(w, http.StatusOK, obj{"lease_id": in.Lease, "renewable": true, "lease_duration": v.life})
 	case path == "sys/leases/revoke":
 		if password, ok := strings.CutPrefix(in.Lease, "database/creds/app/"); ok {
 			v.end(password, "lease")
@@ -126,7 +147,7 @@ func (v *vault) read(w http.ResponseWriter, path, token string) {
 	case "database/creds/app":
 		password := "made-" + fresh(16)
 		v.made, v.leases[password] = append(v.made, password), token
-		said(w, http.StatusOK, obj{"lease_id": "database/creds/app/" + password, "lease_duration": 3600, "data": obj{"username": "u", "password": password}})
+		said(w, http.StatusOK, obj{"lease_id": "database/creds/app/" + password, "renewable": v.life > 0, "lease_duration": max(v.life, 1), "data": obj{"username": "u", "password": password}})
 	case "secret/data/forbidden":
 		said(w, http.StatusForbidden, obj{"errors": []string{"permission denied for " + token + " and " + v.value}})
 	default:

@@ -7,8 +7,8 @@ import (
 	"github.com/writ-automation/writ/modules/catalog/internal/refresh"
 )
 
-// Background is what this context does without being asked: it synchronises new and changed projects, and refreshes inventory sources by
-// the clock. It also owns the fetches that requests begin.
+// Background is what this context does without being asked: it synchronises new and changed projects, removes mirrors
+// of deleted ones, and refreshes inventory sources by the clock. It also owns the fetches that requests begin.
 type Background struct {
 	mirror    *mirror.Mirror
 	refresher *refresh.Refresher
@@ -19,6 +19,9 @@ func (b *Background) Start() {
 	b.mirror.Start()
 	b.refresher.Start()
 }
+
+// StartRemoval begins to remove mirrors of deleted projects, and nothing else.
+func (b *Background) StartRemoval() { b.mirror.StartRemoval() }
 
 // Stop ends the work, fetches under way included, and returns when all of it has ended, or when ctx ends. Nothing is fetched afterwards.
 func (b *Background) Stop(ctx context.Context) error {

@@ -168,6 +168,19 @@ func (c *checkouts) File(_ context.Context, _ catalog.Repository, commit, path, 
 	return []byte(path), commit, nil
 }
 
+// Mirrored lists what was fetched and not forgotten since.
+func (c *checkouts) Mirrored(context.Context) ([]string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []string
+	for _, r := range c.fetched {
+		if !slices.Contains(c.forgot, r.ProjectID) {
+			out = append(out, r.ProjectID)
+		}
+	}
+	return out, nil
+}
+
 func (c *checkouts) Forget(_ context.Context, id string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -265,6 +278,11 @@ func (masking) Keep(_ context.Context, t notify.SealedTargets) ([]runs.Notificat
 		out[f.At].Ref = f.Ref
 	}
 	return out, nil
+}
+
+func (masking) Same(_ context.Context, said, stored []runs.Notification) (bool, error) {
+	masked := func(a, b runs.Notification) bool { return a.Masked() == b.Masked() }
+	return slices.EqualFunc(said, stored, masked), nil
 }
 
 func (masking) Echoed(_ context.Context, said, stored []runs.Notification) ([]runs.Notification, error) {

@@ -34,10 +34,11 @@ import (
 var Module = fx.Module("catalog", fx.Provide(provideMaterials, New))
 
 // MaterialModule provides what runs name to an executor in a process without requests. Nothing is fetched by the clock: servers do that.
+// Mirrors of deleted projects are removed.
 var MaterialModule = fx.Module("catalog", fx.Provide(func(life fx.Lifecycle, p MaterialParams) (MaterialResult, error) {
 	r, err := NewMaterials(p)
 	if err == nil {
-		life.Append(fx.StopHook(r.Parts.Background.Stop))
+		life.Append(fx.StartStopHook(r.Parts.Background.StartRemoval, r.Parts.Background.Stop))
 	}
 	return r, err
 }))
@@ -97,10 +98,11 @@ func NewMaterials(p MaterialParams) (MaterialResult, error) {
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
-	m := mirror.New(p.Unit, p.Clock, p.Log, p.Projects, p.Checkouts, p.Logins)
+	m := mirror.New(p.Unit, p.Clock, p.Log, p.Projects, p.Checkouts, p.Logins, p.Config.ReadOnly)
 	r := refresh.New(refresh.Params{
 		Unit: p.Unit, Clock: p.Clock, Log: p.Log, Recorder: p.Recorder, Projects: p.Projects, Inventories: p.Inventories,
 		Sources: p.Sources, Collector: p.Collector, Logins: p.Logins, Sealer: p.Sealer, Mirror: m, TempDir: temp,
+		ReadOnly: p.Config.ReadOnly,
 	})
 	return MaterialResult{
 		References: material.NewReferences(p.Projects, p.Inventories, p.Templates, m),

@@ -2,6 +2,8 @@ package catalog_test
 
 import (
 	"encoding/json"
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -165,6 +167,63 @@ func TestNotificationMasks(t *testing.T) {
 		}
 		if d := cmp.Diff(held, must[catalog.Template](t)(b.Templates.Get(ctx, made.ID)).Notifications); d != "" {
 			t.Error(d)
+		}
+	})
+}
+
+// TestCompareSecrets: who may change an object learns which of its members with secrets an update would change, and
+// nobody else does.
+func TestCompareSecrets(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		ctx := t.Context()
+		x := template("deploy")
+		x.ExtraVars = runs.Vars{"db_password": json.RawMessage(`"hunter22"`), "n": json.RawMessage(`{"a": 1, "b": 2}`)}
+		x.Notifications = []runs.Notification{{Kind: "slack", URL: "https://hooks.example.com/a"}}
+		made := b.template(x)
+		compare := func(change func(*catalog.Template)) string {
+			t.Helper()
+			next := x
+			next.ExtraVars = maps.Clone(x.ExtraVars)
+			change(&next)
+			list, err := b.Templates.Compare(ctx, made.ID, next)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.Join(list, " ")
+		}
+		for _, c := range []struct {
+			want   string
+			change func(*catalog.Template)
+		}{
+			{"", func(*catalog.Template) {}},
+			{"", func(t *catalog.Template) { t.Playbook = "other.yml" }},
+			{"", func(t *catalog.Template) { t.ExtraVars = x.ExtraVars.Redact() }},
+			{"", func(t *catalog.Template) { t.ExtraVars["n"] = json.RawMessage(`{"b":2,"a":1}`) }},
+			{"extra_vars", func(t *catalog.Template) { t.ExtraVars["db_password"] = json.RawMessage(`"hunter23"`) }},
+			{"notifications", func(t *catalog.Template) { t.Notifications = nil }},
+		} {
+			if got := compare(c.change); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		}
+		s := source("cmdb", b.inventory("hosts").ID)
+		s.Config.Headers = map[string]string{"Authorization": canary}
+		stored := must[catalog.InventorySource](t)(b.Sources.Create(ctx, s))
+		for _, c := range []struct{ want, url, header string }{
+			{"", s.Config.URL, canary}, {"", s.Config.URL, "***"}, {"config", s.Config.URL, "guess"}, {"config", "https://other.example.com", "***"},
+		} {
+			s.Config.URL, s.Config.Headers = c.url, map[string]string{"Authorization": c.header}
+			if list, err := b.Sources.Compare(ctx, stored.ID, s); strings.Join(list, " ") != c.want || err != nil {
+				t.Errorf("%+v: %q %v", c, list, err)
+			}
+		}
+		b.trail.take()
+		b.guard.become(access.Use, nil)
+		if _, err := b.Templates.Compare(ctx, made.ID, x); err == nil {
+			t.Error("somebody who may not change the template compares")
+		}
+		if _, err := b.Sources.Compare(ctx, stored.ID, s); err == nil {
+			t.Error("somebody who may not change the source compares")
 		}
 	})
 }

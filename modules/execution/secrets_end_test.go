@@ -353,3 +353,18 @@ func TestARevocationThatHangsHoldsNobodyUp(t *testing.T) {
 		b.nothingLeft()
 	})
 }
+
+// TestSecretsThatWereNotRenewed: the run goes on, and its end says why its secret may have ended before.
+func TestSecretsThatWereNotRenewed(t *testing.T) {
+	t.Parallel()
+	b := secretive(t, toolFunc(func(context.Context, extension.ToolSpec, io.Writer) (extension.ToolResult, error) {
+		return extension.ToolResult{}, nil
+	}), full())
+	b.vault.warnings = []string{"it was not renewed, says " + canary}
+	got := b.run(&runs.Run{ID: "run_1", Spec: runs.Spec{CredentialIDs: []string{"crd_1"}}})
+	want := []runs.Warning{{Code: runs.WarnSecretNotRenewed, Message: "it was not renewed, says ***"}}
+	if diff := cmp.Diff(want, got.end.Warnings); diff != "" || got.run.Status != runs.Succeeded {
+		t.Errorf("%s %s", got.run.Status, diff)
+	}
+	b.nothingLeft()
+}

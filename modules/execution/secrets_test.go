@@ -35,6 +35,7 @@ type vault struct {
 	asked    []secrets.Owner
 	wanted   []string
 	released []secrets.Owner
+	warnings []string
 }
 
 var _ secrets.Provider = (*vault)(nil)
@@ -49,6 +50,12 @@ func (v *vault) Provide(ctx context.Context, o secrets.Owner, ids []string) (sec
 		}
 	}
 	return v.in, nil
+}
+
+func (v *vault) Warnings(secrets.Owner) []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.warnings
 }
 
 func (v *vault) Release(ctx context.Context, o secrets.Owner) {

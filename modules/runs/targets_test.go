@@ -36,6 +36,11 @@ func (masking) Keep(_ context.Context, t notify.SealedTargets) ([]runs.Notificat
 	return out, nil
 }
 
+func (masking) Same(_ context.Context, said, stored []runs.Notification) (bool, error) {
+	masked := func(a, b runs.Notification) bool { return a.Masked() == b.Masked() }
+	return slices.EqualFunc(said, stored, masked), nil
+}
+
 func (masking) Echoed(_ context.Context, said, _ []runs.Notification) ([]runs.Notification, error) {
 	return said, nil
 }

@@ -2,7 +2,9 @@ package scheduling_test
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,6 +37,11 @@ func (masking) Keep(_ context.Context, t notify.SealedTargets) ([]runs.Notificat
 		out[f.At].Ref = f.Ref
 	}
 	return out, nil
+}
+
+func (masking) Same(_ context.Context, said, stored []runs.Notification) (bool, error) {
+	masked := func(a, b runs.Notification) bool { return a.Masked() == b.Masked() }
+	return slices.EqualFunc(said, stored, masked), nil
 }
 
 func (masking) Echoed(_ context.Context, said, stored []runs.Notification) ([]runs.Notification, error) {
@@ -92,6 +99,36 @@ func TestScheduledTargetsAreKept(t *testing.T) {
 			x.Name = c.name + " anew"
 			if _, err := b.Schedules.Create(t.Context(), x); fields(err) != c.name+".notifications[0].url" {
 				t.Errorf("%s: %v", c.name, err)
+			}
+		}
+	})
+}
+
+// TestCompareSecrets tells which member with secrets an update of a schedule would change.
+func TestCompareSecrets(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		run := func(password, path string) scheduling.Schedule {
+			x := scheduling.Schedule{Cron: "0 7 * * *", Enabled: true, Target: scheduling.Target{Run: &runs.Submission{
+				Spec: runs.Spec{
+					Tool: "bash", Command: "true", Notifications: []runs.Notification{{Kind: "slack", URL: "https://" + path}},
+				},
+				ExtraVars: runs.Vars{"password": json.RawMessage(password)},
+			}}}
+			x.Name = "nightly"
+			return x
+		}
+		made, err := b.Schedules.Create(t.Context(), run(`"a"`, "hooks.example.com/a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for want, x := range map[string][]scheduling.Schedule{
+			"":    {run(`"a"`, "hooks.example.com/a"), run(`"a"`, "hooks.example.com/***")},
+			"run": {run(`"b"`, "hooks.example.com/a"), run(`"a"`, "other.example.com/a")},
+		} {
+			for _, x := range x {
+				if list, err := b.Schedules.Compare(t.Context(), made.ID, x); strings.Join(list, " ") != want || err != nil {
+					t.Errorf("%+v: %q %v", x.Target.Run, list, err)
+				}
 			}
 		}
 	})

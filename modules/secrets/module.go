@@ -90,20 +90,23 @@ func NewProvider(p ProviderParams) (ProviderResult, error) {
 		Provider:   provider,
 		References: judge.New(p.Credentials, p.Sealer),
 		Logins:     login.New(provider, book),
-		Background: &Background{sweeper: lease.NewSweeper(book), readOnly: p.Config.ReadOnly},
+		Background: &Background{sweeper: lease.NewSweeper(book), renewer: lease.NewRenewer(book), readOnly: p.Config.ReadOnly},
 	}, nil
 }
 
-// Background revokes minted secrets whose owners are done with them and did not give them back, at its start and every ten seconds. A
-// lease is tried ten times, about five minutes apart; then it is forgotten, an error is logged, and the secret ends on its engine's time
-// to live.
+// Background renews minted secrets as long as their runs last, and revokes minted secrets whose owners are done with
+// them and did not give them back, at its start and every ten seconds. A lease is tried ten times, about five minutes
+// apart; then it is forgotten, an error is logged, and the secret ends on its engine's time to live.
 type Background struct {
 	sweeper  *lease.Sweeper
+	renewer  *lease.Renewer
 	readOnly bool
 }
 
-// Start begins the work and returns at once. A process that only reads does none of it.
+// Start begins the work and returns at once. A process that only reads renews what its own runs have, and revokes
+// nothing of others.
 func (b *Background) Start() {
+	b.renewer.Start()
 	if !b.readOnly {
 		b.sweeper.Start()
 	}
@@ -112,7 +115,10 @@ func (b *Background) Start() {
 // Stop ends the work, revokes what nobody else could, and returns when no engine is asked any more, or when ctx ends.
 func (b *Background) Stop(ctx context.Context) error {
 	ended := make(chan error, 1)
-	go func() { ended <- b.sweeper.Stop(ctx) }()
+	go func() {
+		b.renewer.Stop()
+		ended <- b.sweeper.Stop(ctx)
+	}()
 	select {
 	case err := <-ended:
 		return err

@@ -21,7 +21,6 @@ const (
 	maxConnections = 100         // at once; more of them wait
 	shownLog       = 16 << 10    // bytes of the log's end
 	patience       = time.Minute // for killed processes to be gone
-	killedEvery    = 5 * time.Millisecond
 )
 
 // Config is what a test may choose. Its zero value makes a server that lets nobody in.
@@ -306,7 +305,7 @@ func (s *Server) Close() error {
 		if time.Now().After(deadline) {
 			return errors.Join(err, fmt.Errorf("sshd on %s leaves processes behind: %v", s.Address(), pids))
 		}
-		time.Sleep(killedEvery)
+		time.Sleep(5 * time.Millisecond)
 	}
 	return err
 }

@@ -147,6 +147,9 @@ type Sources interface {
 	// Update replaces what a caller may set; an omitted header value (empty) and the mask keep the stored one, which goes to no other server
 	// than before. KeyLost of package secrets where a value that is kept cannot be opened, and where none can be sealed, as in Create.
 	Update(ctx context.Context, id string, revision int64, s InventorySource) (InventorySource, error)
+	// Compare lists the members that an update would change, of those that hold secrets, which is config. It takes the
+	// right to change the source.
+	Compare(ctx context.Context, id string, s InventorySource) ([]string, error)
 	Delete(ctx context.Context, id string, revision int64) error
 	// Refresh fills the inventory now. RefreshFailed, which is a Conflict, says why it could not, of a credential too.
 	Refresh(ctx context.Context, id string) (InventorySource, error)

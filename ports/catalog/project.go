@@ -123,6 +123,8 @@ type Checkouts interface {
 	// Files and File read the mirror, at a ref that may be empty for the given commit; see Projects.
 	Files(ctx context.Context, r Repository, commit, path, ref string) ([]Entry, string, error)
 	File(ctx context.Context, r Repository, commit, path, ref string) ([]byte, string, error)
+	// Mirrored lists the ids of the projects of which this machine keeps a mirror or installed requirements.
+	Mirrored(ctx context.Context) (projectIDs []string, err error)
 	// Forget removes the mirror and what was installed for it.
 	Forget(ctx context.Context, projectID string) error
 }

@@ -68,6 +68,9 @@ type Templates interface {
 	List(ctx context.Context, f Filter, w page.Window) ([]Template, int, error)
 	// Update replaces what a caller may set. RevisionChanged where the revision is not 0 and not the stored one.
 	Update(ctx context.Context, id string, revision int64, t Template) (Template, error)
+	// Compare lists the members that an update would change, of those that hold secrets: notifications, extra_vars and
+	// steps. It takes the right to change the template.
+	Compare(ctx context.Context, id string, t Template) ([]string, error)
 	// Delete forgets a template. InUse while something names it.
 	Delete(ctx context.Context, id string, revision int64) error
 }

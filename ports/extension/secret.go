@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // SecretResolver is a secret engine: it fetches the value that a source's config names, when a run needs it. The value is a text, or
@@ -62,6 +63,8 @@ type SecretLease struct {
 	engine string
 	handle string
 	revoke func(ctx context.Context) error
+	life   time.Duration
+	renew  func(ctx context.Context) (time.Duration, error)
 
 	mu   sync.Mutex
 	done bool
@@ -76,6 +79,26 @@ func NewSecretLease(engine string, revoke func(ctx context.Context) error) *Secr
 func (l *SecretLease) WithHandle(handle string) *SecretLease {
 	l.handle = handle
 	return l
+}
+
+// WithRenewal adds how long the secret lives and how its life is extended, and returns the lease. renew returns for how
+// long the secret lives from then on. It is called from time to time as long as the run lasts.
+func (l *SecretLease) WithRenewal(life time.Duration, renew func(ctx context.Context) (time.Duration, error)) *SecretLease {
+	l.life, l.renew = life, renew
+	return l
+}
+
+// Life returns how long the secret lives from when it was minted, where it can be renewed, and otherwise 0.
+func (l *SecretLease) Life() time.Duration {
+	if l == nil || l.renew == nil {
+		return 0
+	}
+	return max(l.life, 0)
+}
+
+// Renew extends the life of a secret whose Life is not 0, and returns for how long it lives from now on.
+func (l *SecretLease) Renew(ctx context.Context) (time.Duration, error) {
+	return l.renew(ctx)
 }
 
 // Engine returns the engine's name.

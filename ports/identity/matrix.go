@@ -9,10 +9,8 @@ const (
 	ViaRole Via = "role"
 	// ViaOpen: the global role, on an object that is not restricted.
 	ViaOpen Via = "unrestricted"
-	// ViaGrantRead, ViaGrantUse and ViaGrantManage: a grant of at least that level to the account or a team of it.
-	ViaGrantRead   Via = "grant read"
-	ViaGrantUse    Via = "grant use"
-	ViaGrantManage Via = "grant manage"
+	// ViaGrant: a grant to the account or a team of it, of a level that covers the rule's act.
+	ViaGrant Via = "grant"
 	// ViaOrg: the role admin in the object's organization.
 	ViaOrg Via = "organization admin"
 )
@@ -53,7 +51,7 @@ func Matrix() []Rule {
 	for _, kind := range []string{KindProject, KindTemplate, KindInventory, KindCredential, KindQueue} {
 		rules = append(rules,
 			Rule{ViaOpen, Viewer, kind, "read"}, Rule{ViaOpen, Operator, kind, "use"},
-			Rule{ViaGrantRead, Viewer, kind, "read"}, Rule{ViaGrantUse, Viewer, kind, "use"}, Rule{ViaGrantManage, Operator, kind, "manage"},
+			Rule{ViaGrant, Viewer, kind, "read"}, Rule{ViaGrant, Viewer, kind, "use"}, Rule{ViaGrant, Operator, kind, "manage"},
 		)
 		if kind != KindQueue { // queues belong to no organization
 			rules = append(rules, Rule{ViaOrg, Viewer, kind, "read"}, Rule{ViaOrg, Viewer, kind, "use"},

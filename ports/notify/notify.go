@@ -53,6 +53,9 @@ type Targets interface {
 	// nowhere but to the address for which it was given. An Invalid fault names the member, under notifications[i], whose mask nothing
 	// stored has, or that several have.
 	Echoed(ctx context.Context, said, stored []runs.Notification) ([]runs.Notification, error)
+	// Same reports whether targets that a client sent, masks that they repeat included, are the stored ones in their
+	// order.
+	Same(ctx context.Context, said, stored []runs.Notification) (bool, error)
 }
 
 // SealedTargets are targets on their way into a record.

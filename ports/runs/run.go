@@ -198,6 +198,7 @@ const (
 	WarnOutputsUnreadable    = "outputs_unreadable"
 	WarnProjectStale         = "project_not_synced"      // the last good commit was taken
 	WarnInventoryStale       = "inventory_not_refreshed" // the last good one was taken
+	WarnSecretNotRenewed     = "secret_not_renewed"      // it may have ended before the run
 )
 
 // HeldBy names the policy that holds a run; a hold by require_approval has only a name.

@@ -64,6 +64,9 @@ type Schedules interface {
 	// Update replaces what a caller may set, who is its owner from then on. RevisionChanged where the revision is not 0 and not the
 	// stored one.
 	Update(ctx context.Context, id string, revision int64, s Schedule) (Schedule, error)
+	// Compare lists the members that an update would change, of those that hold secrets: answers, run and pipeline. It
+	// takes the right to change the schedule.
+	Compare(ctx context.Context, id string, s Schedule) ([]string, error)
 	Delete(ctx context.Context, id string, revision int64) error
 }
 

@@ -62,11 +62,15 @@ type Vault struct {
 
 // Provider gives executors the secrets of the runs that they hold. It asks for no rights: the run was let in.
 type Provider interface {
-	// Provide fetches what the credentials say. It may use the network and is called outside of units, within the time of ctx. What it
-	// minted belongs to the owner until Release. Unresolved names the credential and why, without a value; KeyLost, CredentialNotFound,
-	// SecretMissing and Clash name it as well. A fault of kind Unavailable says that the store did not answer. After a fault nothing is
-	// left minted.
+	// Provide fetches what the credentials say. It may use the network and is called outside of units, within the time
+	// of ctx. What it minted belongs to the owner until Release, and is renewed until then where its engine can.
+	// Unresolved names the credential and why, without a value; KeyLost, CredentialNotFound, SecretMissing and Clash
+	// name it as well. A fault of kind Unavailable says that the store did not answer. After a fault nothing is left
+	// minted.
 	Provide(ctx context.Context, o Owner, credentials []string) (Injection, error)
+	// Warnings returns a sentence, without a secret, for each secret of an owner that was minted and could not be
+	// renewed. It is asked before Release.
+	Warnings(o Owner) []string
 	// Release revokes what was minted for an owner. What cannot be revoked now is tried again later, also by other processes.
 	Release(ctx context.Context, o Owner)
 }

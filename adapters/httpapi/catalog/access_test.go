@@ -45,7 +45,7 @@ func least() map[string][2]string {
 		"refresh-inventory-source": {"operator", "source.refresh"},
 		"create-template":          {"operator", "template.create"}, "list-templates": {"viewer"}, "get-template": {"viewer"},
 		"update-template": {"operator", "template.update"}, "delete-template": {"operator", "template.delete"},
-		"launch-template": {"viewer", "run.submit"},
+		"launch-template": {"viewer", "run.submit"}, "compare-template": {"operator"}, "compare-inventory-source": {"operator"},
 	}
 }
 
@@ -78,9 +78,12 @@ func TestEveryRouteByRole(t *testing.T) {
 			}
 			before := len(f.Recorder.Entries())
 			f.Call(op.Method, pathOf(op), string(as), `{"nope":1}`).Problem(403, "forbidden")
-			want := []audit.Entry{{
-				Action: audit.Action(row[1]), Outcome: audit.Denied, Detail: map[string]any{"reason": "forbidden", "operation": op.OperationID},
-			}}
+			want := []audit.Entry{}
+			if row[1] != "" {
+				want = append(want, audit.Entry{
+					Action: audit.Action(row[1]), Outcome: audit.Denied, Detail: map[string]any{"reason": "forbidden", "operation": op.OperationID},
+				})
+			}
 			if d := cmp.Diff(want, f.Recorder.Entries()[before:]); d != "" {
 				t.Errorf("%s: %s", op.OperationID, d)
 			}
@@ -106,13 +109,13 @@ func TestReadOnlyInstall(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(c *httpapi.Config, _ *catalogapi.Params) { c.ReadOnly = true })
 	for _, op := range f.Operations() {
-		mutates := op.Method != http.MethodGet && op.OperationID != "resolve-inventory"
+		mutates := op.Method != http.MethodGet && op.OperationID != "resolve-inventory" && !strings.HasPrefix(op.OperationID, "compare-")
 		if op.Extensions["x-mutates"] != mutates {
 			t.Errorf("%s: x-mutates %v", op.OperationID, op.Extensions["x-mutates"])
 		}
 		if mutates {
 			f.Call(op.Method, pathOf(op), "admin", `{"nope":1}`).Problem(403, "read_only")
-		} else if a := f.Call(op.Method, pathOf(op), "viewer", httpapitest.Example(t, op)); a.Status != 200 {
+		} else if a := f.Call(op.Method, pathOf(op), "operator", httpapitest.Example(t, op)); a.Status != 200 {
 			t.Errorf("%s: %d %s", op.OperationID, a.Status, a.Body)
 		}
 	}

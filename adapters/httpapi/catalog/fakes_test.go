@@ -196,6 +196,10 @@ func (f sources) Update(_ context.Context, id string, revision int64, s catalog.
 	return f.source(), err
 }
 
+func (f sources) Compare(_ context.Context, id string, s catalog.InventorySource) ([]string, error) {
+	return []string{"config"}, f.find(catalog.SourceNotFound, id, 0, s)
+}
+
 func (f sources) Delete(_ context.Context, id string, revision int64) error {
 	return f.find(catalog.SourceNotFound, id, revision, "deleted")
 }
@@ -229,6 +233,10 @@ func (f templates) List(_ context.Context, q catalog.Filter, w page.Window) ([]c
 
 func (f templates) Update(_ context.Context, id string, revision int64, t catalog.Template) (catalog.Template, error) {
 	return f.template(), f.find(catalog.TemplateNotFound, id, revision, t)
+}
+
+func (f templates) Compare(_ context.Context, id string, t catalog.Template) ([]string, error) {
+	return nil, f.find(catalog.TemplateNotFound, id, 0, t)
 }
 
 func (f templates) Delete(_ context.Context, id string, revision int64) error {

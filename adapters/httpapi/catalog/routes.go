@@ -65,6 +65,39 @@ type ChangeInput[B any] struct {
 	Body    B
 }
 
+// CompareInput names an object and carries what would replace it.
+type CompareInput[B any] struct {
+	ID   string `path:"id"`
+	Body B
+}
+
+// DifferenceBody says what an update would change.
+type DifferenceBody struct {
+	Changed []string `json:"changed" doc:"Members with secrets that the update would change."`
+}
+
+// DifferenceOutput answers with what an update would change.
+type DifferenceOutput struct{ Body DifferenceBody }
+
+// compared describes the operation that compares an object with what would replace it.
+func compared(path, noun string, example any, maxBody int64) httpapi.Route {
+	return httpapi.Route{
+		Method: http.MethodPost, Path: path + "/{id}/compare", ID: "compare-" + noun, Tag: tag, Harmless: true,
+		Summary: "Tell which members with secrets an update would change",
+		Description: "It takes the right to change the object, and a whole body of an update. What reads back masked is compared with what is " +
+			"stored; nothing of that is told.",
+		Access: write(), Status: http.StatusOK, Example: DifferenceBody{Changed: []string{}}, Request: example, MaxBody: maxBody,
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
+	}
+}
+
+func difference(changed []string, err error) (*DifferenceOutput, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &DifferenceOutput{Body: DifferenceBody{Changed: append([]string{}, changed...)}}, nil
+}
+
 // DeleteInput names an object and what the client has of it.
 type DeleteInput struct {
 	ID      string          `path:"id"`

@@ -97,6 +97,14 @@ func (h *handlers) updateSource(ctx context.Context, in *ChangeInput[SourceField
 	return source(h.Sources.Update(ctx, in.ID, in.IfMatch.Revision(), s))
 }
 
+func (h *handlers) compareSource(ctx context.Context, in *CompareInput[SourceFields]) (*DifferenceOutput, error) {
+	s, err := in.Body.source()
+	if err != nil {
+		return nil, err
+	}
+	return difference(h.Sources.Compare(ctx, in.ID, s))
+}
+
 func (h *handlers) deleteSource(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
 	return deleted(ctx, in, h.Sources.Delete)
 }
@@ -124,6 +132,7 @@ func (h *handlers) sources(r *httpapi.Router) {
 		Summary: "Replace an inventory source", Description: "An omitted member clears; a header without a value keeps the stored one.",
 		Access: write(), Status: http.StatusOK, Example: exampleSource(), Request: exampleNewSource(), Errors: unchanged(),
 	}, h.updateSource)
+	httpapi.Handle(r, compared(sourcesPath, "inventory-source", exampleNewSource(), 0), h.compareSource)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: sourcesPath + "/{id}", ID: "delete-inventory-source", Action: audit.SourceDelete, Tag: tag,
 		Summary: "Delete an inventory source; the inventory stays as it is", Access: write(), Status: http.StatusNoContent, Errors: unchanged(),

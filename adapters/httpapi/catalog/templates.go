@@ -58,6 +58,10 @@ func (h *handlers) updateTemplate(ctx context.Context, in *ChangeInput[TemplateF
 	return template(h.Templates.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.template()))
 }
 
+func (h *handlers) compareTemplate(ctx context.Context, in *CompareInput[TemplateFields]) (*DifferenceOutput, error) {
+	return difference(h.Templates.Compare(ctx, in.ID, in.Body.template()))
+}
+
 func (h *handlers) deleteTemplate(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
 	return deleted(ctx, in, h.Templates.Delete)
 }
@@ -86,6 +90,7 @@ func (h *handlers) templates(r *httpapi.Router) {
 		Access:      write(), Status: http.StatusOK, Example: exampleTemplate(), Request: exampleTemplate().TemplateFields, MaxBody: largeBody,
 		Errors: unchanged(),
 	}, h.updateTemplate)
+	httpapi.Handle(r, compared(templatesPath, "template", exampleTemplate().TemplateFields, largeBody), h.compareTemplate)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: templatesPath + "/{id}", ID: "delete-template", Action: audit.TemplateDelete, Tag: tag,
 		Summary: "Delete a template that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent, Errors: unchanged(),

@@ -41,7 +41,8 @@ func table() map[string]struct {
 	}{
 		"create-schedule": {"operator", audit.ScheduleCreate}, "list-schedules": {"viewer", ""}, "preview-schedule": {"viewer", ""},
 		"get-schedule": {"viewer", ""}, "update-schedule": {"operator", audit.ScheduleUpdate}, "delete-schedule": {"operator", audit.ScheduleDelete},
-		"create-trigger": {"operator", audit.TriggerCreate}, "list-triggers": {"viewer", ""}, "get-trigger": {"viewer", ""},
+		"compare-schedule": {"operator", ""},
+		"create-trigger":   {"operator", audit.TriggerCreate}, "list-triggers": {"viewer", ""}, "get-trigger": {"viewer", ""},
 		"update-trigger": {"operator", audit.TriggerUpdate}, "delete-trigger": {"operator", audit.TriggerDelete},
 		"rotate-trigger-secret": {"operator", audit.TriggerRotate}, "deliver-hook": {"", audit.RunSubmit},
 	}

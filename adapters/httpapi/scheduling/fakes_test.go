@@ -122,6 +122,10 @@ func (f schedules) Update(ctx context.Context, id string, revision int64, s sche
 	return f.schedule(), f.revised(ctx, scheduling.ScheduleNotFound, id, revision, s)
 }
 
+func (f schedules) Compare(ctx context.Context, id string, s scheduling.Schedule) ([]string, error) {
+	return []string{"run"}, f.find(ctx, scheduling.ScheduleNotFound, id, s)
+}
+
 func (f schedules) Delete(ctx context.Context, id string, revision int64) error {
 	return f.revised(ctx, scheduling.ScheduleNotFound, id, revision, "deleted")
 }

@@ -139,6 +139,40 @@ func (h *handlers) updateSchedule(ctx context.Context, in *ChangedScheduleInput)
 		}))
 }
 
+// CompareScheduleInput names a schedule and carries what would replace it.
+type CompareScheduleInput struct {
+	ID   string `path:"id"`
+	Body NewScheduleBody
+}
+
+// DifferenceBody says what an update would change.
+type DifferenceBody struct {
+	Changed []string `json:"changed" doc:"Members with secrets that the update would change."`
+}
+
+// DifferenceOutput answers with what an update would change.
+type DifferenceOutput struct{ Body DifferenceBody }
+
+func (h *handlers) compareSchedule(ctx context.Context, in *CompareScheduleInput) (*DifferenceOutput, error) {
+	stored, err := h.Schedules.Get(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	target, err := in.Body.unmasked(stored.Target)
+	if err != nil {
+		return nil, err
+	}
+	s, err := in.Body.schedule(target)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := h.Schedules.Compare(ctx, in.ID, s)
+	if err != nil {
+		return nil, err
+	}
+	return &DifferenceOutput{Body: DifferenceBody{Changed: append([]string{}, changed...)}}, nil
+}
+
 func (h *handlers) deleteSchedule(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
 	return &NoOutput{}, h.Schedules.Delete(ctx, in.ID, in.IfMatch.Revision())
 }
@@ -222,6 +256,14 @@ func (h *handlers) schedules(r *httpapi.Router) {
 			"that reads back masked, stay as they are where they are sent as they were read.",
 		Access: writing(), Status: http.StatusOK, Example: exampleSchedule(), Request: exampleNewSchedule(), Errors: changed(),
 	}, h.updateSchedule)
+	httpapi.Handle(r, httpapi.Route{
+		Method: http.MethodPost, Path: schedulesPath + "/{id}/compare", ID: "compare-schedule", Tag: tag, Harmless: true,
+		Summary: "Tell which members with secrets an update would change",
+		Description: "It takes the right to change the schedule, and a whole body of an update. What reads back masked is compared with what " +
+			"is stored; nothing of that is told.",
+		Access: writing(), Status: http.StatusOK, Example: DifferenceBody{Changed: []string{}}, Request: exampleNewSchedule(),
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
+	}, h.compareSchedule)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: schedulesPath + "/{id}", ID: "delete-schedule", Action: audit.ScheduleDelete, Tag: tag,
 		Summary: "Delete a schedule", Access: writing(), Status: http.StatusNoContent, Errors: dropped(),

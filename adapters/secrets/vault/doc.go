@@ -9,8 +9,9 @@
 //   - Dynamic: read on the path, and update on sys/leases/revoke. Without the latter a lease of an AppRole login is revoked with the
 //     token of that login, as long as the process lives that minted it, and a lease of a token only ends with its TTL.
 //
-// A lease is a child of the token that it was made with and ends with it at the latest, and it is not renewed: a run that takes longer
-// than the lease or the token lives loses the credential. The TTLs of the role and of the login have to cover the longest run.
+// A lease is a child of the token that it was made with and ends with it at the latest. As long as its run lasts it is
+// renewed by sys/leases/renew, and the token of a login by auth/token/renew-self; the policy "default" allows both. The
+// longest life that Vault gives to either, and that of a configured token, have to cover the longest run.
 //
 // No redirect is followed. Errors say which step failed and why, in words of this package: nothing that a server says is repeated.
 package vault

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/writ-automation/writ/ports/extension"
 )
@@ -21,7 +22,7 @@ var (
 	_ extension.ConfigValidator = (*Dynamic)(nil)
 )
 
-// NewDynamic makes the engine for what is made anew at each read, such as database/creds/ROLE. Leases are not renewed.
+// NewDynamic makes the engine for what is made anew at each read, such as database/creds/ROLE.
 func NewDynamic(c Config) *Dynamic { return &Dynamic{conf: c} }
 
 // ConfigFields implements extension.ConfigDescriber.
@@ -60,12 +61,33 @@ func (d *Dynamic) Mint(ctx context.Context, config map[string]any) (string, *ext
 	}
 	s.close()
 	token, own := s.token, s.own
-	return value, extension.NewSecretLease(engine, func(ctx context.Context) error {
+	lease := extension.NewSecretLease(engine, func(ctx context.Context) error {
 		if !own {
 			return d.revoke(ctx, src, r.LeaseID)
 		}
 		return d.revokeOwn(ctx, src, token, r.LeaseID)
-	}).WithHandle(r.LeaseID), nil
+	}).WithHandle(r.LeaseID)
+	if r.Renews {
+		lease.WithRenewal(shorter(seconds(r.Seconds), s.life), func(ctx context.Context) (time.Duration, error) {
+			return d.renew(ctx, src, token, own, r.LeaseID)
+		})
+	}
+	return value, lease, nil
+}
+
+// renew extends a lease and, where a login made it, the token that it was made with, which takes the lease along when
+// it ends.
+func (d *Dynamic) renew(ctx context.Context, src source, token string, own bool, lease string) (life time.Duration, err error) {
+	s := d.conf.resume(src, token)
+	defer s.close()
+	var login time.Duration
+	if own {
+		if login, err = s.stay(ctx); err != nil {
+			return 0, err
+		}
+	}
+	life, err = s.renew(ctx, lease)
+	return shorter(life, login), err
 }
 
 // discard ends a lease that nobody will get, and the session. A token of the own takes its leases along.

@@ -2,10 +2,14 @@ package vault_test
 
 import (
 	"context"
+	"math"
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/writ-automation/writ/adapters/secrets/vault"
 	"github.com/writ-automation/writ/ports/extension"
@@ -145,5 +149,47 @@ func TestDynamicCleansUpInItsOwnTime(t *testing.T) {
 	config := s.config(made, role(map[string]any{"address": front}))
 	if _, _, err := vault.NewDynamic(conf()).Mint(ctx, config); err == nil || s.logins() != 0 {
 		t.Errorf("%v, %d logins are left", err, s.logins())
+	}
+}
+
+// TestDynamicRenews extends a lease, and the token of a login with it: the shorter life of both counts.
+func TestDynamicRenews(t *testing.T) {
+	t.Parallel()
+	renewal := []string{"PUT /v1/sys/leases/renew"}
+	for name, c := range map[string]struct {
+		more        map[string]any
+		alter       func(*server)
+		life, again time.Duration // 0: it is not renewed
+		asks        []string
+	}{
+		"token":         {nil, func(*server) {}, time.Hour, 30 * time.Minute, renewal},
+		"login":         {role(nil), func(*server) {}, 20 * time.Minute, 15 * time.Minute, append([]string{"POST /v1/auth/token/renew-self"}, renewal...)},
+		"short":         {role(nil), func(s *server) { s.life = 60 }, time.Minute, 15 * time.Minute, append([]string{"POST /v1/auth/token/renew-self"}, renewal...)},
+		"not renewable": {nil, func(s *server) { s.fixed = true }, 0, 0, nil},
+		"endless":       {nil, func(s *server) { s.life = math.MaxInt64 }, 365 * 24 * time.Hour, 30 * time.Minute, renewal},
+		"denied":        {nil, func(s *server) { s.noRenewal = true }, time.Hour, 0, renewal},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t)
+			s.set(func() { c.alter(s) })
+			_, lease := mint(t, s, c.more)
+			if lease.Life() != c.life {
+				t.Fatalf("it lives for %s", lease.Life())
+			}
+			before := len(s.paths())
+			if c.life > 0 {
+				again, err := lease.Renew(t.Context())
+				if again != c.again || (err == nil) != (c.again > 0) || err != nil && strings.Contains(err.Error(), rootToken) {
+					t.Errorf("renewed for %s, %v", again, err)
+				}
+			}
+			if d := cmp.Diff(c.asks, s.paths()[before:], cmpopts.EquateEmpty()); d != "" {
+				t.Error(d)
+			}
+			if err := lease.Revoke(t.Context()); err != nil || s.minted() != 0 || s.logins() != 0 {
+				t.Errorf("%v, %d leases", err, s.minted())
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package vault_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,6 +36,9 @@ type server struct {
 	batch     bool                // logins make batch tokens
 	tokens    map[string]bool     // true for those of logins
 	leases    map[string][]string // the token and the password, by id
+	life      int64               // of leases, in seconds; 0 is an hour
+	fixed     bool                // leases are not renewable
+	noRenewal bool                // the policies do not allow sys/leases/renew
 	count     int
 	asked     []string // methods and paths
 }
@@ -117,6 +121,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusForbidden, errorsOf("2 errors occurred:\n\t* permission denied\n\t* invalid token "+token+"\n\n"))
 	case path == "sys/leases/revoke":
 		s.revoke(w, r, body)
+	case path == "sys/leases/renew":
+		s.renew(w, r, body)
+	case path == "auth/token/renew-self":
+		answer(w, http.StatusOK, map[string]any{"auth": map[string]any{"client_token": token, "lease_duration": 900, "renewable": true}})
 	case path == "auth/token/revoke-self":
 		s.revokeSelf(w, r, token)
 	case r.Method != http.MethodGet || len(body) > 0:
@@ -179,6 +187,21 @@ func (s *server) revoke(w http.ResponseWriter, r *http.Request, body []byte) {
 	}
 }
 
+func (s *server) renew(w http.ResponseWriter, r *http.Request, body []byte) {
+	var in struct {
+		LeaseID string `json:"lease_id"`
+	}
+	err := take(r, body, &in)
+	switch _, known := s.leases[in.LeaseID]; {
+	case err != nil || !known:
+		answer(w, http.StatusBadRequest, errorsOf("lease not found"))
+	case s.noRenewal:
+		answer(w, http.StatusForbidden, errorsOf("1 error occurred:\n\t* permission denied\n\n"))
+	default:
+		answer(w, http.StatusOK, map[string]any{"lease_id": in.LeaseID, "renewable": true, "lease_duration": 1800, "warnings": nil})
+	}
+}
+
 func (s *server) revokeSelf(w http.ResponseWriter, r *http.Request, token string) {
 	switch {
 	case r.Method != http.MethodPost && r.Method != http.MethodPut:
@@ -219,7 +242,7 @@ func (s *server) accepts(password string) bool {
 func (s *server) read(w http.ResponseWriter, path, token string) {
 	plain := func(lease string, data any) map[string]any {
 		return map[string]any{
-			"request_id": "1", "lease_id": lease, "renewable": lease != "", "lease_duration": 3600, "data": data, "wrap_info": nil, "warnings": nil, "auth": nil,
+			"request_id": "1", "lease_id": lease, "renewable": lease != "" && !s.fixed, "lease_duration": cmp.Or(s.life, 3600), "data": data, "wrap_info": nil, "warnings": nil, "auth": nil,
 		}
 	}
 	meta := map[string]any{"created_time": "2024-01-02T03:04:05Z", "custom_metadata": nil, "deletion_time": "", "destroyed": false, "version": 3}

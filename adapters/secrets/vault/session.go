@@ -16,6 +16,8 @@ import (
 const (
 	// maxAnswer bounds an answer, in bytes.
 	maxAnswer = 1 << 20
+	// maxLife bounds the time to live that is believed.
+	maxLife = 365 * 24 * time.Hour
 	// farewell is how long tidying up may take when the time of the question is over.
 	farewell = 3 * time.Second
 )
@@ -33,18 +35,22 @@ type session struct {
 	client *http.Client
 	src    source
 	token  string
-	own    bool // the token was made by a login of this session
+	own    bool          // the token was made by a login of this session
+	life   time.Duration // of an own token, 0 without an end
 }
 
 // reply is what is known of an answer. Data is the answer's own member.
 type reply struct {
 	status   int
 	LeaseID  string          `json:"lease_id"`
+	Seconds  int64           `json:"lease_duration"`
+	Renews   bool            `json:"renewable"`
 	Data     json.RawMessage `json:"data"`
 	Errors   []string        `json:"errors"`
 	Warnings []string        `json:"warnings"`
 	Auth     *struct {
 		ClientToken string `json:"client_token"`
+		Seconds     int64  `json:"lease_duration"`
 	} `json:"auth"`
 }
 
@@ -68,7 +74,7 @@ func (c Config) open(ctx context.Context, src source) (*session, error) {
 		s.close()
 		return nil, fmt.Errorf("vault: log in: %w", err)
 	}
-	s.token, s.own = r.Auth.ClientToken, true
+	s.token, s.own, s.life = r.Auth.ClientToken, true, seconds(r.Auth.Seconds)
 	return s, nil
 }
 
@@ -152,6 +158,46 @@ func (s *session) revoke(ctx context.Context, lease string) error {
 		err = r.failure()
 	}
 	return fmt.Errorf("vault: revoke the lease: %w", err)
+}
+
+// seconds is a time of an answer. One that makes no sense is none.
+func seconds(n int64) time.Duration {
+	return time.Duration(max(0, min(n, int64(maxLife/time.Second)))) * time.Second
+}
+
+// shorter returns the life of a lease whose token lives as long as given; 0 is a token without an end.
+func shorter(lease, token time.Duration) time.Duration {
+	if token == 0 {
+		return lease
+	}
+	return min(lease, token)
+}
+
+// renew extends a lease and returns for how long it lives from now on.
+func (s *session) renew(ctx context.Context, lease string) (time.Duration, error) {
+	r, err := s.call(ctx, http.MethodPut, "sys/leases/renew", map[string]string{"lease_id": lease})
+	if err == nil && r.status != http.StatusOK {
+		err = r.failure()
+	}
+	if err != nil {
+		return 0, fmt.Errorf("vault: renew the lease: %w", err)
+	}
+	return seconds(r.Seconds), nil
+}
+
+// stay extends a token of the own and returns for how long it lives from now on, 0 without an end.
+func (s *session) stay(ctx context.Context) (time.Duration, error) {
+	r, err := s.call(ctx, http.MethodPost, "auth/token/renew-self", map[string]string{})
+	switch {
+	case err != nil:
+	case r.status != http.StatusOK:
+		err = r.failure()
+	case r.Auth == nil:
+		err = errors.New("the answer holds no token")
+	default:
+		return seconds(r.Auth.Seconds), nil
+	}
+	return 0, fmt.Errorf("vault: renew the token: %w", err)
 }
 
 // leave takes a token of the own back, and with it all leases that were made with it.

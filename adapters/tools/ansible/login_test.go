@@ -99,7 +99,7 @@ func argvWatch(t testing.TB, texts ...string) (stop func() []string) {
 			case <-quit:
 				done <- found
 				return
-			case <-time.After(60 * time.Millisecond):
+			case <-time.After(50 * time.Millisecond):
 			}
 		}
 	}()

@@ -262,6 +262,16 @@ func Unbacked(d *Document, stored map[string]any) Problems {
 	return out
 }
 
+// Masked lists the members of an object that hold a mask.
+func Masked(k Kind, spec map[string]any) []string {
+	var out []string
+	masks(k.of(spec), spec, "", "", func(at, _, _ string) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(at, "."), ".")
+		out = append(out, strings.TrimSuffix(name, "[]"))
+	})
+	return out
+}
+
 // masks calls fn with every mask: with its path, in which items of lists are not counted, and with where it stands.
 func masks(members []member, spec map[string]any, at, place string, fn func(at, place, mask string)) {
 	for i := range members {

@@ -44,8 +44,11 @@ func (m *Mirror) join(id string, noting bool) (*flight, error) {
 		fl.noting = fl.noting || noting
 		return fl, nil
 	}
-	if m.closed {
+	switch {
+	case m.closed:
 		return nil, errStopped()
+	case m.readOnly:
+		return nil, catalog.SyncFailed.New("this server is read-only and fetches nothing")
 	}
 	fl := &flight{done: make(chan struct{}), noting: noting}
 	m.flights[id] = fl

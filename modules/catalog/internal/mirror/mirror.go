@@ -35,6 +35,7 @@ type Mirror struct {
 	store     catalog.ProjectStore
 	checkouts catalog.Checkouts
 	logins    catalog.Logins
+	readOnly  bool
 
 	ctx    context.Context //nolint:containedctx // the life of the fetches, which outlive their callers
 	cancel context.CancelFunc
@@ -44,29 +45,51 @@ type Mirror struct {
 	mu      sync.Mutex
 	closed  bool
 	begun   bool
+	removes bool
 	flights map[string]*flight
 	fetched map[string]Found // what this process fetched last, by project
 }
 
-// New returns a mirror. logins may be nil: then no credential can be used.
-func New(u tx.Unit, c clock.Clock, log *slog.Logger, s catalog.ProjectStore, co catalog.Checkouts, l catalog.Logins) *Mirror {
+// New returns a mirror. logins may be nil: then no credential can be used. A readOnly one fetches and removes nothing.
+func New(
+	u tx.Unit, c clock.Clock, log *slog.Logger, s catalog.ProjectStore, co catalog.Checkouts, l catalog.Logins, readOnly bool,
+) *Mirror {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Mirror{
-		unit: u, clock: c, log: log, store: s, checkouts: co, logins: l, ctx: ctx, cancel: cancel,
+		unit: u, clock: c, log: log, store: s, checkouts: co, logins: l, readOnly: readOnly, ctx: ctx, cancel: cancel,
 		queue: make(chan string, maxQueued), flights: map[string]*flight{}, fetched: map[string]Found{},
 	}
 }
 
-// Start begins to fetch what Later was told. It does nothing where it has begun, or after Stop.
+// Start begins to fetch what Later was told, and to remove mirrors of deleted projects. It does nothing where it has
+// begun, after Stop, and on a read-only server.
 func (m *Mirror) Start() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.begun || m.closed {
+	if m.begun || m.closed || m.readOnly {
 		return
 	}
 	m.begun = true
 	for range workers {
 		m.work.Go(m.serve)
+	}
+	m.removal()
+}
+
+// StartRemoval begins to remove mirrors of deleted projects alone.
+func (m *Mirror) StartRemoval() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.closed && !m.readOnly {
+		m.removal()
+	}
+}
+
+// removal begins it once. The caller holds the lock.
+func (m *Mirror) removal() {
+	if !m.removes {
+		m.removes = true
+		m.work.Go(m.reconcile)
 	}
 }
 
@@ -97,6 +120,9 @@ func (m *Mirror) Later(id string) {
 	m.mu.Lock()
 	delete(m.fetched, id)
 	m.mu.Unlock()
+	if m.readOnly {
+		return
+	}
 	select {
 	case m.queue <- id:
 	default:
@@ -179,7 +205,7 @@ func (m *Mirror) Pin(ctx context.Context, id string, fresh bool) (commit, stale 
 	case err == nil:
 		stale = found.Failure
 	case catalog.SyncFailed.Is(err):
-		stale = "the project changes faster than it can be fetched"
+		stale = check.Sentence(err, "the project could not be fetched")
 	case ctx.Err() != nil:
 		return "", "", ctx.Err()
 	case bound.Err() != nil:

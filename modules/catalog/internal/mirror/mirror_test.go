@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -26,11 +27,31 @@ type world struct {
 	hangs   bool
 	fetches int
 	stored  string // commit
+	here    []string
+	deleted map[string]bool
+	removed []string
+}
+
+func (w *world) Mirrored(context.Context) ([]string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.here), nil
+}
+
+func (w *world) Forget(_ context.Context, id string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.removed = append(w.removed, id)
+	w.here = slices.DeleteFunc(w.here, func(x string) bool { return x == id })
+	return nil
 }
 
 func (w *world) ProjectByID(_ context.Context, id string) (catalog.Project, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.deleted[id] {
+		return catalog.Project{}, catalog.ProjectNotFound.New("no project %s", id)
+	}
 	p := catalog.Project{RepoURL: "https://git.example.com/a", Commit: w.stored}
 	p.ID = id
 	return p, nil
@@ -59,7 +80,7 @@ func (w *world) Fetch(ctx context.Context, _ catalog.Repository) (string, error)
 	return "c1", nil
 }
 
-func made(w *world) *Mirror { return New(w, w, slog.New(slog.DiscardHandler), w, w, nil) }
+func made(w *world) *Mirror { return New(w, w, slog.New(slog.DiscardHandler), w, w, nil, false) }
 
 // TestPinIsBounded: a run waits 20 seconds for a repository that does not answer. The fetch itself goes on and says after two minutes
 // that there was none.
@@ -192,5 +213,38 @@ func TestAFreshPinFetches(t *testing.T) {
 		stop()
 		work.Wait()
 		m.Stop()
+	})
+}
+
+// TestDeletedProjects: the mirror of a project that another server deleted is removed at the start, or with the next
+// look.
+func TestDeletedProjects(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{here: []string{"a", "b", "c"}, deleted: map[string]bool{"b": true}}
+		m := made(w)
+		m.Start()
+		synctest.Wait()
+		if !slices.Equal(w.removed, []string{"b"}) {
+			t.Errorf("removed %q", w.removed)
+		}
+		w.mu.Lock()
+		w.deleted["c"] = true
+		w.mu.Unlock()
+		time.Sleep(reconcileEvery)
+		synctest.Wait()
+		if !slices.Equal(w.removed, []string{"b", "c"}) || !slices.Equal(w.here, []string{"a"}) {
+			t.Errorf("removed %q, left %q", w.removed, w.here)
+		}
+		m.Stop()
+		w.here = append(w.here, "b")
+		worker := made(w) // fetches nothing by itself
+		worker.StartRemoval()
+		worker.Later("a")
+		synctest.Wait()
+		if !slices.Equal(w.here, []string{"a"}) || w.fetches != 0 {
+			t.Errorf("a worker leaves %q after %d fetches", w.here, w.fetches)
+		}
+		worker.Stop()
 	})
 }

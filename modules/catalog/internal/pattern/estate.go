@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"sort"
+	"strings"
 
 	"github.com/writ-automation/writ/ports/catalog"
 )
@@ -19,6 +21,7 @@ const (
 type Estate struct {
 	content *catalog.InventoryContent
 	hosts   map[string]int32 // the place of each host in inventory order
+	sorted  []int32          // the places of the hosts by their names
 	groups  map[string]int32
 	of      []group
 	direct  [][]int32 // of each host the groups that name it
@@ -35,11 +38,13 @@ type group struct {
 func NewEstate(c *catalog.InventoryContent) *Estate {
 	e := &Estate{
 		content: c, hosts: make(map[string]int32, len(c.Hosts)), groups: make(map[string]int32, len(c.Groups)),
-		direct: make([][]int32, len(c.Hosts)),
+		direct: make([][]int32, len(c.Hosts)), sorted: make([]int32, len(c.Hosts)),
 	}
 	for i, name := range c.Hosts {
 		e.hosts[name] = int32(i) //nolint:gosec // bounded by the parser
+		e.sorted[i] = int32(i)   //nolint:gosec // bounded by the parser
 	}
+	slices.SortFunc(e.sorted, func(a, b int32) int { return strings.Compare(c.Hosts[a], c.Hosts[b]) })
 	for _, name := range ordered(c) {
 		e.groups[name] = int32(len(e.of)) //nolint:gosec // bounded by the parser
 		e.of = append(e.of, group{name: name})
@@ -49,6 +54,14 @@ func NewEstate(c *catalog.InventoryContent) *Estate {
 	}
 	e.size = e.weigh()
 	return e
+}
+
+// beginning returns the hosts whose names begin with a prefix, by name.
+func (e *Estate) beginning(prefix string) []int32 {
+	first, _ := slices.BinarySearchFunc(e.sorted, prefix, func(h int32, p string) int { return strings.Compare(e.content.Hosts[h], p) })
+	rest := e.sorted[first:]
+	n := sort.Search(len(rest), func(i int) bool { return !strings.HasPrefix(e.content.Hosts[rest[i]], prefix) })
+	return rest[:n]
 }
 
 func (e *Estate) fill(i int32) {
@@ -96,7 +109,7 @@ func ordered(c *catalog.InventoryContent) []string {
 func (e *Estate) Size() int { return e.size }
 
 func (e *Estate) weigh() int {
-	const perHost, perGroup, perPlace, perMap = 120, 320, 8, 64
+	const perHost, perGroup, perPlace, perMap = 124, 320, 8, 64
 	n := len(e.of) * perGroup
 	for i, name := range e.content.Hosts {
 		n += perHost + 2*len(name) + perPlace*len(e.direct[i])

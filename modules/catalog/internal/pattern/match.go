@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"unicode/utf8"
 )
 
 // Bounds of one pattern that is matched against every name.
@@ -12,29 +13,42 @@ const (
 	maxProgram = 4000 // instructions; a match takes time for each, times the length of the name
 )
 
-// matcher fits names: by being one, or by an expression.
+// matcher fits names: by being one, by wildcards or by an expression.
 type matcher struct {
-	name string
-	expr *regexp.Regexp // nil: the name
+	name   string
+	glob   []token
+	prefix string         // what every name that fits begins with
+	expr   *regexp.Regexp // nil: not an expression
+	steps  int            // of an expression, for each byte of a name
+}
+
+// exact reports whether the matcher is one name.
+func (m *matcher) exact() bool { return m.expr == nil && m.glob == nil }
+
+// token is one part of a wildcard: any text, or one character of a set.
+type token struct {
+	any    bool
+	not    bool
+	ranges [][2]rune
 }
 
 // compile reads a pattern without its subscript. An Invalid fault names limit.
 func compile(p string) (matcher, error) {
-	text, ok := strings.CutPrefix(p, "~")
-	switch {
-	case ok:
-		text = `\A(?:` + text + `)`
-		if _, err := syntax.Parse(p[1:], syntax.Perl); err != nil {
-			return matcher{}, bad("%q is no regular expression of RE2", short(p))
-		}
-	case strings.ContainsAny(p, "*?["):
-		text = `(?s)\A(?:` + glob(p) + `)\z`
-	default:
+	text, expression := strings.CutPrefix(p, "~")
+	if !expression && !strings.ContainsAny(p, "*?[") {
 		return matcher{name: p}, nil
 	}
 	if len(p) > maxPattern {
 		return matcher{}, bad("a pattern is longer than %d bytes", maxPattern)
 	}
+	if !expression {
+		g := glob(p)
+		return matcher{glob: g, prefix: prefix(g)}, nil
+	}
+	if _, err := syntax.Parse(text, syntax.Perl); err != nil {
+		return matcher{}, bad("%q is no regular expression of RE2", short(p))
+	}
+	text = `\A(?:` + text + `)`
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
 		return matcher{}, bad("%q is no pattern", short(p))
@@ -47,32 +61,83 @@ func compile(p string) (matcher, error) {
 	if err != nil {
 		return matcher{}, bad("%q is no pattern", short(p))
 	}
-	return matcher{expr: expr}, nil
+	return matcher{expr: expr, steps: len(program.Inst)}, nil
 }
 
-func (m matcher) fits(name string) bool { return m.expr.MatchString(name) }
+// fits reports whether a name fits wildcards or an expression, and how many steps that took. It goes back to the last *
+// alone, so that it takes no more steps than the lengths of name and pattern multiplied.
+func (m *matcher) fits(name string) (ok bool, steps int) {
+	if m.expr != nil {
+		return m.expr.MatchString(name), m.steps * (len(name) + 1)
+	}
+	at, star, mark := 0, -1, 0
+	for i := 0; i < len(name); {
+		steps++
+		if at < len(m.glob) && m.glob[at].any {
+			star, mark = at, i
+			at++
+			continue
+		}
+		r, width := utf8.DecodeRuneInString(name[i:])
+		switch {
+		case at < len(m.glob) && m.glob[at].holds(r):
+			at++
+			i += width
+		case star < 0:
+			return false, steps
+		default:
+			_, width = utf8.DecodeRuneInString(name[mark:])
+			mark += width
+			i, at = mark, star+1
+		}
+	}
+	for at < len(m.glob) && m.glob[at].any {
+		at++
+	}
+	return at == len(m.glob), steps + 1
+}
 
-// glob translates the wildcards of a shell: *, ?, [set] and [!set]. A bracket that is not closed stands for itself.
-func glob(p string) string {
-	var b strings.Builder
+func (t *token) holds(r rune) bool {
+	for _, x := range t.ranges {
+		if x[0] <= r && r <= x[1] {
+			return !t.not
+		}
+	}
+	return t.not
+}
+
+// glob reads the wildcards of a shell: *, ?, [set] and [!set]. A bracket that is not closed stands for itself.
+func glob(p string) []token {
 	runes := []rune(p)
+	out := make([]token, 0, len(runes))
 	for i := 0; i < len(runes); i++ {
 		switch r := runes[i]; r {
 		case '*':
-			b.WriteString(`.*`)
+			out = append(out, token{any: true})
+			continue
 		case '?':
-			b.WriteByte('.')
+			out = append(out, token{not: true})
+			continue
 		case '[':
-			end := closing(runes, i+1)
-			if end < 0 {
-				b.WriteString(`\[`)
+			if end := closing(runes, i+1); end >= 0 {
+				out = append(out, set(runes[i+1:end]))
+				i = end
 				continue
 			}
-			b.WriteString(set(runes[i+1 : end]))
-			i = end
-		default:
-			b.WriteString(regexp.QuoteMeta(string(r)))
 		}
+		out = append(out, token{ranges: [][2]rune{{runes[i], runes[i]}}})
+	}
+	return out
+}
+
+// prefix returns the characters before the first wildcard.
+func prefix(glob []token) string {
+	var b strings.Builder
+	for _, t := range glob {
+		if t.any || t.not || len(t.ranges) != 1 || t.ranges[0][0] != t.ranges[0][1] {
+			break
+		}
+		b.WriteRune(t.ranges[0][0])
 	}
 	return b.String()
 }
@@ -94,42 +159,23 @@ func closing(runes []rune, from int) int {
 	return -1
 }
 
-// set translates the inside of brackets. A range whose end comes before its beginning holds nothing.
-func set(members []rune) string {
-	not := len(members) > 0 && members[0] == '!'
-	if not {
+// set reads the inside of brackets. A range whose end comes before its beginning holds nothing.
+func set(members []rune) token {
+	var t token
+	if t.not = len(members) > 0 && members[0] == '!'; t.not {
 		members = members[1:]
 	}
-	var b strings.Builder
 	for i := 0; i < len(members); i++ {
 		first, last := members[i], members[i]
 		if i+2 < len(members) && members[i+1] == '-' {
 			last = members[i+2]
 			i += 2
 		}
-		if first > last {
-			continue
+		if first <= last {
+			t.ranges = append(t.ranges, [2]rune{first, last})
 		}
-		b.WriteString(member(first) + "-" + member(last))
 	}
-	switch {
-	case b.Len() == 0 && not:
-		return "."
-	case b.Len() == 0:
-		return `[^\x00-\x{10FFFF}]`
-	case not:
-		return "[^" + b.String() + "]"
-	default:
-		return "[" + b.String() + "]"
-	}
-}
-
-// member is a character inside of a set.
-func member(r rune) string {
-	if strings.ContainsRune(`\]^[-&~|`, r) {
-		return `\` + string(r)
-	}
-	return string(r)
+	return t
 }
 
 // short cuts what a message repeats.

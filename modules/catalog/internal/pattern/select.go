@@ -11,8 +11,8 @@ import (
 
 // Bounds of the work of one limit.
 const (
-	maxMatches  = 20_000_000 // names that are matched against expressions
-	maxListed   = 10_000_000 // groups and hosts of groups that are gone through
+	maxSteps    = 300_000_000 // of matching names, and hosts that are added, kept or taken away
+	maxListed   = 10_000_000  // groups and hosts that patterns fit
 	maxWarnings = 100
 )
 
@@ -60,7 +60,7 @@ type selection struct {
 	known    map[string]answer // by pattern without its modifier
 	warnings []string
 	dropped  int
-	matches  int
+	steps    int
 	listed   int
 }
 
@@ -80,7 +80,13 @@ func (s *selection) take(p string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.spend(len(hosts)); err != nil {
+		return err
+	}
 	if p[0] == '&' {
+		if err := s.spend(len(s.chosen) / 8); err != nil {
+			return err
+		}
 		kept := make([]bool, len(s.chosen))
 		for _, h := range hosts {
 			kept[h] = s.chosen[h]
@@ -141,48 +147,59 @@ func (s *selection) fitting(p string, counted bool) ([]int32, error) {
 }
 
 func (s *selection) groups(m matcher) ([]int32, error) {
-	if m.expr == nil {
+	if m.exact() {
 		if g, ok := s.estate.groups[m.name]; ok {
 			return []int32{g}, nil
 		}
 		return nil, nil
 	}
-	if err := s.spend(len(s.estate.of)); err != nil {
-		return nil, err
-	}
 	var out []int32
 	for i := range s.estate.of {
-		if m.fits(s.estate.of[i].name) {
+		ok, steps := m.fits(s.estate.of[i].name)
+		if err := s.spend(steps); err != nil {
+			return nil, err
+		}
+		if ok {
 			out = append(out, int32(i)) //nolint:gosec // bounded by the parser
 		}
 	}
 	return out, nil
 }
 
+// named returns the hosts that a pattern fits. It looks at those alone that begin with its prefix.
 func (s *selection) named(m matcher) ([]int32, error) {
-	if m.expr == nil {
+	if m.exact() {
 		if h, ok := s.estate.hosts[m.name]; ok {
 			return []int32{h}, nil
 		}
 		return nil, nil
 	}
-	if err := s.spend(len(s.estate.content.Hosts)); err != nil {
-		return nil, err
-	}
 	var out []int32
-	for i, name := range s.estate.content.Hosts {
-		if m.fits(name) {
-			out = append(out, int32(i)) //nolint:gosec // bounded by the parser
+	for _, h := range s.estate.beginning(m.prefix) {
+		ok, steps := m.fits(s.estate.content.Hosts[h])
+		if err := s.spend(steps); err != nil {
+			return nil, err
+		}
+		if ok {
+			out = append(out, h)
 		}
 	}
+	if s.listed += len(out); s.listed > maxListed {
+		return nil, errTooMany()
+	}
+	slices.Sort(out)
 	return out, nil
 }
 
-func (s *selection) spend(names int) error {
-	if s.matches += names; s.matches > maxMatches {
-		return bad("has too many wildcards and expressions for an inventory of this size")
+func (s *selection) spend(steps int) error {
+	if s.steps += steps; s.steps > maxSteps {
+		return errTooMany()
 	}
 	return nil
+}
+
+func errTooMany() error {
+	return bad("has too many wildcards and expressions for an inventory of this size")
 }
 
 // members returns the hosts of groups and of those below them.

@@ -38,6 +38,7 @@ type Params struct {
 	Sealer      secrets.Sealer // opens the headers of sources
 	Mirror      *mirror.Mirror
 	TempDir     string // work trees of projects are made below it for as long as a refresh lasts
+	ReadOnly    bool   // refreshes nothing
 }
 
 // Refresher fills inventories.
@@ -117,8 +118,11 @@ func (r *Refresher) join(ctx context.Context, id string, asked bool) (fl *flight
 	if fl, ok := r.flights[id]; ok {
 		return fl, false, nil
 	}
-	if r.closed {
+	switch {
+	case r.closed:
 		return nil, false, errStopped()
+	case r.ReadOnly:
+		return nil, false, catalog.RefreshFailed.New("this server is read-only and refreshes nothing")
 	}
 	fl = &flight{done: make(chan struct{})}
 	r.flights[id] = fl
@@ -170,11 +174,11 @@ func (r *Refresher) take(ctx context.Context, inventory string) (func(), error) 
 	}
 }
 
-// Start begins to refresh by the clock. It does nothing where it has begun, or after Stop.
+// Start begins to refresh by the clock. It does nothing where it has begun, after Stop, and on a read-only server.
 func (r *Refresher) Start() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.begun || r.closed {
+	if r.begun || r.closed || r.ReadOnly {
 		return
 	}
 	r.begun = true

@@ -13,9 +13,11 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
 )
@@ -210,6 +212,32 @@ func (k *Sources) Update(ctx context.Context, id string, revision int64, s catal
 	}
 	k.Log.InfoContext(ctx, "inventory source changed", "id", id, "by", object.Author(ctx))
 	return masked(stored), nil
+}
+
+// Compare implements catalog.Sources.
+func (k *Sources) Compare(ctx context.Context, id string, s catalog.InventorySource) ([]string, error) {
+	was, err := k.reach(ctx, access.Manage, id)
+	if err != nil {
+		return nil, err
+	}
+	if s, err = checked(s); err != nil {
+		return nil, err
+	}
+	stored := was.Config
+	if stored.Headers, err = headers.Open(ctx, k.sealer, was); err != nil {
+		return nil, err
+	}
+	s.Config.Headers, err = unmasked(s.Config, was.Config, func() (map[string]string, error) { return stored.Headers, nil })
+	if fault.Is(err, fault.Invalid) { // a mask that an update would refuse
+		return []string{"config"}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if same, err := runs.Alike(s.Config, stored); err != nil || same {
+		return nil, err
+	}
+	return []string{"config"}, nil
 }
 
 // sealed returns what a caller said of a stored source with its headers sealed, those values among them that it keeps. What is stored

@@ -43,6 +43,11 @@ func (w *work) ending(out outcome, cause error, limit time.Duration) runs.Ending
 		end.Status, end.Error = runs.Succeeded, out.Error
 	}
 	end.Error = w.text(end.Error)
+	if w.asked {
+		for _, text := range w.e.Secrets.Warnings(w.owner()) {
+			end.Warnings = append(end.Warnings, runs.Warning{Code: runs.WarnSecretNotRenewed, Message: w.text(text)})
+		}
+	}
 	w.summarize(&end, out, cause)
 	w.outputs(&end)
 	return end

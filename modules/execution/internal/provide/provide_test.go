@@ -27,6 +27,8 @@ func (e engine) Provide(context.Context, secrets.Owner, []string) (secrets.Injec
 	return secrets.Injection{Hide: []secret.Text{canary}}, e.err
 }
 
+func (e engine) Warnings(secrets.Owner) []string { return nil }
+
 func (e engine) Release(context.Context, secrets.Owner) {
 	if e.panics {
 		panic(canary)

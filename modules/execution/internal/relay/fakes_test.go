@@ -24,6 +24,7 @@ type vault struct {
 	mu       sync.Mutex
 	provide  func(ctx context.Context, o secrets.Owner, ids []string) error
 	released []secrets.Owner
+	warnings []string
 }
 
 func (v *vault) Provide(ctx context.Context, o secrets.Owner, ids []string) (secrets.Injection, error) {
@@ -36,6 +37,12 @@ func (v *vault) Provide(ctx context.Context, o secrets.Owner, ids []string) (sec
 		}
 	}
 	return secrets.Injection{Env: map[string]secret.Text{"TOKEN": canary}, Hide: []secret.Text{canary}}, nil
+}
+
+func (v *vault) Warnings(secrets.Owner) []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.warnings
 }
 
 func (v *vault) Release(_ context.Context, o secrets.Owner) {

@@ -15,6 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/secrets"
 )
 
 const (
@@ -114,6 +115,11 @@ func (r *Relay) finish(ctx context.Context, l runs.Lease, s *execution.RelaySave
 	}
 	end := s.Ending()
 	end.Commit = ""
+	if r.Secrets != nil {
+		for _, text := range r.Secrets.Warnings(secrets.Owner{ID: l.RunID, Epoch: l.Epoch}) {
+			end.Warnings = append(end.Warnings, runs.Warning{Code: runs.WarnSecretNotRenewed, Message: text})
+		}
+	}
 	end.Counts, end.Touched = summary.Counts(hosts), touched(hosts)
 	return r.Plane.Finish(ctx, l, end)
 }

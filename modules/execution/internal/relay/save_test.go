@@ -90,6 +90,14 @@ func TestTheServerCounts(t *testing.T) {
 		if r := w.run(bare.RunID); r.Commit != "" || r.Hosts != nil || r.HostsTouched != 0 || len(r.Warnings) != 0 {
 			t.Errorf("%+v", r)
 		}
+		w.vault.mu.Lock()
+		w.vault.warnings = []string{"it was not renewed"}
+		w.vault.mu.Unlock()
+		_, warned := w.begun()
+		w.must(w.relay.Save(ctx, warned, execution.RelaySave{Status: runs.Succeeded}))
+		if list := w.run(warned.RunID).Warnings; len(list) != 1 || list[0].Code != runs.WarnSecretNotRenewed || list[0].Message != "it was not renewed" {
+			t.Errorf("%+v", list)
+		}
 	})
 }
 

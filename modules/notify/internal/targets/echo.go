@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -29,6 +30,47 @@ func (k *Keeper) Echoed(ctx context.Context, said, stored []runs.Notification) (
 		}
 	}
 	return out, nil
+}
+
+// Same implements notify.Targets. It compares keyed digests.
+func (k *Keeper) Same(ctx context.Context, said, stored []runs.Notification) (bool, error) {
+	if len(said) != len(stored) {
+		return false, nil
+	}
+	list, err := k.Echoed(ctx, said, stored)
+	if fault.Is(err, fault.Invalid) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for i, n := range list {
+		was := stored[i]
+		if n.Kind != was.Kind || n.To != was.To || n.OnFailure != was.OnFailure {
+			return false, nil
+		}
+		if n.Ref != "" && n.Ref == was.Ref {
+			continue
+		}
+		a, err := k.identify(ctx, n)
+		if err != nil {
+			return false, err
+		}
+		b, err := k.identify(ctx, was)
+		if err != nil || a != b {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// identify returns the digest of where a target leads.
+func (k *Keeper) identify(ctx context.Context, n runs.Notification) (string, error) {
+	h, err := k.open(ctx, n)
+	if err != nil {
+		return "", err
+	}
+	return k.digest(ctx, n.Kind, h)
 }
 
 // fill puts the stored values into the places of masks. Where nothing is new, the target stays the stored one.

@@ -274,3 +274,37 @@ func TestEchoes(t *testing.T) {
 		t.Errorf("somebody gave a ref: %+v, %v", got, err)
 	}
 }
+
+// TestSame compares what a client sends with what is stored: by value, by mask, and nothing of it is shown.
+func TestSame(t *testing.T) {
+	t.Parallel()
+	k, _ := setup()
+	ctx := t.Context()
+	sealed, err := k.Seal(ctx, list{{Kind: "webhook", URL: hook + "a", Key: "k1"}, {Kind: "slack", URL: hook + "b", OnFailure: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := k.Keep(ctx, sealed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slack := runs.Notification{Kind: "slack", URL: hook + "b", OnFailure: true}
+	for name, c := range map[string]struct {
+		said list
+		same bool
+	}{
+		"values":         {list{{Kind: "webhook", URL: hook + "a", Key: "k1"}, slack}, true},
+		"masks":          {list{{Kind: "webhook", URL: mask, Key: secret.Mask}, slack}, true},
+		"another key":    {list{{Kind: "webhook", URL: hook + "a", Key: "k2"}, slack}, false},
+		"no key":         {list{{Kind: "webhook", URL: hook + "a"}, slack}, false},
+		"another path":   {list{{Kind: "webhook", URL: hook + "c", Key: "k1"}, slack}, false},
+		"a strange mask": {list{{Kind: "webhook", URL: "https://other.example.com/***", Key: "k1"}, slack}, false},
+		"one less":       {list{slack}, false},
+		"another order":  {list{slack, {Kind: "webhook", URL: hook + "a", Key: "k1"}}, false},
+		"on every end":   {list{{Kind: "webhook", URL: hook + "a", Key: "k1"}, {Kind: "slack", URL: hook + "b"}}, false},
+	} {
+		if same, err := k.Same(ctx, c.said, stored); same != c.same || err != nil {
+			t.Errorf("%s: %t %v", name, same, err)
+		}
+	}
+}

@@ -203,7 +203,7 @@ func TestWoken(t *testing.T) {
 				select {
 				case <-b.maker.seen:
 					woken = true
-				case <-time.After(time.Second):
+				case <-time.After(50 * time.Millisecond):
 				}
 			}
 		}

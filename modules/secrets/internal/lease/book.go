@@ -46,12 +46,15 @@ type Book struct {
 	Params
 
 	mu    sync.Mutex
+	wake  chan struct{} // hears of what is to be renewed
 	held  map[secrets.Owner][]*Held
 	later []*Held // to be revoked once their time has come
 }
 
 // New returns an empty book.
-func New(p Params) *Book { return &Book{Params: p, held: map[secrets.Owner][]*Held{}} }
+func New(p Params) *Book {
+	return &Book{Params: p, wake: make(chan struct{}, 1), held: map[secrets.Owner][]*Held{}}
+}
 
 // Held is a minted secret that this process can revoke.
 type Held struct {
@@ -64,6 +67,12 @@ type Held struct {
 	hidden   []string  // what its errors must not tell
 	after    time.Time // when it is to be revoked, of those that wait
 	attempts int
+
+	// What follows is of a secret that can be renewed. It is read and written under the lock of the book.
+	lease   *extension.SecretLease
+	renewAt time.Time // zero: not any more
+	expires time.Time
+	warning string // why it could not be renewed
 }
 
 // handle is what is sealed of a lease.
@@ -81,6 +90,10 @@ func (b *Book) Note(ctx context.Context, o secrets.Owner, credential, engine str
 	}
 	if l.Handle() != "" {
 		h.hidden = append(h.hidden, l.Handle())
+	}
+	if life := l.Life(); life > 0 {
+		h.lease, h.expires = l, b.Clock.Now().Add(life)
+		h.renewAt = h.expires.Add(-life / 3)
 	}
 	revoker, can := b.Engines[engine].Minter.(extension.LeaseRevoker)
 	kept := can && l.Handle() != ""
@@ -147,6 +160,10 @@ func (b *Book) Keep(o secrets.Owner, list []*Held) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held[o] = append(b.held[o], list...)
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
 }
 
 // Release revokes what was minted for an owner, here or by a process that is no more.

@@ -44,6 +44,9 @@ func (p *Provider) Provide(ctx context.Context, o secrets.Owner, credentials []s
 	return injection, nil
 }
 
+// Warnings implements secrets.Provider.
+func (p *Provider) Warnings(o secrets.Owner) []string { return p.Book.Warnings(o) }
+
 // Release implements secrets.Provider.
 func (p *Provider) Release(ctx context.Context, o secrets.Owner) { p.Book.Release(ctx, o) }
 

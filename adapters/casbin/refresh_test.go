@@ -18,7 +18,7 @@ func use(name string) identity.Need {
 }
 
 // asked holds how often the store was asked to what is expected.
-func asked(t *testing.T, w *world, loads, catches int64) {
+func asked(t *testing.T, w *rightsStore, loads, catches int64) {
 	t.Helper()
 	if l, c := w.loads.Load(), w.catches.Load(); l != loads || c != catches {
 		t.Errorf("%d times for everything and %d times for what changed, not %d and %d", l, c, loads, catches)
@@ -27,7 +27,7 @@ func asked(t *testing.T, w *world, loads, catches int64) {
 
 func TestReadsAtFirstNeedAndThenWhatChanged(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newStore()
 	v := w.put(granted("prj_1", "", "user:usr_1", "use"))
 	a := setup(t, Config{}, w)
 	asked(t, w, 0, 0)
@@ -60,7 +60,7 @@ func TestReadsAtFirstNeedAndThenWhatChanged(t *testing.T) {
 
 func TestAnInstallWithoutRightsIsReadOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newStore()
 	a := setup(t, Config{}, w)
 	for range 3 {
 		if l := best(t, a, as("usr_1", identity.Operator, 0), "prj_1"); l != access.Use {
@@ -72,7 +72,7 @@ func TestAnInstallWithoutRightsIsReadOnce(t *testing.T) {
 
 func TestForgottenChangesReloadEverything(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newStore()
 	w.put(granted("prj_1", "", "user:usr_1", "use"))
 	v := w.put(granted("prj_2", "", "user:usr_1", "use"))
 	a := setup(t, Config{}, w)
@@ -91,10 +91,11 @@ func TestForgottenChangesReloadEverything(t *testing.T) {
 	}
 }
 
-// TestFailingStoreRefuses shows that nothing is decided by rights that are too old, and that the next caller tries again.
+// TestFailingStoreRefuses shows that nothing is decided by rights that are too old, and that the next caller tries
+// again.
 func TestFailingStoreRefuses(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newStore()
 	v := w.put(granted("prj_1", "", "user:usr_1", "use"))
 	a := setup(t, Config{}, w)
 	refused := func(version int64) {
@@ -135,7 +136,7 @@ func TestFailingStoreRefuses(t *testing.T) {
 // TestOneFlightForMany asks at once from many callers: the store answers one of them, and the others with it.
 func TestOneFlightForMany(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newStore()
 	v := w.put(granted("prj_1", "", "user:usr_1", "use"))
 	const callers = 50
 	var waiting sync.WaitGroup
@@ -147,7 +148,7 @@ func TestOneFlightForMany(t *testing.T) {
 		var wg sync.WaitGroup
 		for range callers {
 			wg.Go(func() {
-				a.feed.join(v) // everybody has come before the store answers
+				a.refresher.join(v) // everybody has come before the store answers
 				waiting.Done()
 				if err := a.Authorize(t.Context(), as(id, identity.Viewer, v), use("prj_1")); err != nil {
 					t.Error(err)
@@ -164,10 +165,11 @@ func TestOneFlightForMany(t *testing.T) {
 	asked(t, w, 1, 1)
 }
 
-// TestFlightThatBeganTooEarly makes a change while the store answers: who knows of the change waits for the next answer.
+// TestFlightThatBeganTooEarly makes a change while the store answers: who knows of the change waits for the next
+// answer.
 func TestFlightThatBeganTooEarly(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newStore()
 	v := w.put(granted("prj_1", "", "user:usr_1", "use"))
 	answered, proceed := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -175,14 +177,14 @@ func TestFlightThatBeganTooEarly(t *testing.T) {
 	a := setup(t, Config{}, w)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		// The second flight may end before this caller is decided about, and newer rights are right as well.
+		// The second refresh may end before this caller is decided about, and newer rights are right as well.
 		if err := a.Authorize(t.Context(), as("usr_1", identity.Viewer, v), use("prj_1")); err != nil && !identity.NotAllowed.Is(err) {
 			t.Error(err)
 		}
 	})
 	<-answered
 	later := w.put(granted("prj_1", "", "user:usr_2", "use"))
-	if a.feed.join(later) == nil {
+	if a.refresher.join(later) == nil {
 		t.Error("nothing is under way")
 	}
 	wg.Go(func() {
@@ -202,7 +204,7 @@ func TestFlightThatBeganTooEarly(t *testing.T) {
 func TestCallersEndAlone(t *testing.T) {
 	t.Parallel()
 	type mark struct{}
-	w := newWorld()
+	w := newStore()
 	v := w.put(granted("prj_1", "", "user:usr_1", "use"))
 	begun, proceed := make(chan struct{}), make(chan struct{})
 	w.during = func(ctx context.Context) {
@@ -237,7 +239,7 @@ func TestCallersEndAlone(t *testing.T) {
 // who was told of version v never decides by what was before v.
 func TestNoDecisionIsOlderThanItsCaller(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newStore()
 	a := setup(t, Config{}, w)
 	const changes = 400
 	var last atomic.Int64

@@ -9,37 +9,42 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// sharedDir finds the directory of real projects and exports that lies beside a checkout. Its files carry licences of
-// their own and are no part of this repository, so a checkout that stands alone runs without these tests.
-func sharedDir(t *testing.T) string {
+// collection returns the directory of projects of others that may lie beside a checkout, empty where there is none. Its
+// files carry licences of their own and are no part of this repository. They are cases beside those of testdata.
+func collection(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("WRIT_SHARED")
 	if dir == "" {
 		dir = repoFile(t, "..", "shared")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "sample-project", "site.yml")); err != nil {
-		t.Skipf("no shared test data: %v", err)
+		return ""
 	}
 	return dir
 }
 
-// TestRealPlaybooks runs the collected playbooks of others and expects what their manifest says.
-func TestRealPlaybooks(t *testing.T) {
-	t.Parallel()
-	dir := copyTree(t, filepath.Join(sharedDir(t), "testdata", "ansible"))
-	s := harness.Start(t, harness.Options{})
-	local := filepath.Join(t.TempDir(), "local.ini")
-	if err := os.WriteFile(local, []byte("localhost ansible_connection=local ansible_python_interpreter=/usr/bin/python3\n"), 0o600); err != nil {
-		t.Fatal(err)
+// play is a playbook and how it ends.
+type play struct {
+	playbook, inventory string
+	exit                int
+	env                 map[string]string
+	dry                 bool
+}
+
+// ownPlays touch what differs: an inventory with every state of a host, a role path, an error, a dry run, a vault
+// without its password.
+func ownPlays(dir string) []play {
+	return []play{
+		{playbook: "states.yml", inventory: "inventories/states.ini", exit: 4},
+		{playbook: "greet.yml", inventory: "inventories/local.ini", env: map[string]string{"ANSIBLE_ROLES_PATH": filepath.Join(dir, "roles")}},
+		{playbook: "dry.yml", inventory: "inventories/local.ini", exit: 2}, {playbook: "dry.yml", inventory: "inventories/local.ini", dry: true},
+		{playbook: "parts.yml", inventory: "inventories/five.yml"}, {playbook: "sealed.yml", inventory: "inventories/local.ini", exit: 1},
 	}
-	type play struct {
-		playbook, inventory string
-		exit                int
-		env                 map[string]string
-		dry                 bool
-	}
-	// The first ones touch what differs: an inventory with every state of a host, a role path, an error, a dry run.
-	plays := []play{
+}
+
+// collectedPlays are those of the collection, with what its manifest expects.
+func collectedPlays(dir string) []play {
+	return []play{
 		{playbook: "runner-host_status/project/gen_host_status.yml", inventory: "runner-host_status/inventory", exit: 4},
 		{playbook: "runner-use_role/use_role.yml", inventory: "runner-use_role/inventory",
 			env: map[string]string{"ANSIBLE_ROLES_PATH": filepath.Join(dir, "runner-use_role", "roles")}},
@@ -59,8 +64,29 @@ func TestRealPlaybooks(t *testing.T) {
 		{playbook: "awx-test-playbooks/vaulted_debug_hostvars.yml", exit: 1},
 		{playbook: "devops-deployments-rolling/playbooks/main.yml", exit: 1, dry: true}, {playbook: "devops-deployments-rolling/playbooks/provision.yml", exit: 1, dry: true},
 	}
+}
+
+// TestRealPlaybooks runs playbooks and expects how each ends.
+func TestRealPlaybooks(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Options{})
+	dir := copyTree(t, filepath.Join("testdata", "plays"))
+	runPlays(t, s, dir, ownPlays(dir))
+	if others := collection(t); depthtest.Long && others != "" {
+		dir := copyTree(t, filepath.Join(others, "testdata", "ansible"))
+		runPlays(t, s, dir, collectedPlays(dir))
+	}
+}
+
+// runPlays runs playbooks at once. Those without an inventory run on the local host.
+func runPlays(t *testing.T, s *harness.Server, dir string, plays []play) {
+	t.Helper()
+	local := filepath.Join(t.TempDir(), "local.ini")
+	if err := os.WriteFile(local, []byte("localhost ansible_connection=local ansible_python_interpreter=/usr/bin/python3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	submitted := map[string]play{}
-	for _, c := range plays[:depthtest.Of(5, len(plays))] {
+	for _, c := range plays {
 		inv := local
 		if c.inventory != "" {
 			inv = filepath.Join(dir, c.inventory)

@@ -14,7 +14,8 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// sampleFleet starts ten real ssh hosts, and writes the inventory and the vault's password that the sample project wants.
+// sampleFleet starts ten real ssh hosts, and writes the inventory and the vault's password that the sample project
+// wants.
 func sampleFleet(t *testing.T) (f *fleet.Fleet, inventory, vault string) {
 	t.Helper()
 	f = fleet.New(t, 10)
@@ -33,12 +34,22 @@ func sampleFleet(t *testing.T) (f *fleet.Fleet, inventory, vault string) {
 	return f, inventory, vault
 }
 
-// TestSampleProject tells the documented outcomes of the sample project against ten ssh hosts.
+// TestSampleProject tells the outcomes of a site of ten ssh hosts: of our own one, and of the one of the collection
+// where there is one.
 func TestSampleProject(t *testing.T) {
 	t.Parallel()
-	shared := sharedDir(t)
+	sites := map[string]string{"own": filepath.Join("testdata", "fleet")}
+	if dir := collection(t); dir != "" {
+		sites["collected"] = filepath.Join(dir, "sample-project")
+	}
+	for name, dir := range sites {
+		t.Run(name, func(t *testing.T) { sampleProject(t, copyTree(t, dir)) })
+	}
+}
+
+func sampleProject(t *testing.T, site string) {
+	t.Helper()
 	f, inventory, vault := sampleFleet(t)
-	site := copyTree(t, filepath.Join(shared, "sample-project"))
 	s := harness.Start(t, harness.Options{})
 	body := func(more harness.Body) harness.Body {
 		b := harness.Body{"playbook": filepath.Join(site, "site.yml"), "inventory": inventory, "forks": 10,
@@ -63,7 +74,7 @@ func TestSampleProject(t *testing.T) {
 		t.Errorf("outputs: %v", first.Outputs)
 	}
 	for _, kept := range []string{s.Log(first.ID), string(s.Do(http.MethodGet, "/v1/runs/"+first.ID+"/events?download=1", nil).Body)} {
-		if strings.Contains(kept, "tok-7f3e-sample-not-a-secret") {
+		if strings.Contains(kept, "tok-7f3e-sample-not-a-secret") || strings.Contains(kept, "tok-of-the-fixture-not-a-secret") {
 			t.Error("the vaulted value shows")
 		}
 	}

@@ -14,40 +14,44 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// TestShared compares real inventories of others with what ansible-inventory makes of them, its plugins being the
-// default ones.
-func TestShared(t *testing.T) {
+// TestWhole compares whole inventories with what ansible-inventory makes of them, its plugins being the default ones.
+// Those of others that may lie beside a checkout are compared as well.
+func TestWhole(t *testing.T) {
 	t.Parallel()
-	dir := os.Getenv("WRIT_SHARED")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "..", "..", "shared")
-	}
-	entries, err := os.ReadDir(filepath.Join(dir, "testdata", "inventories"))
-	if err != nil {
-		t.Skipf("no shared test data: %v", err)
+	shared := os.Getenv("WRIT_SHARED")
+	if shared == "" {
+		shared = filepath.Join("..", "..", "..", "..", "..", "shared")
 	}
 	formats := map[string]catalog.Format{".ini": catalog.INI, ".yml": catalog.YAML, ".yaml": catalog.YAML, ".json": catalog.JSON}
 	texts := map[string]string{}
 	var files []string
-	for _, e := range entries {
-		name := filepath.Join(dir, "testdata", "inventories", e.Name())
-		if formats[filepath.Ext(name)] == "" {
-			continue
-		}
-		text, err := os.ReadFile(name)
-		if err != nil {
+	for _, dir := range []string{filepath.Join("testdata", "whole"), filepath.Join(shared, "testdata", "inventories")} {
+		entries, err := os.ReadDir(dir)
+		if err != nil && dir == filepath.Join("testdata", "whole") {
 			t.Fatal(err)
 		}
-		// A file of another's that may be executed would be run, so a copy is read.
-		copied := write(t, filepath.Join(t.TempDir(), e.Name()), string(text))
-		texts[copied] = string(text)
-		files = append(files, copied)
+		for _, e := range entries {
+			if formats[filepath.Ext(e.Name())] == "" {
+				continue
+			}
+			text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			// A file of another's that may be executed would be run, so a copy is read.
+			copied := write(t, filepath.Join(t.TempDir(), e.Name()), string(text))
+			texts[copied] = string(text)
+			files = append(files, copied)
+		}
 	}
 	if len(files) < 10 {
 		t.Fatalf("%d inventories only", len(files))
 	}
 	answers := ask(t, "", files)
 	for _, name := range files {
+		if answers[name].Code != 0 {
+			t.Errorf("%s: %s", name, answers[name].Err)
+		}
 		if diff := compare(texts[name], formats[filepath.Ext(name)], answers[name]); diff != "" {
 			t.Errorf("%s\n%s", name, diff)
 		}

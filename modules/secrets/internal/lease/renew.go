@@ -1,0 +1,168 @@
+package lease
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+const (
+	// renewTime bounds one call of an engine that renews.
+	renewTime = 10 * time.Second
+	// leastWait is the least time between two renewals of one lease. A renewal that brings no more than that is the
+	// last one.
+	leastWait = time.Second
+	// mostWait is the longest time between two looks at the clock.
+	mostWait = time.Minute
+)
+
+// Renewer renews what was minted for owners that are not released.
+type Renewer struct {
+	book *Book
+
+	mu   sync.Mutex
+	stop context.CancelFunc
+	over bool
+	work sync.WaitGroup
+}
+
+// NewRenewer returns a renewer; Start begins its work.
+func NewRenewer(b *Book) *Renewer { return &Renewer{book: b} }
+
+// Start begins the work and returns at once. It does nothing where it has begun, or after Stop.
+func (r *Renewer) Start() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stop != nil || r.over {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background()) // the work outlives the call that started it; Stop ends it
+	r.stop = cancel
+	r.work.Go(func() { r.loop(ctx) })
+}
+
+// Stop ends the work and returns when nothing is renewed any more.
+func (r *Renewer) Stop() {
+	r.mu.Lock()
+	stop := r.stop
+	r.stop, r.over = nil, true
+	r.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	r.work.Wait()
+}
+
+func (r *Renewer) loop(ctx context.Context) {
+	timer := time.NewTimer(mostWait)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-r.book.wake:
+		}
+		timer.Reset(r.book.renew(ctx))
+	}
+}
+
+// renewal is a minted secret that is to be renewed, with its owner.
+type renewal struct {
+	owner secrets.Owner
+	held  *Held
+}
+
+// renew renews what is due and returns how long to wait.
+func (b *Book) renew(ctx context.Context) time.Duration {
+	due, _ := b.renewals()
+	each(due, func(r renewal) { b.renewOne(ctx, r) })
+	_, wait := b.renewals()
+	return wait
+}
+
+// renewals returns what is due, and how long it takes until something is.
+func (b *Book) renewals() (due []renewal, wait time.Duration) {
+	now := b.Clock.Now()
+	wait = mostWait
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for o, list := range b.held {
+		for _, h := range list {
+			switch left := h.renewAt.Sub(now); {
+			case h.renewAt.IsZero():
+			case left <= 0:
+				due = append(due, renewal{o, h})
+				wait = 0
+			default:
+				wait = min(wait, left)
+			}
+		}
+	}
+	return due, wait
+}
+
+func (b *Book) renewOne(ctx context.Context, r renewal) {
+	h := r.held
+	life, err := Do(ctx, b.Calls, h.Engine, renewTime, h.lease.Renew, func(time.Duration, error) {})
+	if ctx.Err() != nil {
+		return
+	}
+	if warning := b.renewed(h, life, Words(err, h.hidden...), err == nil); warning != "" && b.holds(r) {
+		b.Log.WarnContext(ctx, "a minted secret was not renewed", "run", r.owner.ID, "lease", h.ID, "reason", warning)
+	}
+}
+
+// renewed notes what came of a renewal and when the next one is due. It returns why the secret may end before its owner
+// is done.
+func (b *Book) renewed(h *Held, life time.Duration, words string, ok bool) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now, before := b.Clock.Now(), h.expires
+	if ok {
+		h.expires, h.warning = now.Add(life), ""
+	}
+	left := h.expires.Sub(now)
+	h.renewAt = now.Add(max(left*2/3, leastWait))
+	about := fmt.Sprintf("what the engine %s made for the credential %s", h.Engine, h.CredentialID)
+	switch {
+	case ok && h.expires.Before(before.Add(leastWait)):
+		h.renewAt = time.Time{}
+		h.warning = about + " cannot be renewed any longer; it ends at " + h.expires.UTC().Format(time.RFC3339)
+	case !ok && left <= leastWait:
+		h.renewAt = time.Time{}
+		h.warning = about + " was not renewed and has ended: " + words
+	case !ok:
+		h.renewAt = now.Add(max(left/3, leastWait))
+		h.warning = about + " could not be renewed: " + words
+	}
+	return h.warning
+}
+
+// holds reports whether a secret is still held for its owner.
+func (b *Book) holds(r renewal) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, h := range b.held[r.owner] {
+		if h == r.held {
+			return true
+		}
+	}
+	return false
+}
+
+// Warnings returns why secrets of an owner could not be renewed.
+func (b *Book) Warnings(o secrets.Owner) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []string
+	for _, h := range b.held[o] {
+		if h.warning != "" {
+			out = append(out, h.warning)
+		}
+	}
+	return out
+}
