@@ -86,45 +86,32 @@ func NewProvider(p ProviderParams) (ProviderResult, error) {
 	provider := provide.New(provide.Params{
 		Store: p.Credentials, Types: p.Types, Sealer: p.Sealer, Keys: p.Keys, Engines: p.Engines, Book: book, Calls: calls,
 	})
+	work := book.Work(!p.Config.ReadOnly)
+	for _, l := range work {
+		l.Log, l.Observer = p.Log, p.Observer
+	}
 	return ProviderResult{
 		Provider:   provider,
 		References: judge.New(p.Credentials, p.Sealer),
 		Logins:     login.New(provider, book),
-		Background: &Background{sweeper: lease.NewSweeper(book), renewer: lease.NewRenewer(book), readOnly: p.Config.ReadOnly},
+		Background: &Background{Group: work, leases: book},
 	}, nil
 }
 
-// Background renews minted secrets as long as their runs last, and revokes minted secrets whose owners are done with
-// them and did not give them back, at its start and every ten seconds. A lease is tried ten times, about five minutes
-// apart; then it is forgotten, an error is logged, and the secret ends on its engine's time to live.
+// Background renews minted secrets as long as their runs last, and revokes those whose owners are done with them and did not give them
+// back, at its start and every ten seconds. A lease is tried ten times, about five minutes apart; then it is forgotten, an error is logged,
+// and the secret ends on its engine's time to live. A process that only reads renews what its own runs have, and revokes nothing of others.
 type Background struct {
-	sweeper  *lease.Sweeper
-	renewer  *lease.Renewer
-	readOnly bool
-}
-
-// Start begins the work and returns at once. A process that only reads renews what its own runs have, and revokes
-// nothing of others.
-func (b *Background) Start() {
-	b.renewer.Start()
-	if !b.readOnly {
-		b.sweeper.Start()
-	}
+	background.Group
+	leases *lease.Book
 }
 
 // Stop ends the work, revokes what nobody else could, and returns when no engine is asked any more, or when ctx ends.
 func (b *Background) Stop(ctx context.Context) error {
-	ended := make(chan error, 1)
-	go func() {
-		b.renewer.Stop()
-		ended <- b.sweeper.Stop(ctx)
-	}()
-	select {
-	case err := <-ended:
+	if err := b.Group.Stop(ctx); err != nil {
 		return err
-	case <-ctx.Done():
-		return ctx.Err()
 	}
+	return b.leases.End(ctx)
 }
 
 // Params is what the rest of the context is made of. Log may be nil.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/fault"
@@ -44,16 +45,18 @@ type Params struct {
 // Book knows what was minted. It is safe for concurrent use.
 type Book struct {
 	Params
+	renewing *background.Loop
 
 	mu    sync.Mutex
-	wake  chan struct{} // hears of what is to be renewed
 	held  map[secrets.Owner][]*Held
 	later []*Held // to be revoked once their time has come
 }
 
 // New returns an empty book.
 func New(p Params) *Book {
-	return &Book{Params: p, wake: make(chan struct{}, 1), held: map[secrets.Owner][]*Held{}}
+	b := &Book{Params: p, held: map[secrets.Owner][]*Held{}}
+	b.renewing = b.renewer()
+	return b
 }
 
 // Held is a minted secret that this process can revoke.
@@ -160,10 +163,7 @@ func (b *Book) Keep(o secrets.Owner, list []*Held) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held[o] = append(b.held[o], list...)
-	select {
-	case b.wake <- struct{}{}:
-	default:
-	}
+	b.renewing.Wake()
 }
 
 // Release revokes what was minted for an owner, here or by a process that is no more.

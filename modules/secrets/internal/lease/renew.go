@@ -3,70 +3,27 @@ package lease
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
 const (
 	// renewTime bounds one call of an engine that renews.
 	renewTime = 10 * time.Second
-	// leastWait is the least time between two renewals of one lease. A renewal that brings no more than that is the
-	// last one.
+	// leastWait is the least time between two renewals of one lease. A renewal that brings no more than that is the last one.
 	leastWait = time.Second
 	// mostWait is the longest time between two looks at the clock.
 	mostWait = time.Minute
 )
 
-// Renewer renews what was minted for owners that are not released.
-type Renewer struct {
-	book *Book
-
-	mu   sync.Mutex
-	stop context.CancelFunc
-	over bool
-	work sync.WaitGroup
-}
-
-// NewRenewer returns a renewer; Start begins its work.
-func NewRenewer(b *Book) *Renewer { return &Renewer{book: b} }
-
-// Start begins the work and returns at once. It does nothing where it has begun, or after Stop.
-func (r *Renewer) Start() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.stop != nil || r.over {
-		return
-	}
-	ctx, cancel := context.WithCancel(context.Background()) // the work outlives the call that started it; Stop ends it
-	r.stop = cancel
-	r.work.Go(func() { r.loop(ctx) })
-}
-
-// Stop ends the work and returns when nothing is renewed any more.
-func (r *Renewer) Stop() {
-	r.mu.Lock()
-	stop := r.stop
-	r.stop, r.over = nil, true
-	r.mu.Unlock()
-	if stop != nil {
-		stop()
-	}
-	r.work.Wait()
-}
-
-func (r *Renewer) loop(ctx context.Context) {
-	timer := time.NewTimer(mostWait)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		case <-r.book.wake:
-		}
-		timer.Reset(r.book.renew(ctx))
+// renewer returns the loop that renews what was minted for owners that are not released.
+func (b *Book) renewer() *background.Loop {
+	wait := mostWait
+	return &background.Loop{
+		Name: "lease renewal", First: mostWait, Next: func() time.Duration { return wait },
+		Pass: func(ctx context.Context) error { wait = b.renew(ctx); return nil },
 	}
 }
 
@@ -116,8 +73,7 @@ func (b *Book) renewOne(ctx context.Context, r renewal) {
 	}
 }
 
-// renewed notes what came of a renewal and when the next one is due. It returns why the secret may end before its owner
-// is done.
+// renewed notes what came of a renewal and when the next one is due. It returns why the secret may end before its owner is done.
 func (b *Book) renewed(h *Held, life time.Duration, words string, ok bool) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -87,7 +87,7 @@ func TestRenewer(t *testing.T) {
 				if name == "fails for a time" {
 					r.fails = fmt.Errorf("away")
 				}
-				w := lease.NewRenewer(b)
+				w := b.Work(false)
 				w.Start()
 				h, err := b.Note(t.Context(), owner, "crd_1", "mint", nil, r.lease(life))
 				if err != nil {
@@ -115,7 +115,9 @@ func TestRenewer(t *testing.T) {
 				if !r.revoked || r.renewed != renewed || b.Warnings(owner) != nil {
 					t.Errorf("revoked %t, %d renewals after the end", r.revoked, r.renewed-renewed)
 				}
-				w.Stop()
+				if err := w.Stop(t.Context()); err != nil {
+					t.Error(err)
+				}
 			})
 		})
 	}

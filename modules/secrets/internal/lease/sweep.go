@@ -3,9 +3,9 @@ package lease
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/secrets"
 )
@@ -21,63 +21,23 @@ const (
 	hold = 5 * time.Minute
 )
 
-// Sweeper revokes what is left behind: leases whose owner is done with them, and those that could not be revoked at once.
-type Sweeper struct {
-	book *Book
-
-	mu   sync.Mutex
-	stop context.CancelFunc
-	over bool
-	work sync.WaitGroup
+// Work returns the background work of the book, which has to end before End: it renews what owners hold, and unless sweep is false revokes
+// what is left behind, which is leases whose owner is done with them, and those that could not be revoked at once.
+func (b *Book) Work(sweep bool) background.Group {
+	if !sweep {
+		return background.Group{b.renewing}
+	}
+	return background.Group{b.renewing, {Name: "lease revocation", Every: every, Pass: b.Pass}}
 }
 
-// NewSweeper returns a sweeper; Start begins its work.
-func NewSweeper(b *Book) *Sweeper { return &Sweeper{book: b} }
-
-// Start begins the work with a pass. It does nothing where it has begun, or after Stop.
-func (s *Sweeper) Start() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stop != nil || s.over {
-		return
-	}
-	ctx, cancel := context.WithCancel(context.Background()) // the work outlives the call that started it; Stop ends it
-	s.stop = cancel
-	s.work.Go(func() { s.loop(ctx) })
-}
-
-// Stop ends the work, revokes what only this process can revoke as far as ctx allows, and returns when no call of an engine is under way
-// any more, or when ctx ends.
-func (s *Sweeper) Stop(ctx context.Context) error {
-	s.mu.Lock()
-	stop := s.stop
-	s.stop, s.over = nil, true
-	s.mu.Unlock()
-	if stop != nil {
-		stop()
-	}
-	s.work.Wait()
-	s.book.GiveBack(ctx, s.book.due(true))
-	if err := s.book.Calls.Wait(ctx); err != nil {
+// End revokes what only this process can revoke as far as ctx allows, and returns when no call of an engine is under way any more, or when
+// ctx ends.
+func (b *Book) End(ctx context.Context) error {
+	b.GiveBack(ctx, b.due(true))
+	if err := b.Calls.Wait(ctx); err != nil {
 		return fmt.Errorf("wait for the calls of secret engines: %w", err)
 	}
 	return nil
-}
-
-func (s *Sweeper) loop(ctx context.Context) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
-		if err := s.book.Pass(ctx); err != nil && ctx.Err() == nil {
-			s.book.Log.ErrorContext(ctx, "leases of minted secrets cannot be read; it is tried again", "err", err)
-		}
-		timer.Reset(every)
-	}
 }
 
 // Pass does the work once: what waits in this process, then what the store gives.
