@@ -200,6 +200,11 @@ const (
 	WarnInventoryStale       = "inventory_not_refreshed" // the last good one was taken
 )
 
+// HasWarning reports whether one of the warnings has a code.
+func HasWarning(list []Warning, code string) bool {
+	return slices.ContainsFunc(list, func(w Warning) bool { return w.Code == code })
+}
+
 // HeldBy names the policy that holds a run; a hold by require_approval has only a name.
 type HeldBy struct {
 	ID   string `json:"id,omitempty"`
