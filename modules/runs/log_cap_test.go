@@ -58,7 +58,6 @@ func TestALongLogLosesItsMiddle(t *testing.T) {
 	})
 }
 
-
 // truncations counts the warnings that output is missing.
 func truncations(r *runs.Run) (n int) {
 	for _, w := range r.Warnings {
