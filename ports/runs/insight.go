@@ -10,8 +10,8 @@ import (
 type Insight interface {
 	// Matrix returns the hosts of a run against its tasks.
 	Matrix(ctx context.Context, id string, q MatrixQuery) (*Matrix, error)
-	// Failures folds the run's failures, or those of a parent's children, into groups that are alike, the largest
-	// first.
+	// Failures folds the run's failures, or those of a parent's children, into groups that are alike: failed and
+	// unreachable ones, then rescued, then ignored ones, the largest first.
 	Failures(ctx context.Context, id string) ([]FailureGroup, error)
 	// Find searches what is kept of a run's log, line by line. A pattern that does not compile is an Invalid fault
 	// that names "q".
@@ -91,7 +91,8 @@ type MatrixDelta struct {
 }
 
 // FailureGroup is a failure that several hosts share: messages are alike when they differ in host names, digits and
-// paths alone.
+// paths alone. Outcome is failed, unreachable, rescued or ignored; a failure counts as rescued once its host's recap
+// says so.
 type FailureGroup struct {
 	Task    string
 	Message string // the first one's, as it was reported
