@@ -20,6 +20,8 @@ type builder struct {
 	mu    sync.Mutex
 	feeds map[string]*feed // by run
 	rev   int64            // grows by one with each event taken
+	order int64            // another one for each order in which hosts and tasks came to stand
+	began int64            // the revision at which the order began
 	hosts map[string]int
 	names []string
 	tasks []runs.MatrixTask

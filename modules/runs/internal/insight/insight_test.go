@@ -26,8 +26,9 @@ type record struct {
 	reads  int
 }
 
-func (r *record) ByID(context.Context, string) (*runs.Run, error) {
+func (r *record) ByID(_ context.Context, id string) (*runs.Run, error) {
 	out := r.run
+	out.ID = id
 	out.EventCount = int64(len(r.events))
 	for _, c := range r.log {
 		out.LogBytes = c.Offset + int64(len(c.Data))
