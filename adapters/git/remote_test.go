@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -241,32 +242,47 @@ func TestFetchOverGit(t *testing.T) {
 	root := t.TempDir()
 	r := newRepo(t, filepath.Join(root, "a"))
 	want := r.commit("first")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("git", "-c", "safe.directory=*", "daemon", "--export-all", "--listen=127.0.0.1", fmt.Sprintf("--port=%d", port), "--base-path="+root)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt)
-		_ = cmd.Wait()
-	})
-	eventually(t, "git daemon does not answer", func() bool {
-		c, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), time.Second)
-		return err == nil && c.Close() == nil
-	})
+	port := gitDaemon(t, root)
 	w := newWorld(t, func(c *git.Config) {
 		c.Resolver = egresstest.NewNames(t, map[string][]string{"forge.example.com": {"127.0.0.1"}}).Resolver()
 	})
 	if got := w.fetch(catalog.Repository{ProjectID: "p", URL: fmt.Sprintf("git://forge.example.com:%d/a", port)}); got != want {
 		t.Errorf("%s, not %s", got, want)
 	}
+}
+
+// gitDaemon serves the repositories below a directory by the git protocol: one process for each connection. It returns the port.
+func gitDaemon(t *testing.T, root string) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served sync.WaitGroup
+	t.Cleanup(func() {
+		_ = l.Close()
+		served.Wait()
+	})
+	served.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			served.Go(func() {
+				defer func() { _ = c.Close() }()
+				f, err := c.(*net.TCPConn).File()
+				if err != nil {
+					return
+				}
+				defer func() { _ = f.Close() }()
+				cmd := exec.Command("git", "-c", "safe.directory=*", "daemon", "--inetd", "--export-all", "--base-path="+root)
+				cmd.Stdin, cmd.Stdout = f, f
+				_ = cmd.Run() // its client tells what went wrong
+			})
+		}
+	})
+	return l.Addr().(*net.TCPAddr).Port
 }
 
 // TestCancelledFetch stops in the middle of an answer.

@@ -50,7 +50,8 @@ type entry struct {
 type claims struct {
 	shelf shelf
 	log   *slog.Logger
-	disk  sync.Mutex // held while files change; taken before mu
+	disk  sync.Mutex    // held while files change; taken before mu
+	added chan struct{} // has a token when a claim was added
 
 	mu    sync.Mutex
 	held  map[string]*entry // by run
@@ -64,7 +65,7 @@ func openClaims(dir string, log *slog.Logger) (*claims, error) {
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("the directory of claims: %w", err)
 	}
-	return &claims{shelf: s, log: log, held: make(map[string]*entry), ended: make(map[key]claim)}, nil
+	return &claims{shelf: s, log: log, added: make(chan struct{}, 1), held: make(map[string]*entry), ended: make(map[key]claim)}, nil
 }
 
 // put keeps a new claim, durably, in place of an earlier one of its run. The secrets stay in memory.
@@ -86,6 +87,10 @@ func (c *claims) add(k claim, waiting bool, s *execution.RelaySecrets) {
 	}
 	c.count++
 	c.held[k.run] = &entry{claim: k, age: c.count, waiting: waiting, secrets: s}
+	select {
+	case c.added <- struct{}{}:
+	default:
+	}
 }
 
 // bury remembers a claim that is over in place of the oldest one.

@@ -195,7 +195,34 @@ func (f *fake) claim(w http.ResponseWriter, r *http.Request, body []byte) {
 	}
 }
 
+// cancel says that somebody wants a run cancelled.
+func (f *fake) cancel(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.records[id].run.CancelRequested = true
+	close(f.came)
+	f.came = make(chan struct{})
+}
+
+// canceled answers a claim that asks for cancels.
+func (f *fake) canceled(q *execution.RelayClaim) *execution.RelayGrant {
+	var g execution.RelayGrant
+	for _, id := range f.order {
+		r := &f.records[id].run
+		if r.Status == runs.Running && r.CancelRequested && r.Worker == execution.RelayPrefix+q.Worker.Name && !slices.Contains(q.Canceling, id) {
+			g.CancelRequested = append(g.CancelRequested, id)
+		}
+	}
+	if len(g.CancelRequested) == 0 {
+		return nil
+	}
+	return &g
+}
+
 func (f *fake) lease(q *execution.RelayClaim) *execution.RelayGrant {
+	if q.Cancels {
+		return f.canceled(q)
+	}
 	for _, id := range f.order {
 		r := f.records[id]
 		if r.run.Status != runs.Pending || !slices.Contains(q.Queues, r.queue) || q.Worker.Executors == 0 {

@@ -29,6 +29,7 @@ func (c *client) failures(ctx context.Context, id string, seen *outcome) []failu
 	if err := c.call(ctx, http.MethodGet, runPath(id, "/failures"), nil, &out); err != nil {
 		out.Groups = seen.failures()
 	}
+	out.Groups = slices.DeleteFunc(out.Groups, func(g failure) bool { return g.Outcome == "ignored" })
 	for i := range out.Groups {
 		g := &out.Groups[i]
 		if len(g.Hosts) > 0 && g.Outcome == "failed" && !slices.ContainsFunc(g.Hosts, func(h string) bool { return !seen.rescued[h] }) {

@@ -25,9 +25,6 @@ import (
 	portexecution "github.com/writ-automation/writ/ports/execution"
 )
 
-// pollEvery is how often a worker looks for runs where nothing wakes it.
-const pollEvery = 200 * time.Millisecond
-
 // databaseOptions lists what a worker over the database is made of: what executes runs and stores what became of them, and nothing of what
 // servers do.
 func databaseOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
@@ -40,9 +37,6 @@ func databaseOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 		return nil, err
 	}
 	executing.Kind, executing.Labels = portexecution.DatabaseWorker, s.Labels
-	if storeOf(s.DB) == SQLite {
-		executing.Poll = pollEvery // nobody tells another process
-	}
 	return fx.Options(
 		fx.Supply(s, &s.Install, executing, auditmodule.Config{Version: s.Info.Version}, runsmodule.Config{LogCap: s.LogCap}),
 		platform(), stores()[storeOf(s.DB)], tools(), auditmodule.Module,

@@ -14,6 +14,7 @@ import (
 	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/ports/catalog"
 	portclock "github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/events"
 	portexecution "github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secrets"
@@ -56,6 +57,7 @@ func relayOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 			newRelayClient, newReach,
 			func(c *relayclient.Client) catalog.Materials { return c },
 			func(c *relayclient.Client) secrets.Provider { return c.Secrets() },
+			func(c *relayclient.Client) events.Signals { return c.Cancels() },
 			func(r *reach) portexecution.ControlPlane { return r },
 		)),
 		execution.RelayWorkerModule,

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -220,6 +221,34 @@ func TestCompareAndFailures(t *testing.T) {
 	}
 	if got := s.Hosts(s.Await(again.ID).ID); len(got) != 2 || got["b"].Host == "" || got["c"].Host == "" {
 		t.Errorf("relaunched on %v", got)
+	}
+}
+
+// TestFailuresAreKeptApart by what they came to: one host fails, one is rescued and of one it is ignored.
+func TestFailuresAreKeptApart(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Options{})
+	book := file(t, "p.yml", `- hosts: all
+  gather_facts: false
+  tasks:
+    - block:
+        - {name: Rescued, fail: {msg: no}, when: inventory_hostname == 'a'}
+      rescue:
+        - debug: {msg: on}
+    - {name: Ignored, fail: {msg: no}, when: inventory_hostname == 'b', ignore_errors: true}
+    - {name: Failed, fail: {msg: no}, when: inventory_hostname == 'c'}
+`)
+	r := s.Await(s.Submit(harness.Body{"playbook": book, "inventory": fleet(t, "a", "b", "c")}).ID)
+	var f struct {
+		Groups []struct {
+			Task, Outcome string
+			Count         int
+			Hosts         []string
+		}
+	}
+	s.Do(http.MethodGet, "/v1/runs/"+r.ID+"/failures", nil).JSON(t, &f)
+	if got := fmt.Sprint(f.Groups); got != "[{Failed failed 1 [c]} {Rescued rescued 1 [a]} {Ignored ignored 1 [b]}]" {
+		t.Errorf("the run is %s (%s) with the failures %s", r.Status, r.Error, got)
 	}
 }
 

@@ -138,13 +138,16 @@ type Run struct {
 }
 
 // Warned reports whether the run carries a warning of this code.
-func (r Run) Warned(code string) bool {
+func (r Run) Warned(code string) bool { return r.WarnedTimes(code) > 0 }
+
+// WarnedTimes returns how many warnings of this code the run carries.
+func (r Run) WarnedTimes(code string) (n int) {
 	for _, w := range r.Warnings {
 		if w.Code == code {
-			return true
+			n++
 		}
 	}
-	return false
+	return n
 }
 
 // Ended reports whether the run is in a terminal state.

@@ -9,17 +9,17 @@ import (
 
 // Link is a network between two programs that can break: what does not pass waits, as where packets are lost, and nobody is told.
 type Link struct {
-	target string
 	listen net.Listener
 	open   sync.WaitGroup
 
-	mu    sync.Mutex
-	moved *sync.Cond
-	there bool // what the client says passes
-	back  bool // what the server says passes
-	delay time.Duration
-	ended bool
-	conns map[net.Conn]bool
+	mu     sync.Mutex
+	target string
+	moved  *sync.Cond
+	there  bool // what the client says passes
+	back   bool // what the server says passes
+	delay  time.Duration
+	ended  bool
+	conns  map[net.Conn]bool
 }
 
 // NewLink starts a link to an address. The test's end stops it.
@@ -29,7 +29,7 @@ func NewLink(t testing.TB, target string) *Link {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &Link{target: target, listen: l, there: true, back: true, conns: map[net.Conn]bool{}}
+	k := &Link{listen: l, target: target, there: true, back: true, conns: map[net.Conn]bool{}}
 	k.moved = sync.NewCond(&k.mu)
 	k.open.Go(k.accept)
 	t.Cleanup(func() {
@@ -46,6 +46,13 @@ func NewLink(t testing.TB, target string) *Link {
 
 // Addr returns where the link listens.
 func (k *Link) Addr() string { return k.listen.Addr().String() }
+
+// Lead makes the link lead to another address: that of a server that was started anew. Connections there are stay as they are.
+func (k *Link) Lead(target string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.target = target
+}
 
 // Pass says in which directions anything passes from now on.
 func (k *Link) Pass(there, back bool) {
@@ -84,7 +91,10 @@ func (k *Link) accept() {
 
 func (k *Link) serve(client net.Conn) {
 	defer func() { _ = client.Close() }()
-	server, err := net.Dial("tcp", k.target) //nolint:noctx // ends with the link
+	k.mu.Lock()
+	target := k.target
+	k.mu.Unlock()
+	server, err := net.Dial("tcp", target) //nolint:noctx // ends with the link
 	if err != nil {
 		return
 	}

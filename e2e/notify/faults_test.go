@@ -96,12 +96,14 @@ func TestThreeTries(t *testing.T) {
 func TestReceiversThatHang(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		var poured, hung, most atomic.Int64
+		const stuckRuns = 12
+		var poured, hung, most, givenUp atomic.Int64
 		good := newSink(t, nil)
 		slow := newSink(t, func(n int, w http.ResponseWriter, r *http.Request) {
 			most.Store(max(most.Load(), hung.Add(1)))
 			defer hung.Add(-1)
 			hangs(n, w, r)
+			givenUp.Add(1)
 		})
 		flood := newSink(t, func(_ int, w http.ResponseWriter, r *http.Request) {
 			code := http.StatusOK
@@ -119,27 +121,19 @@ func TestReceiversThatHang(t *testing.T) {
 		})
 		w := newWorld(t, harness.Options{DB: dbURL})
 		stuck := script("true", hook(slow.URL+"/hang"), hook(flood.URL+"/ok"), hook(flood.URL+"/error"))
-		for range 6 {
-			r := w.ends(w.Submit(stuck).ID, "succeeded")
-			if took := r.EndedAt.Sub(r.CreatedAt); took > 9*time.Second {
-				t.Errorf("a run took %s beside a receiver that hangs", took)
-			}
+		for range stuckRuns {
+			w.ends(w.Submit(stuck).ID, "succeeded")
 		}
-		begun := time.Now()
 		other := w.Submit(script("true", hook(good.URL+"/good"))).ID
 		good.await("/good", 1)
-		if took := time.Since(begun); took > 9*time.Second {
-			t.Errorf("another receiver waited %s", took)
+		if n := givenUp.Load(); n >= stuckRuns {
+			t.Errorf("the runs or another receiver waited until %d tries of one that hangs were given up", n)
 		}
 		w.settled(other, 1)
 		flood.await("/error", 1)
 		slow.await("/hang", 1)
-		begun = time.Now()
 		if code := w.Stop(); code != 0 {
 			t.Errorf("the server ended with %d", code)
-		}
-		if took := time.Since(begun); took > 30*time.Second {
-			t.Errorf("the server took %s to end", took)
 		}
 		if n := most.Load(); n > 2*2 { // two at once, and two of which the receiver has not yet heard that they were given up
 			t.Errorf("%d tries at once of one target", n)

@@ -45,11 +45,11 @@ func newProvider(t *testing.T) *mockoidc.MockOIDC {
 	return m
 }
 
-// listen starts a provider at an address and stops it when the test ends.
-func listen(t *testing.T, m *mockoidc.MockOIDC, addr string) {
+// listen starts a provider and stops it when the test ends. It returns its address.
+func listen(t *testing.T, m *mockoidc.MockOIDC) string {
 	t.Helper()
 	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", addr)
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,6 +61,7 @@ func listen(t *testing.T, m *mockoidc.MockOIDC, addr string) {
 			t.Errorf("stop the provider: %v", err)
 		}
 	})
+	return m.Server.Addr
 }
 
 // start starts a server for a provider at an address.
@@ -80,8 +81,7 @@ func start(t *testing.T, m *mockoidc.MockOIDC, addr string, flags ...string) *in
 func up(t *testing.T, flags ...string) *install {
 	t.Helper()
 	m := newProvider(t)
-	listen(t, m, "127.0.0.1:0")
-	return start(t, m, m.Server.Addr, flags...)
+	return start(t, m, listen(t, m), flags...)
 }
 
 // checkOutput looks for secrets in what the server printed.

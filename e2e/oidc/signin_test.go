@@ -1,7 +1,6 @@
 package oidc
 
 import (
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -197,18 +196,14 @@ func TestDefaultRole(t *testing.T) {
 // TestProviderThatComesLater: the server starts without it, and signs in once it is there.
 func TestProviderThatComesLater(t *testing.T) {
 	t.Parallel()
-	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	_ = l.Close()
+	front := harness.NewLink(t, "") // leads nowhere yet
 	m := newProvider(t)
-	i := start(t, m, addr)
+	i := start(t, m, front.Addr())
 	b := i.browser(t, asJSON)
 	b.send(http.MethodGet, login, "").wantProblem(t, http.StatusServiceUnavailable, "unavailable")
-	listen(t, m, addr)
+	addr := listen(t, m)
+	m.Server.Addr = front.Addr() // as which it knows itself
+	front.Lead(addr)
 	harness.Eventually(t, 30*time.Second, "the provider is heard of", func() bool {
 		b.hold = true
 		defer func() { b.hold = false }()

@@ -3,6 +3,8 @@ package relay
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -102,6 +104,29 @@ func TestServerAway(t *testing.T) {
 			}
 		}
 		h.Check(w.Client)
+	})
+}
+
+// TestLogCap: of output beyond the cap no more than the cap and one chunk is stored, and one warning says so, also where the server is
+// started anew while the worker goes on, and where both drop some of it.
+func TestLogCap(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		const limit, chunk = 64 << 10, 256 << 10
+		w := newWorld(t, dbURL, "--log-cap", strconv.Itoa(limit))
+		w.worker("--log-cap", strconv.Itoa(limit))
+		id := w.Submit(harness.Body{"tool": "bash", "command": "seq 1 200000; echo half; sleep 1; seq 200001 600000"}).ID
+		harness.Eventually(t, time.Minute, "the run has printed", func() bool { return w.Get(id).LogBytes > limit })
+		w.Kill()
+		w = w.again()
+		r := w.Await(id)
+		a := w.Do(http.MethodGet, "/v1/runs/"+id+"/logs", nil)
+		if r.Status != "succeeded" || r.WarnedTimes("log_truncated") != 1 || len(a.Body) > limit+chunk {
+			t.Errorf("%s (%s), warnings %v, %d bytes of log", r.Status, r.Error, r.Warnings, len(a.Body))
+		}
+		if log := string(a.Body); !strings.HasPrefix(log, "1\n2\n") || !strings.HasSuffix(log, "\n600000\n") {
+			t.Errorf("the log has lost its ends: %.20q", log)
+		}
 	})
 }
 

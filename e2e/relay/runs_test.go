@@ -172,6 +172,37 @@ func TestCancelAndTimeout(t *testing.T) {
 	}
 }
 
+// TestCancelWithoutAHeartbeat: a cancel reaches a busy worker by the claim that waits. Of a few cancels at least one falls between two
+// heartbeats, where those alone would never tell of any.
+func TestCancelWithoutAHeartbeat(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	w.worker("--executors", "1", "--kill-grace", "1s")
+	beats := func() (n int) {
+		for line := range strings.Lines(string(w.Do(http.MethodGet, "/metrics", nil).Body)) {
+			if strings.HasPrefix(line, "writ_http_request_duration_seconds_count") && strings.Contains(line, "/relay/v1/heartbeat") {
+				if _, err := fmt.Sscan(line[strings.LastIndex(line, " "):], &n); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		return n
+	}
+	for range 5 {
+		id := w.Submit(harness.Body{"tool": "bash", "command": "echo up; sleep 300"}).ID
+		w.running(id, "up")
+		before := beats()
+		w.want(http.StatusOK, http.MethodPost, "/v1/runs/"+id+"/cancel", nil)
+		if r := w.Until(id, time.Minute, harness.Run.Ended); r.Status != "canceled" {
+			t.Fatalf("%s (%s)", r.Status, r.Error)
+		}
+		if beats() == before {
+			return
+		}
+	}
+	t.Error("every cancel came with a heartbeat")
+}
+
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -15,8 +15,9 @@ import (
 // world is a server that executes nothing itself and lets workers in.
 type world struct {
 	*harness.Server
-	t    *testing.T
-	root string // where repositories lie
+	t     *testing.T
+	root  string        // where repositories lie
+	front *harness.Link // whose address stays when the server is started anew
 }
 
 // newWorld starts one. Further flags come behind those that every world has, and rule.
@@ -27,16 +28,19 @@ func newWorld(t *testing.T, dbURL string, flags ...string) *world {
 		DB: dbURL, Flags: append([]string{"--executors", "0", "--local-projects", root}, flags...),
 		Env: []string{"WRIT_WORKER_TOKEN=" + harness.WorkerToken},
 	}
-	return &world{Server: harness.Start(t, o), t: t, root: root}
+	w := &world{Server: harness.Start(t, o), t: t, root: root}
+	w.front = harness.NewLink(t, strings.TrimPrefix(w.URL, "http://"))
+	w.URL = "http://" + w.front.Addr()
+	return w
 }
 
-// again starts another server over the same directory and database, at the same address.
+// again starts another server over the same directory and database, behind the same address.
 func (w *world) again() *world {
 	w.t.Helper()
-	o := w.Options
-	o.Flags = append([]string{}, o.Flags...)
-	o.Flags = append(o.Flags, "--addr", strings.TrimPrefix(w.URL, "http://"))
-	return &world{Server: harness.Start(w.t, o), t: w.t, root: w.root}
+	s := harness.Start(w.t, w.Options)
+	w.front.Lead(strings.TrimPrefix(s.URL, "http://"))
+	s.URL = w.URL
+	return &world{Server: s, t: w.t, root: w.root, front: w.front}
 }
 
 // worker starts a worker over the relay.

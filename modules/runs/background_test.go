@@ -100,48 +100,6 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-func TestALongLogLosesItsMiddle(t *testing.T) {
-	t.Parallel()
-	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
-		const limit, chunk = 128 << 10, 8 << 10
-		b := setup(t, d, module.Config{LogCap: limit})
-		r := b.submit(script())
-		a := b.claim()
-		b.begin(a)
-		var at int64
-		for i := range 40 {
-			data := []byte(strings.Repeat(string(rune('a'+i%26)), chunk))
-			at = must[int64](t)(b.Journal.AppendLog(t.Context(), a.Lease, runs.LogChunk{Offset: at, Data: data}))
-		}
-		b.finish(a, runs.Ending{Status: runs.Succeeded, Log: runs.LogChunk{Offset: at, Data: []byte("the end\n")},
-			LogBytes: at + 8 + 5, LogSHA256: "the holder's"}) // five bytes never came
-		got := b.get(r.ID)
-		log, v := b.log(r.ID, runs.LogRange{})
-		sum := sha256.Sum256([]byte(log))
-		if got.LogSHA256 != hex.EncodeToString(sum[:]) {
-			t.Error("the seal is not that of what is kept")
-		}
-		if int64(len(log)) > limit+chunk || int64(len(log))+got.LogOmitted != got.LogBytes || got.LogBytes != at+13 || !v.Truncated || v.Omitted != got.LogOmitted {
-			t.Errorf("%d bytes kept, %d omitted of %d, %+v", len(log), got.LogOmitted, got.LogBytes, v)
-		}
-		if !strings.HasPrefix(log, "aaaa") || !strings.HasSuffix(log, "the end\n") {
-			t.Error("the beginning or the end is gone")
-		}
-		if len(got.Warnings) != 1 || got.Warnings[0].Code != runs.WarnLogTruncated {
-			t.Errorf("warnings %v", got.Warnings)
-		}
-		if tail, v := b.log(r.ID, runs.LogRange{Tail: 20}); !strings.HasSuffix(tail, "the end\n") || v.Omitted != v.Total-int64(len(tail)) {
-			t.Errorf("tail %q, %+v", tail, v)
-		}
-		for _, rg := range []runs.LogRange{{To: v.Total}, {From: 5, To: v.Total}, {From: v.Total - 15, To: v.Total}} {
-			part, p := b.log(r.ID, rg)
-			if p.To-p.From != int64(len(part)) || part == "" || rg.From < chunk && p.To > limit {
-				t.Errorf("the stretch %+v is told as %d to %d with %d bytes", rg, p.From, p.To, len(part))
-			}
-		}
-	})
-}
-
 func TestAStreamFollowsARealRun(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		r := b.submit(script())

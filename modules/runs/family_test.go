@@ -285,3 +285,42 @@ func TestCancelOfAPipeline(t *testing.T) {
 		b.status(waiting.ID, runs.Canceled)
 	})
 }
+
+// TestAParentsStreamCarriesItsChildrensMatrix while they run, whole from the first delta on.
+func TestAParentsStreamCarriesItsChildrensMatrix(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bundle) {
+		r := b.divided(2, "a", "b")
+		deltas, done := make(chan *runs.MatrixDelta, 16), make(chan error, 1)
+		go func() {
+			done <- b.Streamer.Follow(t.Context(), r.ID, 0, 0, func(u runs.Update) error {
+				if u.Matrix != nil {
+					deltas <- u.Matrix
+				}
+				return nil
+			})
+		}()
+		rev := int64(0)
+		for range 2 {
+			a := b.claim()
+			b.begin(a)
+			must[int64](t)(b.Journal.AppendEvents(t.Context(), a.Lease, []runs.Event{
+				{Seq: a.NextSeq, Type: runs.EventHostOK, TaskID: "t", Task: "copy", Host: a.Run.Spec.LimitHosts[0]},
+			}))
+			d := <-deltas
+			for len(d.Names) == 0 { // the shards' own states count as well
+				rev, d = d.Rev, <-deltas
+			}
+			if d.Since != rev || len(d.Names) != 1 || d.Names[0] != a.Run.Spec.LimitHosts[0] {
+				t.Errorf("of shard %d is told %+v, after revision %d", a.Run.ShardIndex, d, rev)
+			}
+			rev = d.Rev
+			b.endShard(a, runs.Succeeded, runs.HostOK)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if m := must[*runs.Matrix](t)(b.Insight.Matrix(t.Context(), r.ID, runs.MatrixQuery{})); m.Hosts != 2 || len(m.Tasks) != 1 {
+			t.Errorf("the matrix is %+v", m)
+		}
+	})
+}

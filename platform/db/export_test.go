@@ -1,6 +1,10 @@
 package db
 
-import "github.com/uptrace/bun"
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+)
 
 // InterceptCommit makes every COMMIT go through fn, which calls next to do it. Set it before the first unit.
 func (d *DB) InterceptCommit(fn func(next func() error) error) {
@@ -11,4 +15,10 @@ func (d *DB) InterceptCommit(fn func(next func() error) error) {
 	case *postgresRunner:
 		r.commit = commit
 	}
+}
+
+// Version asks the writer of an SQLite file what commits of other processes alone change.
+func (d *DB) Version(ctx context.Context) int64 {
+	v, _ := d.runner.(*writer).version(ctx)
+	return v
 }

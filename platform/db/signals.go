@@ -12,11 +12,12 @@ import (
 // stands for those that were dropped.
 const watchBuffer = 64
 
-// Signals implements events.Signals: inside the process on SQLite, and over NOTIFY between all processes on Postgres.
-// The process's own watchers are woken directly on both.
+// Signals implements events.Signals: inside the process, and over NOTIFY between all processes on Postgres. On SQLite a commit of another
+// process wakes those who wait for runs and messages, with the empty payload.
 type Signals struct {
-	hub    *hub
-	remote *listener // nil on SQLite
+	hub     *hub
+	remote  *listener // nil on SQLite
+	foreign *foreign  // nil on Postgres
 }
 
 var _ events.Signals = (*Signals)(nil)
@@ -37,8 +38,11 @@ func (s *Signals) Signal(ctx context.Context, topic, payload string) error {
 // empty payload whenever signals of other processes may have been missed.
 func (s *Signals) Watch(topic string) (ch <-chan string, stop func()) {
 	ch, stop = s.hub.watch(topic)
-	if s.remote != nil {
+	switch {
+	case s.remote != nil:
 		s.remote.start()
+	case topic == events.TopicQueue || topic == events.TopicOutbox:
+		s.foreign.start()
 	}
 	return ch, stop
 }

@@ -40,7 +40,8 @@ func (d *DB) openSQLite(ctx context.Context) error {
 	}
 	d.reads = newPool(reads, newStatements())
 	d.closers = append(d.closers, d.reads.Close)
-	d.signals = &Signals{hub: newHub()}
+	d.signals = &Signals{hub: newHub(), foreign: newForeign(d, path, w)}
+	d.closers = append(d.closers, d.signals.foreign.close)
 	return nil
 }
 

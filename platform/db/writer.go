@@ -27,6 +27,7 @@ type writer struct {
 	kept  *statements
 
 	jobs chan *job
+	asks chan chan int64 // for the version of the file
 	quit chan struct{}
 	done chan struct{}
 
@@ -53,7 +54,7 @@ func startWriter(ctx context.Context, d *DB, open func(context.Context) (*bun.DB
 		return nil, err
 	}
 	w := &writer{
-		owner: d, open: open, db: conn, kept: newStatements(), jobs: make(chan *job), quit: make(chan struct{}), done: make(chan struct{}),
+		owner: d, open: open, db: conn, kept: newStatements(), jobs: make(chan *job), asks: make(chan chan int64), quit: make(chan struct{}), done: make(chan struct{}),
 		commit: func(tx bun.Tx) error { return tx.Commit() },
 	}
 	go w.loop()
@@ -129,10 +130,33 @@ func (w *writer) loop() {
 			for j != nil {
 				j = w.group(j)
 			}
+		case reply := <-w.asks:
+			reply <- w.look()
 		case <-w.quit:
 			return
 		}
 	}
+}
+
+// version returns a number that another process's commit changes, and this one's does not; ok is false where the writer has ended.
+func (w *writer) version(ctx context.Context) (v int64, ok bool) {
+	reply := make(chan int64, 1)
+	select {
+	case w.asks <- reply:
+		v = <-reply
+		return v, v >= 0
+	case <-ctx.Done():
+	case <-w.done:
+	}
+	return 0, false
+}
+
+// look is version on the writer's own connection; -1 where that is lost.
+func (w *writer) look() (v int64) {
+	if w.db == nil || w.db.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&v) != nil {
+		return -1
+	}
+	return v
 }
 
 // group runs the job and those that wait behind it in one transaction and commits. It returns a job that it took

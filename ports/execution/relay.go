@@ -34,12 +34,13 @@ type Holder struct {
 	Capability secret.Text
 }
 
-// Grant is a run that was leased to a worker.
+// Grant is a run that was leased to a worker, or the runs that it holds and that somebody wants cancelled.
 type Grant struct {
-	Run        RelayRun
-	Capability secret.Text
-	Lease      time.Duration
-	Secrets    secrets.Injection // what the run's credentials open
+	Run             RelayRun
+	Capability      secret.Text
+	Lease           time.Duration
+	Secrets         secrets.Injection // what the run's credentials open
+	CancelRequested []string          // in place of a run
 }
 
 // Relay is the control plane as workers without a database reach it. Every method that takes a Holder is runs.LeaseLost where its
@@ -47,7 +48,7 @@ type Grant struct {
 type Relay interface {
 	// Claim leases the oldest pending run of the worker's queues, or returns nil where none came within the time that the worker waits.
 	// head is the newest signed head of the audit trail, a note, empty where there is none. A run whose secrets cannot be had is ended
-	// there, and the next one is looked for. Faults: Invalid names a member of the claim, QueueDenied.
+	// there, and the next one is looked for. A claim with Cancels leases nothing. Faults: Invalid names a member of the claim, QueueDenied.
 	Claim(ctx context.Context, c RelayClaim) (g *Grant, head string, err error)
 	// Beat renews the lease.
 	Beat(ctx context.Context, h Holder) (RelayBeat, error)

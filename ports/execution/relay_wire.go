@@ -29,6 +29,10 @@ type RelayClaim struct {
 	Queues      []string  `json:"queues,omitempty"` // none: the default queue alone
 	WaitSeconds int       `json:"wait_seconds,omitempty"`
 	Heads       []string  `json:"heads,omitempty"` // signed heads that the worker keeps, as notes
+	// Cancels asks for no run: the claim is answered when somebody wants a run cancelled that the worker holds. Canceling are those of
+	// which the worker knows it.
+	Cancels   bool     `json:"cancels,omitempty"`
+	Canceling []string `json:"canceling,omitempty"`
 }
 
 // RelayRun is a run as its executor needs it.
@@ -89,12 +93,13 @@ func moment(t *time.Time) time.Time {
 	return *t
 }
 
-// RelayGrant answers a claim with a run.
+// RelayGrant answers a claim with a run, or with the runs of the worker that somebody wants cancelled.
 type RelayGrant struct {
-	Run          RelayRun      `json:"run"`
-	Capability   string        `json:"capability"`
-	LeaseSeconds int           `json:"lease_seconds"`
-	Secrets      *RelaySecrets `json:"secrets,omitempty"`
+	Run             RelayRun      `json:"run,omitzero"`
+	Capability      string        `json:"capability,omitempty"`
+	LeaseSeconds    int           `json:"lease_seconds,omitempty"`
+	Secrets         *RelaySecrets `json:"secrets,omitempty"`
+	CancelRequested []string      `json:"cancel_requested,omitempty"`
 }
 
 // RelayBeatOf asks to renew the lease of a run.

@@ -10,8 +10,8 @@ import (
 type Insight interface {
 	// Matrix returns the hosts of a run against its tasks.
 	Matrix(ctx context.Context, id string, q MatrixQuery) (*Matrix, error)
-	// Failures folds the run's failures, or those of a parent's children, into groups that are alike, the largest
-	// first.
+	// Failures folds the run's failures, or those of a parent's children, into groups that are alike: failed and
+	// unreachable ones, then rescued, then ignored ones, the largest first.
 	Failures(ctx context.Context, id string) ([]FailureGroup, error)
 	// Find searches what is kept of a run's log, line by line. A pattern that does not compile is an Invalid fault
 	// that names "q".
@@ -75,6 +75,9 @@ type Matrix struct {
 // matrix newer than Since does no harm.
 type MatrixDelta struct {
 	Since, Rev int64
+	// Order names the order of hosts and tasks. That of a run without children follows from its events; the children of a parent are read
+	// in any order, and whoever holds another one is told the whole matrix, since 0.
+	Order int64
 	// Tasks are those from the column TasksFrom on, Names those from the row NamesFrom on: all that came since.
 	Tasks     []MatrixTask
 	TasksFrom int
@@ -91,7 +94,8 @@ type MatrixDelta struct {
 }
 
 // FailureGroup is a failure that several hosts share: messages are alike when they differ in host names, digits and
-// paths alone.
+// paths alone. Outcome is failed, unreachable, rescued or ignored; a failure counts as rescued once its host's recap
+// says so.
 type FailureGroup struct {
 	Task    string
 	Message string // the first one's, as it was reported

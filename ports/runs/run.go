@@ -201,6 +201,11 @@ const (
 	WarnSecretNotRenewed     = "secret_not_renewed"      // it may have ended before the run
 )
 
+// HasWarning reports whether one of the warnings has a code.
+func HasWarning(list []Warning, code string) bool {
+	return slices.ContainsFunc(list, func(w Warning) bool { return w.Code == code })
+}
+
 // HeldBy names the policy that holds a run; a hold by require_approval has only a name.
 type HeldBy struct {
 	ID   string `json:"id,omitempty"`

@@ -105,7 +105,7 @@ type LogStore interface {
 	// held are ignored. A chunk beyond the next offset leaves a hole, which counts as omitted: the holder dropped
 	// it.
 	AppendLog(ctx context.Context, l Lease, c LogChunk) (LogState, error)
-	// TrimLog drops stored chunks that lie wholly inside [from, to) and counts their bytes as omitted.
+	// TrimLog drops what is stored of [from, to) and counts it as omitted. A chunk that goes beyond to is kept whole.
 	TrimLog(ctx context.Context, l Lease, from, to int64) (LogState, error)
 	// ReadLog calls yield with the stored chunks that touch [from, to), in order, cut to that stretch.
 	ReadLog(ctx context.Context, runID string, from, to int64, yield func(LogChunk) error) error

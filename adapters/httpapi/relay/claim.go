@@ -24,7 +24,7 @@ type ClaimOutput struct {
 // GrantBody is an execution.RelayGrant.
 type GrantBody struct {
 	execution.RelayGrant
-	Run RunBody `json:"run"`
+	Run *RunBody `json:"run,omitempty"`
 }
 
 // BeatInput asks to renew a lease.
@@ -41,7 +41,8 @@ func (h *handlers) leasing(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/relay/v1/claim", ID: "claim-run", Tag: tag, Summary: "Lease the oldest pending run of some queues",
 		Description: "Waits up to wait_seconds, at most 30, for a run to come; 204 where none did. Without queues it is the default queue. A worker " +
-			"with 0 executors ends, and is taken off the list. Both answers carry Audit-Head.",
+			"with 0 executors ends, and is taken off the list. Both answers carry Audit-Head. With cancels it takes no run: it waits until " +
+			"somebody wants runs cancelled that the worker holds and that canceling does not name, which cancel_requested lists.",
 		Access: httpapi.Worker(), Report: true, Status: http.StatusOK, Empty: true, Example: exampleGrant(), Request: exampleClaim(),
 		Errors: []int{http.StatusForbidden},
 	}, h.claim)
@@ -70,6 +71,9 @@ func (h *handlers) claim(ctx context.Context, in *ClaimInput) (*ClaimOutput, err
 
 // granted reveals what a claim brings, right before it is sent.
 func granted(g *execution.Grant) (*GrantBody, error) {
+	if len(g.CancelRequested) > 0 {
+		return &GrantBody{RelayGrant: execution.RelayGrant{CancelRequested: g.CancelRequested}}, nil
+	}
 	secrets, err := execution.NewRelaySecrets(&g.Secrets)
 	if err != nil {
 		return nil, err
@@ -77,7 +81,7 @@ func granted(g *execution.Grant) (*GrantBody, error) {
 	if reflect.DeepEqual(secrets, &execution.RelaySecrets{}) {
 		secrets = nil
 	}
-	return &GrantBody{Run: RunBody{RelayRun: g.Run}, RelayGrant: execution.RelayGrant{
+	return &GrantBody{Run: &RunBody{RelayRun: g.Run}, RelayGrant: execution.RelayGrant{
 		Capability: g.Capability.Reveal(), LeaseSeconds: int(g.Lease / time.Second), Secrets: secrets,
 	}}, nil
 }

@@ -59,6 +59,14 @@ func TestClaim(t *testing.T) {
 			t.Errorf("%v: %+v", err, g.Run)
 		}
 	}
+	f.stand.claims(func(_ context.Context, c execution.RelayClaim) (*execution.Grant, string, error) {
+		if !c.Cancels || len(c.Canceling) != 1 || c.Canceling[0] != "run_1" {
+			t.Errorf("asked is %+v", c)
+		}
+		return &execution.Grant{CancelRequested: []string{held}}, "", nil
+	})
+	f.Call("POST", "/relay/v1/claim", workerToken, `{"worker":{"name":"edge","executors":2},"wait_seconds":30,"cancels":true,"canceling":["run_1"]}`).
+		Is(200, `{"cancel_requested":["`+held+`"]}`)
 	unsent := full()
 	unsent.ExtraVars["f"] = func() {}
 	f.stand.claims(func(context.Context, execution.RelayClaim) (*execution.Grant, string, error) {

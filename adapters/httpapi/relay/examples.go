@@ -42,7 +42,7 @@ func exampleRun() RunBody {
 func exampleGrant() GrantBody {
 	run := exampleRun()
 	run.Begun, run.StartedAt, run.LogBytes, run.NextSeq = false, nil, 0, 3
-	return GrantBody{Run: run, RelayGrant: execution.RelayGrant{
+	return GrantBody{Run: &run, RelayGrant: execution.RelayGrant{
 		Capability: exampleCapability, LeaseSeconds: int(runs.LeaseTTL / time.Second),
 		Secrets: &execution.RelaySecrets{Env: map[string]string{"API_TOKEN": "example"}, Hide: []string{"example"}},
 	}}

@@ -25,12 +25,12 @@ const (
 type FailureBody struct {
 	Task    string   `json:"task"`
 	Message string   `json:"message"`
-	Outcome string   `json:"outcome"`
+	Outcome string   `json:"outcome" doc:"failed, unreachable, rescued or ignored."`
 	Count   int      `json:"count"`
 	Hosts   []string `json:"hosts" doc:"The first twenty."`
 }
 
-// FailuresBody lists the groups, the largest first.
+// FailuresBody lists the groups: what failed, then what was rescued, then what was ignored, the largest first.
 type FailuresBody struct {
 	Groups []FailureBody `json:"groups"`
 	Count  int           `json:"count"`

@@ -22,7 +22,8 @@ const deltaForm = "matrix tells what became of the run's matrix, at most ten tim
 	"tasks_from, names, names_from, cells}`. `tasks` and `names` are those to append, `tasks_from` and `names_from` where they " +
 	"begin. `cells` is coded like that of `/matrix`, over all hosts as they are after the delta; a cell of 255 stays as it " +
 	"is, and so does all behind the last. The first delta's `since` is `after`, of which a matrix with that `rev` is brought " +
-	"up to date. `reload` stands alone where too much changed: ask `/matrix`. A split or a pipeline sends none."
+	"up to date. `reload` stands alone where too much changed: ask `/matrix`. Of a split or a pipeline " +
+	"the first delta brings the whole matrix, since 0, and so does every other one since 0."
 
 // MatrixInput asks for a window of hosts.
 type MatrixInput struct {

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -79,7 +80,12 @@ func (s *Store) TrimLog(ctx context.Context, l runs.Lease, from, to int64) (runs
 	if err != nil {
 		return runs.LogState{}, err
 	}
+	cut, err := s.cutLog(ctx, q, p.seq, from, to)
+	if err != nil {
+		return runs.LogState{}, fmt.Errorf("cut the log of run %s: %w", l.RunID, err)
+	}
 	dropped, err := dropLog(ctx, q, p.seq, from, to)
+	dropped += cut
 	if err == nil && dropped > 0 {
 		_, err = exec(ctx, q, "UPDATE runs SET log_omitted = log_omitted + ? WHERE seq = ?", dropped, p.seq)
 	}
@@ -87,6 +93,29 @@ func (s *Store) TrimLog(ctx context.Context, l runs.Lease, from, to int64) (runs
 		return runs.LogState{}, fmt.Errorf("trim the log of run %s: %w", l.RunID, err)
 	}
 	return runs.LogState{Next: p.logBytes, Omitted: p.logOmitted + dropped}, nil
+}
+
+// cutLog cuts the chunk that begins before from and ends in (from, to] at from, and returns how many bytes it lost.
+func (s *Store) cutLog(ctx context.Context, q bun.IDB, seq, from, to int64) (int64, error) {
+	var start int64
+	var codec int
+	var data []byte
+	err := q.QueryRowContext(ctx, "SELECT start, codec, data FROM run_logs WHERE run_seq = ? AND start = "+
+		"(SELECT max(start) FROM run_logs WHERE run_seq = ? AND start < ?) AND start + length > ? AND start + length <= ?",
+		seq, seq, from, from, to).Scan(&start, &codec, &data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, db.Translate(err)
+	}
+	if data, err = s.codec.Unpack(codec, data); err != nil {
+		return 0, err
+	}
+	lost := start + int64(len(data)) - from
+	codec, data = s.codec.Pack(data[:from-start])
+	_, err = exec(ctx, q, "UPDATE run_logs SET length = ?, codec = ?, data = ? WHERE run_seq = ? AND start = ?", from-start, codec, data, seq, start)
+	return lost, err
 }
 
 // dropLog deletes the chunks that lie wholly in [from, to) and returns how many bytes those held.

@@ -128,18 +128,27 @@ func logTrim(t *testing.T, e *env) {
 		})
 		return s
 	}
-	if s := trim(15, 55); s != (runs.LogState{Next: 100, Omitted: 30}) { // chunks 2, 3 and 4 lie wholly inside
+	if s := trim(15, 55); s != (runs.LogState{Next: 100, Omitted: 35}) { // chunk 1 is cut, chunk 5 goes beyond
 		t.Errorf("state %+v", s)
 	}
-	if s := trim(15, 55); s.Omitted != 30 {
+	if s := trim(15, 55); s.Omitted != 35 {
 		t.Errorf("trimming again: %+v", s)
 	}
-	if s := e.log(t, a.Lease, 100, "more"); s != (runs.LogState{Next: 104, Omitted: 30, Stored: 4}) {
+	if s := e.log(t, a.Lease, 100, "more"); s != (runs.LogState{Next: 104, Omitted: 35, Stored: 4}) {
 		t.Errorf("state after more output: %+v", s)
 	}
-	want := "chunk 0..\nchunk 1..\n~chunk 5..\nchunk 6..\nchunk 7..\nchunk 8..\nchunk 9..\nmore"
+	want := "chunk 0..\nchunk~chunk 5..\nchunk 6..\nchunk 7..\nchunk 8..\nchunk 9..\nmore"
 	if got := e.read(t, a.Run.ID, 0, 104); got != want {
 		t.Errorf("log is %q", got)
+	}
+	if s := trim(12, 13); s.Omitted != 35 { // within a chunk
+		t.Errorf("trimming within a chunk: %+v", s)
+	}
+	if s := trim(5, 104); s != (runs.LogState{Next: 104, Omitted: 99}) {
+		t.Errorf("trimming the rest: %+v", s)
+	}
+	if got := e.read(t, a.Run.ID, 0, 104); got != "chunk" {
+		t.Errorf("the rest is %q", got)
 	}
 }
 

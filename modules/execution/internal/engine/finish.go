@@ -126,7 +126,7 @@ func (w *work) outputs(end *runs.Ending) {
 
 // warn adds a warning unless one of its code is there.
 func warn(list []runs.Warning, code, format string, args ...any) []runs.Warning {
-	if slices.ContainsFunc(list, func(x runs.Warning) bool { return x.Code == code }) {
+	if runs.HasWarning(list, code) {
 		return list
 	}
 	return append(list, runs.Warning{Code: code, Message: fmt.Sprintf(format, args...)})
@@ -182,9 +182,6 @@ func (w *work) seal(end *runs.Ending) {
 	end.EndedAt = w.e.Clock.Now()
 	end.LogBytes, end.LogOmitted = w.lines.Total()
 	end.LogSHA256 = w.log.Sum()
-	if end.LogOmitted > 0 {
-		end.Warnings = warn(end.Warnings, runs.WarnLogTruncated, "%d bytes in the middle of the output are not kept", end.LogOmitted)
-	}
 }
 
 func (w *work) keep(end *runs.Ending) {

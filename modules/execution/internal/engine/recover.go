@@ -149,9 +149,7 @@ func count(end *runs.Ending, next, missing int64) {
 		next = max(next, end.Log.Offset+n)
 	}
 	missing += max(0, end.LogBytes-next)
-	if end.LogOmitted = max(end.LogOmitted, missing); end.LogOmitted > 0 {
-		end.Warnings = warn(end.Warnings, runs.WarnLogTruncated, "%d bytes of the output are not kept", end.LogOmitted)
-	}
+	end.LogOmitted = max(end.LogOmitted, missing)
 }
 
 // replayLog sends the spooled output and returns the offset behind it, with the bytes that were in no spool.

@@ -111,16 +111,10 @@ func (e *Engine) token() {
 	}
 }
 
-// nudge gives a reason to look to one slot, or to all.
-func (e *Engine) nudge(all bool) {
+// nudge gives a reason to look to one slot. One that finds a run wakes the next.
+func (e *Engine) nudge() {
 	e.round.Add(1)
-	n := 1
-	if all {
-		n = cap(e.wake)
-	}
-	for range n {
-		e.token()
-	}
+	e.token()
 }
 
 // watch starts what wakes the slots and the beats: signals, and a slow poll for those that got lost.
@@ -134,7 +128,7 @@ func (e *Engine) watch() {
 	queued, endQueued := e.Signals.Watch(events.TopicQueue)
 	cancels, endCancels := e.Signals.Watch(events.TopicCancel)
 	e.aux.Add(2)
-	go e.follow(queued, endQueued, func(payload string) { e.nudge(payload == "") })
+	go e.follow(queued, endQueued, func(string) { e.nudge() })
 	go e.follow(cancels, endCancels, e.cancelSignal)
 }
 
@@ -147,7 +141,7 @@ func (e *Engine) poll() {
 		case <-e.claiming.Done():
 			return
 		case <-t.C:
-			e.nudge(false)
+			e.nudge()
 		}
 	}
 }

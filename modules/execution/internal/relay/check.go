@@ -50,6 +50,8 @@ func checkClaim(c *execution.RelayClaim) error {
 		return fault.BadField("queues", "has more than %d members", maxQueues)
 	case c.WaitSeconds < 0 || c.WaitSeconds > int(execution.RelayWait/time.Second):
 		return fault.BadField("wait_seconds", "expected a number from 0 to %d", execution.RelayWait/time.Second)
+	case len(c.Canceling) > execution.RelayList:
+		return fault.BadField("canceling", "has more than %d members", execution.RelayList)
 	case len(c.Heads) > execution.RelayHeads:
 		return fault.BadField("heads", "has more than %d members", execution.RelayHeads)
 	}

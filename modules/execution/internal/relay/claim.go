@@ -22,6 +22,10 @@ func (r *Relay) Claim(ctx context.Context, c execution.RelayClaim) (*execution.G
 	if err := checkClaim(&c); err != nil {
 		return nil, "", err
 	}
+	if c.Cancels {
+		g, err := r.awaitCancel(ctx, &c)
+		return g, "", err
+	}
 	queues, err := r.granted(c.Queues)
 	if err != nil {
 		return nil, "", err

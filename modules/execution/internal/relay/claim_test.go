@@ -49,6 +49,7 @@ func TestBadClaims(t *testing.T) {
 		{"queues", func(c *execution.RelayClaim) { c.Queues = make([]string, 65) }},
 		{"wait_seconds", func(c *execution.RelayClaim) { c.WaitSeconds = 31 }},
 		{"wait_seconds", func(c *execution.RelayClaim) { c.WaitSeconds = -1 }},
+		{"canceling", func(c *execution.RelayClaim) { c.Canceling = make([]string, execution.RelayList+1) }},
 		{"heads", func(c *execution.RelayClaim) { c.Heads = make([]string, 17) }},
 		{"heads[0]", func(c *execution.RelayClaim) { c.Heads = []string{strings.Repeat("h", 64<<10+1)} }},
 	} {

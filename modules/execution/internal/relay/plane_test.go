@@ -119,8 +119,12 @@ func (p *plane) Finish(ctx context.Context, l runs.Lease, e runs.Ending) error {
 	return err
 }
 
-func (p *plane) Held(ctx context.Context, worker string) ([]*runs.Run, error) {
-	return p.store.Held(ctx, worker)
+func (p *plane) Held(ctx context.Context, worker string) (out []*runs.Run, err error) {
+	err = p.do(ctx, "held", func(ctx context.Context) error {
+		out, err = p.store.Held(ctx, worker)
+		return err
+	})
+	return out, err
 }
 
 func (p *plane) AppendLog(ctx context.Context, l runs.Lease, c runs.LogChunk) (next int64, err error) {

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// maxWaiting is how many claims wait at once.
+	// maxWaiting is how many claims wait at once, for runs and for cancels.
 	maxWaiting = 4096
 	// maxTrees is how many work trees are sent at once.
 	maxTrees = 8
@@ -69,6 +69,7 @@ type Relay struct {
 	hosts *hosts
 	calm  calm
 	trees chan struct{} // a place for each work tree
+	waits chan struct{} // a place for each worker that waits for cancels
 
 	mu       sync.Mutex
 	closed   bool
@@ -86,7 +87,7 @@ var (
 func New(d Deps, c Config) *Relay {
 	return &Relay{
 		Deps: d, cfg: c, line: line.New(d.Signals, maxWaiting), peers: newPeers(), hosts: newHosts(d.Records),
-		trees: make(chan struct{}, maxTrees), releases: make(chan struct{}, maxReleases),
+		trees: make(chan struct{}, maxTrees), waits: make(chan struct{}, maxWaiting), releases: make(chan struct{}, maxReleases),
 	}
 }
 

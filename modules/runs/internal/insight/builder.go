@@ -20,6 +20,8 @@ type builder struct {
 	mu    sync.Mutex
 	feeds map[string]*feed // by run
 	rev   int64            // grows by one with each event taken
+	order int64            // another one for each order in which hosts and tasks came to stand
+	began int64            // the revision at which the order began
 	hosts map[string]int
 	names []string
 	tasks []runs.MatrixTask
@@ -82,9 +84,7 @@ func (b *builder) apply(f *feed, e *runs.Event) {
 		b.stats(e.Stats)
 	case runs.EventHostFailed, runs.EventHostUnreachable:
 		b.set(f, e)
-		if !e.Ignored {
-			b.fold.add(e)
-		}
+		b.fold.add(e)
 	default:
 		b.set(f, e)
 	}
@@ -187,7 +187,7 @@ func (b *builder) row(host string) int {
 	return i
 }
 
-// stats turns the failures of hosts that were rescued: that a failure is, the tool says only in its recap.
+// stats turns the failures of hosts that were rescued: that a failure was, the tool says only in its recap.
 func (b *builder) stats(raw json.RawMessage) {
 	var by map[string]runs.HostStats
 	if json.Unmarshal(raw, &by) != nil {
@@ -198,6 +198,7 @@ func (b *builder) stats(raw json.RawMessage) {
 		if !ok || s.Rescued == 0 || s.Failed > 0 {
 			continue
 		}
+		b.fold.rescue(host)
 		for i, col := range b.cells {
 			if row < len(col) && col[row] == byte(runs.CellFailed) {
 				b.put(i, row, runs.CellRescued)

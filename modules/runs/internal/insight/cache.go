@@ -13,6 +13,7 @@ type cache struct {
 	mu    sync.Mutex
 	byRun map[string]*list.Element
 	order *list.List // of *entry, the last used in front
+	made  int64
 }
 
 type entry struct {
@@ -31,6 +32,8 @@ func (c *cache) get(run string) *builder {
 		return e.Value.(*entry).b
 	}
 	b := newBuilder()
+	c.made++
+	b.order = c.made << 32 // the rest counts how often the builder starts anew
 	c.byRun[run] = c.order.PushFront(&entry{run: run, b: b})
 	if c.order.Len() > maxBuilders {
 		last := c.order.Back()

@@ -44,16 +44,22 @@ func since(list []int64, rev int64) int {
 	return n
 }
 
-// Delta returns what became of a run's matrix since a revision that a follower holds, nil where that is nothing. upTo
-// is how many of the run's events have to be in it. A parent's matrix has no deltas.
-func (x *Insight) Delta(ctx context.Context, id string, rev, upTo int64) (*runs.MatrixDelta, error) {
-	b := x.cache.get(id)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err := x.catchUp(ctx, b, part{run: id, events: upTo}); err != nil {
-		return nil, err
-	}
-	return b.delta(rev), nil
+// Delta returns what became of a run's matrix since a revision that a follower holds, in an order; nil where that is nothing. upTo is how
+// many of the run's own events have to be in it.
+func (x *Insight) Delta(ctx context.Context, r *runs.Run, rev, order, upTo int64) (d *runs.MatrixDelta, err error) {
+	err = x.withRun(ctx, r, upTo, func(b *builder) {
+		whole := r.Kind.Parent() && order != b.order
+		if whole {
+			rev = b.began
+		}
+		if d = b.delta(rev); d == nil {
+			return
+		}
+		if d.Order = b.order; whole {
+			d.Since = 0
+		}
+	})
+	return d, err
 }
 
 func (b *builder) delta(rev int64) *runs.MatrixDelta {

@@ -20,7 +20,10 @@ type mirror struct {
 	cells map[[2]string]byte // by task and host
 }
 
-func (m *mirror) apply(t *rapid.T, d *runs.MatrixDelta) {
+func (m *mirror) apply(t interface{ Fatalf(string, ...any) }, d *runs.MatrixDelta) {
+	if d.Since == 0 {
+		*m = mirror{cells: map[[2]string]byte{}}
+	}
 	if d.Reload || d.Since != m.rev || d.TasksFrom != len(m.tasks) || d.NamesFrom != len(m.names) {
 		t.Fatalf("the delta %+v does not follow revision %d with %d tasks and %d names", d, m.rev, len(m.tasks), len(m.names))
 	}
@@ -66,7 +69,7 @@ func TestDeltasMakeTheMatrix(t *testing.T) {
 				e.Stats = []byte(`{"1":{"rescued":1}}`)
 				r.add(e)
 			}
-			d, err := x.Delta(context.Background(), "run", m.rev, int64(len(r.events)))
+			d, err := x.Delta(context.Background(), &runs.Run{ID: "run"}, m.rev, 0, int64(len(r.events)))
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -166,6 +169,47 @@ func TestMatrixOfASplitIsThatOfItsShards(t *testing.T) {
 	if m, err = x.Matrix(t.Context(), "p", runs.MatrixQuery{AfterRev: m.Rev}); err != nil || m.Same || m.Rev != 7 || len(m.Tasks) != 3 {
 		t.Errorf("after one more event: %+v, %v", m, err)
 	}
+}
+
+// TestDeltasOfAParent make its matrix, also where a step's earlier attempt counts no more, and where another process made the earlier ones.
+func TestDeltasOfAParent(t *testing.T) {
+	t.Parallel()
+	g := &runs.Graph{Steps: []runs.StepState{{StepSpec: runs.StepSpec{Name: "s"}}, {StepSpec: runs.StepSpec{Name: "u"}}}}
+	f := &family{events: map[string][]runs.Event{}, parent: runs.Run{ID: "p", Kind: runs.Pipeline, Graph: g},
+		kids: []*runs.Run{{ID: "a", StepName: "s", Attempt: 1}, {ID: "c", StepName: "u", Attempt: 1}}}
+	x := New(f, f, f)
+	m, order := &mirror{}, int64(0)
+	follow := func(what string) {
+		t.Helper()
+		d, err := x.Delta(t.Context(), &f.parent, m.rev, order, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d != nil {
+			m.apply(t, d)
+			order = d.Order
+		}
+		whole, err := x.Matrix(t.Context(), "p", runs.MatrixQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(decode(t, whole.Cells)), string(m.flat())); diff != "" || len(m.names) != whole.Hosts {
+			t.Errorf("%s: %s", what, diff)
+		}
+	}
+	follow("nothing")
+	f.add("c", of("c", runs.EventHostOK, "one", "h"))
+	follow("one step")
+	f.add("a", of("a", runs.EventHostFailed, "one", "i"))
+	follow("two steps")
+	f.kids = append(f.kids, &runs.Run{ID: "b", StepName: "s", Attempt: 2})
+	f.add("b", of("b", runs.EventHostOK, "one", "i"))
+	follow("another attempt")
+	x = New(f, f, f)
+	f.add("c", of("c", runs.EventHostOK, "two", "h"))
+	follow("another process") // which reads the steps in another order
+	f.add("b", of("b", runs.EventHostOK, "two", "i"))
+	follow("goes on")
 }
 
 func TestMatrixOfAPipelineForgetsEarlierAttempts(t *testing.T) {

@@ -11,45 +11,82 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Bounds of the failure groups of one run. A failure beyond them joins the last group of its task, or is not told.
+// Bounds of the failure groups of one run. A failure beyond the groups joins the last group of its task, or is not told; one beyond the
+// places is counted and stays what it was.
 const (
 	maxGroups     = 500
+	maxPlaces     = 200_000
 	maxGroupHosts = 20
 	maxMessage    = 4096
 )
 
-// folder groups failures that are alike.
+// folder groups failures that are alike and came to the same.
 type folder struct {
-	groups []*runs.FailureGroup
-	index  map[string]*runs.FailureGroup
+	groups []*group
+	index  map[string]*group
+	places int // hosts of all groups
 }
 
-func newFolder() folder { return folder{index: map[string]*runs.FailureGroup{}} }
+// group is a failure that hosts share.
+type group struct {
+	runs.FailureGroup
+	alike string         // the rest of its key
+	hosts []string       // in their order, also those that were rescued since
+	count map[string]int // by host
+}
+
+func newFolder() folder { return folder{index: map[string]*group{}} }
 
 func (f *folder) add(e *runs.Event) {
 	outcome := runs.HostFailed
-	if e.Type == runs.EventHostUnreachable {
+	switch {
+	case e.Ignored:
+		outcome = runs.HostIgnored
+	case e.Type == runs.EventHostUnreachable:
 		outcome = runs.HostUnreachable
 	}
 	msg := reason(e)
 	if len(msg) > maxMessage {
 		msg = strings.ToValidUTF8(msg[:maxMessage], "")
 	}
-	key := e.Play + "\x00" + e.Task + "\x00" + string(outcome) + "\x00" + alike(msg, e.Host)
+	f.count(runs.FailureGroup{Task: e.Task, Message: msg, Outcome: outcome}, e.Play+"\x00"+e.Task+"\x00"+alike(msg, e.Host), e.Host, 1)
+}
+
+// count adds failures of a host to the group that they are alike with.
+func (f *folder) count(as runs.FailureGroup, alike, host string, n int) {
+	key := string(as.Outcome) + "\x00" + alike
 	g := f.index[key]
 	if g == nil {
 		if len(f.groups) >= maxGroups {
 			return
 		}
-		g = &runs.FailureGroup{Task: e.Task, Message: msg, Outcome: outcome}
+		g = &group{FailureGroup: as, alike: alike, count: map[string]int{}}
 		f.index[key] = g
 		f.groups = append(f.groups, g)
 	}
-	g.Count++
-	if len(g.Hosts) < maxGroupHosts && !slices.Contains(g.Hosts, e.Host) {
-		g.Hosts = append(g.Hosts, e.Host)
+	g.Count += n
+	if _, known := g.count[host]; !known {
+		if f.places >= maxPlaces {
+			return
+		}
+		f.places++
+		g.hosts = append(g.hosts, host)
+	}
+	g.count[host] += n
+}
+
+// rescue makes the failures of a host rescued ones.
+func (f *folder) rescue(host string) {
+	for _, g := range f.groups {
+		if n := g.count[host]; n > 0 && g.Outcome == runs.HostFailed {
+			g.Count, g.count[host] = g.Count-n, 0
+			f.count(runs.FailureGroup{Task: g.Task, Message: g.messageOf(host), Outcome: runs.HostRescued}, g.alike, host, n)
+		}
 	}
 }
+
+// messageOf returns the message of the group's first host as it is of another.
+func (g *group) messageOf(host string) string { return replaceName(g.Message, g.hosts[0], host) }
 
 // reason is why a result failed: its message, and of a command, whose message is always the same, the last line that
 // it printed about it.
@@ -75,14 +112,14 @@ var (
 
 // alike returns a message without what tells one host's from another's.
 func alike(msg, host string) string {
-	if host != "" {
-		msg = replaceName(msg, host)
-	}
-	return digits.ReplaceAllString(paths.ReplaceAllString(msg, "<path>"), "#")
+	return digits.ReplaceAllString(paths.ReplaceAllString(replaceName(msg, host, "<host>"), "<path>"), "#")
 }
 
 // replaceName replaces a host's name where it stands by itself: a short one is a part of many words.
-func replaceName(msg, host string) string {
+func replaceName(msg, host, with string) string {
+	if host == "" {
+		return msg
+	}
 	var b strings.Builder
 	for at := 0; ; {
 		i := strings.Index(msg[at:], host)
@@ -97,7 +134,7 @@ func replaceName(msg, host string) string {
 		if inWord(before) || inWord(after) {
 			b.WriteString(host)
 		} else {
-			b.WriteString("<host>")
+			b.WriteString(with)
 		}
 		at = end
 	}
@@ -105,13 +142,37 @@ func replaceName(msg, host string) string {
 
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// list returns copies of the groups, the largest first.
+// list returns copies of the groups: what failed before what was rescued, and that before what was ignored, the largest first.
 func (f *folder) list() []runs.FailureGroup {
-	out := make([]runs.FailureGroup, len(f.groups))
-	for i, g := range f.groups {
-		out[i] = *g
-		out[i].Hosts = slices.Clone(g.Hosts)
+	out := make([]runs.FailureGroup, 0, len(f.groups))
+	for _, g := range f.groups {
+		one := g.FailureGroup
+		for _, h := range g.hosts {
+			if g.count[h] > 0 && len(one.Hosts) < maxGroupHosts {
+				one.Hosts = append(one.Hosts, h)
+			}
+		}
+		if len(one.Hosts) > 0 {
+			one.Message = g.messageOf(one.Hosts[0])
+		}
+		if one.Count > 0 {
+			out = append(out, one)
+		}
 	}
-	slices.SortStableFunc(out, func(a, b runs.FailureGroup) int { return cmp.Compare(b.Count, a.Count) })
+	slices.SortStableFunc(out, func(a, b runs.FailureGroup) int {
+		return cmp.Or(cmp.Compare(harm(b.Outcome), harm(a.Outcome)), cmp.Compare(b.Count, a.Count))
+	})
 	return out
+}
+
+// harm orders outcomes; a host that was not reached failed.
+func harm(o runs.Outcome) int {
+	switch o {
+	case runs.HostIgnored:
+		return 0
+	case runs.HostRescued:
+		return 1
+	default:
+		return 2
+	}
 }

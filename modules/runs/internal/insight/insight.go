@@ -89,13 +89,18 @@ func (x *Insight) with(ctx context.Context, id string, fn func(*builder)) error 
 	if err != nil {
 		return err
 	}
-	parts := []part{{run: id, events: r.EventCount}}
+	return x.withRun(ctx, r, r.EventCount, fn)
+}
+
+// withRun is with for a run that was read before. upTo is how many of its own events the builder has to know at least.
+func (x *Insight) withRun(ctx context.Context, r *runs.Run, upTo int64, fn func(*builder)) (err error) {
+	parts := []part{{run: r.ID, events: upTo}}
 	if r.Kind.Parent() {
 		if parts, err = x.children(ctx, r); err != nil {
 			return err
 		}
 	}
-	b := x.cache.get(id)
+	b := x.cache.get(r.ID)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.keep(parts)
@@ -145,6 +150,8 @@ func (b *builder) keep(parts []part) {
 	b.feeds, b.hosts, b.names, b.tasks, b.index = fresh.feeds, fresh.hosts, fresh.names, fresh.tasks, fresh.index
 	b.cells, b.size, b.fold, b.past = fresh.cells, 0, fresh.fold, history{lost: rev}
 	b.rev = rev
+	b.began = rev
+	b.order++
 }
 
 // catchUp takes what is stored of a run and was not taken yet.

@@ -26,8 +26,9 @@ type record struct {
 	reads  int
 }
 
-func (r *record) ByID(context.Context, string) (*runs.Run, error) {
+func (r *record) ByID(_ context.Context, id string) (*runs.Run, error) {
 	out := r.run
+	out.ID = id
 	out.EventCount = int64(len(r.events))
 	for _, c := range r.log {
 		out.LogBytes = c.Offset + int64(len(c.Data))
@@ -228,9 +229,6 @@ func TestFailuresFold(t *testing.T) {
 	gone := host(runs.EventHostUnreachable, "1", "web02")
 	gone.Message = "no space left"
 	r.add(gone)
-	ignored := host(runs.EventHostFailed, "1", "web03")
-	ignored.Ignored = true
-	r.add(ignored)
 	got, err := r.insight().Failures(t.Context(), "run")
 	if err != nil {
 		t.Fatal(err)
@@ -238,6 +236,37 @@ func TestFailuresFold(t *testing.T) {
 	if len(got) != 3 || got[0].Count != 25 || len(got[0].Hosts) != 20 || got[0].Message != "web00: cannot open /tmp/x0/file after 0 ms" {
 		t.Errorf("groups %+v", got)
 	}
+}
+
+// TestFailuresAreKeptApart by what they came to: what was ignored, and what was rescued once the recap tells it.
+func TestFailuresAreKeptApart(t *testing.T) {
+	t.Parallel()
+	r := &record{}
+	fail := func(name string, ignored bool) {
+		e := host(runs.EventHostFailed, "t", name)
+		e.Message, e.Ignored = "no room on "+name, ignored
+		r.add(e)
+	}
+	for _, name := range []string{"a", "b", "c", "a"} {
+		fail(name, false)
+	}
+	fail("d", true)
+	x := r.insight()
+	group := func(o runs.Outcome, n int, hosts ...string) runs.FailureGroup {
+		return runs.FailureGroup{Task: "task t", Message: "no room on " + hosts[0], Outcome: o, Count: n, Hosts: hosts}
+	}
+	check := func(want ...runs.FailureGroup) {
+		t.Helper()
+		got, err := x.Failures(t.Context(), "run_1")
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Error(diff, err)
+		}
+	}
+	check(group(runs.HostFailed, 4, "a", "b", "c"), group(runs.HostIgnored, 1, "d"))
+	r.add(runs.Event{Type: runs.EventStats, Stats: json.RawMessage(`{"a":{"rescued":2},"b":{"rescued":1,"failed":1},"c":{"failed":1},"d":{"ignored":1}}`)})
+	check(group(runs.HostFailed, 2, "b", "c"), group(runs.HostRescued, 2, "a"), group(runs.HostIgnored, 1, "d"))
+	fail("a", false)
+	check(group(runs.HostFailed, 3, "a", "b", "c"), group(runs.HostRescued, 2, "a"), group(runs.HostIgnored, 1, "d"))
 }
 
 func TestAlike(t *testing.T) {

@@ -107,6 +107,14 @@ func (m *Machine) hostsOf(ctx context.Context, r *runs.Run, a *Ahead) (string, e
 // Touched reports whether a run's record tells of hosts.
 func Touched(r *runs.Run) bool { return r.HostsTouched > 0 || len(r.Hosts) > 0 }
 
+// TruncatedLog returns the warning that bytes of a run's output are missing, nothing where none are or the record has it.
+func TruncatedLog(r *runs.Run, omitted int64) []runs.Warning {
+	if omitted <= 0 || runs.HasWarning(r.Warnings, runs.WarnLogTruncated) {
+		return nil
+	}
+	return []runs.Warning{{Code: runs.WarnLogTruncated, Message: fmt.Sprintf("%d bytes of the output were not kept", omitted)}}
+}
+
 // HostsDigest returns the digest of a run's host table, of a parent that of its children together. It is empty for a run that
 // has none, see runs.RunDigest.
 func (m *Machine) HostsDigest(ctx context.Context, r *runs.Run, kids []*runs.Run) (string, error) {

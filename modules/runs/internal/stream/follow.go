@@ -27,10 +27,10 @@ type Streamer struct {
 	times  Times
 }
 
-// Deltas tell what became of a run's matrix since a revision, after at least so many of its events; nil where that is
+// Deltas tell what became of a run's matrix since a revision in an order, after at least so many of its own events; nil where that is
 // nothing.
 type Deltas interface {
-	Delta(ctx context.Context, id string, rev, upTo int64) (*runs.MatrixDelta, error)
+	Delta(ctx context.Context, r *runs.Run, rev, order, upTo int64) (*runs.MatrixDelta, error)
 }
 
 var _ runs.Streamer = (*Streamer)(nil)
@@ -104,6 +104,9 @@ func (f *follower) catchUp(ctx context.Context) (ended bool, err error) {
 		if err := f.emit(runs.Update{Run: view.Show(r)}); err != nil {
 			return false, err
 		}
+	}
+	if r.Kind.Parent() {
+		f.matrix.children(first)
 	}
 	if err := f.storedEvents(ctx, r); err != nil {
 		return false, err

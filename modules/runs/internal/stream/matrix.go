@@ -13,6 +13,7 @@ const deltaEvery = 110 * time.Millisecond
 // pace collects events that change a matrix until the next delta is due.
 type pace struct {
 	told  int64 // the revision that the follower holds
+	order int64 // in which order of hosts and tasks
 	due   bool
 	timer *time.Timer
 }
@@ -30,11 +31,25 @@ func (p *pace) C() <-chan time.Time { return p.timer.C }
 
 // heard makes a delta due where the event changes the matrix.
 func (p *pace) heard(e *runs.Event) {
-	if p.due || e.Host == "" && e.TaskID == "" && e.Type != runs.EventTaskStarted && e.Type != runs.EventStats {
-		return
+	if e.Host != "" || e.TaskID != "" || e.Type == runs.EventTaskStarted || e.Type == runs.EventStats {
+		p.look()
 	}
-	p.due = true
-	p.timer.Reset(deltaEvery)
+}
+
+// children makes a delta of a parent due: whether its children have changed the matrix is known when they are asked. No revision follows
+// from the parent's own events, so that a follower holds none at first.
+func (p *pace) children(first bool) {
+	if first {
+		p.told = 0
+	}
+	p.look()
+}
+
+func (p *pace) look() {
+	if !p.due {
+		p.due = true
+		p.timer.Reset(deltaEvery)
+	}
 }
 
 // tellMatrix tells what became of the matrix, where anything may have.
@@ -45,10 +60,10 @@ func (f *follower) tellMatrix(ctx context.Context) error {
 	}
 	p.due = false
 	p.timer.Stop()
-	d, err := f.deltas.Delta(ctx, f.id, p.told, f.after)
+	d, err := f.deltas.Delta(ctx, f.last, p.told, p.order, f.after)
 	if err != nil || d == nil {
 		return err
 	}
-	p.told = d.Rev
+	p.told, p.order = d.Rev, d.Order
 	return f.emit(runs.Update{Matrix: d})
 }

@@ -12,7 +12,7 @@ import (
 // echo is a Deltas whose revision is the event that it was asked for last.
 type echo struct{}
 
-func (echo) Delta(_ context.Context, _ string, rev, upTo int64) (*runs.MatrixDelta, error) {
+func (echo) Delta(_ context.Context, _ *runs.Run, rev, _, upTo int64) (*runs.MatrixDelta, error) {
 	return &runs.MatrixDelta{Since: rev, Rev: upTo}, nil
 }
 

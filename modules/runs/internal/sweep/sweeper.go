@@ -82,6 +82,7 @@ func (s *Sweeper) reap(ctx context.Context, r *runs.Run) error {
 		switch {
 		case cur.Begun:
 			mv.To, mv.Error, mv.LogSHA256 = runs.Interrupted, lost, sha
+			mv.Warnings = lifecycle.TruncatedLog(cur, cur.LogOmitted)
 		case cur.CancelRequested:
 			mv.To = runs.Canceled
 		default:

@@ -20,16 +20,13 @@ func plain(hosts []string) error {
 }
 
 func withWarning(list []runs.Warning, w runs.Warning) []runs.Warning {
-	if hasWarning(list, w.Code) {
+	if runs.HasWarning(list, w.Code) {
 		return list
 	}
 	return append(slices.Clone(list), w)
 }
 
-func hasWarning(list []runs.Warning, code string) bool {
-	return slices.ContainsFunc(list, func(w runs.Warning) bool { return w.Code == code })
-}
-
-func truncated(omitted int64) runs.Warning {
-	return runs.Warning{Code: runs.WarnLogTruncated, Message: fmt.Sprintf("%d bytes of the output were not kept", omitted)}
+// without returns the warnings of other codes.
+func without(list []runs.Warning, code string) []runs.Warning {
+	return slices.DeleteFunc(slices.Clone(list), func(w runs.Warning) bool { return w.Code == code })
 }

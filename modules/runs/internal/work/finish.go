@@ -88,11 +88,12 @@ func (w *Worklist) summaries(ctx context.Context, l runs.Lease, e *runs.Ending) 
 	return nil
 }
 
+// move is the transition of an ending. What is missing of the output is judged by what is stored, not by what the holder says.
 func (w *Worklist) move(l runs.Lease, e *runs.Ending, s *seal) runs.Move {
 	started, ended := times(e, w.machine.Now())
 	return runs.Move{
 		ID: l.RunID, From: runs.Running, To: e.Status, At: ended, StartedAt: started, Lease: &l,
-		ExitCode: e.ExitCode, Error: e.Error, Warnings: append(e.Warnings[:len(e.Warnings):len(e.Warnings)], s.warnings...),
+		ExitCode: e.ExitCode, Error: e.Error, Warnings: append(without(e.Warnings, runs.WarnLogTruncated), s.warnings...),
 		Outputs: e.Outputs, Commit: e.Commit, Counts: e.Counts, Touched: e.Touched,
 		LogBytes: s.total, Omitted: s.omitted, LogSHA256: s.sha,
 	}

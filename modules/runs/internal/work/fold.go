@@ -117,9 +117,7 @@ func (w *Worklist) foldAll(ctx context.Context, l runs.Lease, e *runs.Ending) (*
 	}
 	f := &folded{seal: &seal{sha: sha, total: max(e.LogBytes, r.LogBytes)}, stored: runs.LogState{Next: r.LogBytes, Omitted: r.LogOmitted}}
 	f.seal.omitted = r.LogOmitted + f.seal.total - r.LogBytes
-	if f.seal.omitted > 0 && !hasWarning(r.Warnings, runs.WarnLogTruncated) && !hasWarning(e.Warnings, runs.WarnLogTruncated) {
-		f.seal.warnings = []runs.Warning{truncated(f.seal.omitted)}
-	}
+	f.seal.warnings = lifecycle.TruncatedLog(r, f.seal.omitted)
 	if err := w.machine.Fold(ctx, l.RunID, &f.ahead.Events, -1); err != nil {
 		return nil, err
 	}

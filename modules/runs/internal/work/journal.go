@@ -27,7 +27,7 @@ type Journal struct {
 
 var _ runs.Journal = (*Journal)(nil)
 
-// NewJournal returns a journal that keeps at most about logCap bytes of output of each run.
+// NewJournal returns a journal that keeps at most logCap bytes and one chunk of the output of each run.
 func NewJournal(m *lifecycle.Machine, logs runs.LogStore, events runs.EventStore, w Watchers, logCap int64) *Journal {
 	return &Journal{machine: m, logs: logs, events: events, summaries: m.Summaries, watchers: w, cap: logCap}
 }

@@ -1,0 +1,58 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// awaitCancel waits until somebody wants a run cancelled that the worker holds and does not know of yet. It returns nil where nobody did
+// within the time that the worker waits. A signal that gets lost is made up for by the heartbeats.
+func (r *Relay) awaitCancel(ctx context.Context, c *execution.RelayClaim) (*execution.Grant, error) {
+	select {
+	case r.waits <- struct{}{}:
+		defer func() { <-r.waits }()
+	default:
+		return nil, &fault.Error{Kind: fault.Unavailable, Message: "too many workers wait", RetryAfter: time.Second}
+	}
+	var signals <-chan string
+	if r.Signals != nil {
+		ch, stop := r.Signals.Watch(events.TopicCancel) // before the first look: what comes behind it wakes
+		defer stop()
+		signals = ch
+	}
+	over := time.NewTimer(time.Duration(c.WaitSeconds) * time.Second)
+	defer over.Stop()
+	for {
+		held, err := r.Plane.Held(ctx, execution.RelayPrefix+c.Worker.Name)
+		if err != nil {
+			return nil, fmt.Errorf("look for cancels of %s: %w", c.Worker.Name, err)
+		}
+		g := &execution.Grant{}
+		for _, run := range held {
+			if run.CancelRequested && !slices.Contains(c.Canceling, run.ID) {
+				g.CancelRequested = append(g.CancelRequested, run.ID)
+			}
+		}
+		if len(g.CancelRequested) > 0 {
+			return g, nil
+		}
+		select {
+		case <-signals:
+			for len(signals) > 0 { // one look answers them all
+				<-signals
+			}
+		case <-over.C:
+			return nil, nil
+		case <-r.line.Done():
+			return nil, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}

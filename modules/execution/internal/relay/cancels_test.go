@@ -1,0 +1,79 @@
+package relay_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/execution"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// want asks for the end of a run.
+func (w *world) want(id string) {
+	w.t.Helper()
+	yes := true
+	w.must(w.d.Do(w.t.Context(), func(ctx context.Context) error {
+		if err := w.plane.store.Amend(ctx, id, runs.Amendment{CancelRequested: &yes}); err != nil {
+			return err
+		}
+		return w.d.Signals().Signal(ctx, events.TopicCancel, id)
+	}))
+}
+
+// TestCancelsWakeAClaim that asks for them, with the runs of its worker that it does not know of, and no heartbeat.
+func TestCancelsWakeAClaim(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		var held []string
+		for range 2 {
+			w.submit()
+			g, _, err := w.relay.Claim(t.Context(), asks("w"))
+			w.must(err)
+			held = append(held, g.Run.ID)
+		}
+		w.submit()
+		other, _, err := w.relay.Claim(t.Context(), asks("other"))
+		w.must(err)
+		looked := make(chan struct{}, 64)
+		w.plane.hook(func(op string) error {
+			if op == "held" {
+				looked <- struct{}{}
+			}
+			return nil
+		})
+		ask := func(known ...string) <-chan *execution.Grant {
+			c, out := asks("w"), make(chan *execution.Grant, 1)
+			c.Cancels, c.Canceling, c.WaitSeconds = true, known, 30
+			go func() {
+				g, _, err := w.relay.Claim(t.Context(), c)
+				if err != nil {
+					t.Error(err)
+				}
+				out <- g
+			}()
+			<-looked
+			return out
+		}
+		waits := ask()
+		w.want(other.Run.ID)
+		w.want(held[1])
+		if g := <-waits; g == nil || !slices.Equal(g.CancelRequested, held[1:]) || g.Run.ID != "" || g.Capability != "" {
+			t.Errorf("the claim brings %+v", g)
+		}
+		waits = ask(held[1])
+		w.want(held[0])
+		if g := <-waits; g == nil || !slices.Equal(g.CancelRequested, held[:1]) {
+			t.Errorf("the next one brings %+v", g)
+		}
+		if g := <-ask(); g == nil || len(g.CancelRequested) != 2 {
+			t.Errorf("one that begins afterwards brings %+v", g)
+		}
+		waits = ask(held...)
+		w.relay.Close()
+		if g := <-waits; g != nil {
+			t.Errorf("when the server stops it brings %+v", g)
+		}
+	})
+}
