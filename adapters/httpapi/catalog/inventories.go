@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
@@ -14,10 +13,10 @@ const inventoriesPath = "/v1/inventories"
 
 // InventoryFields are what a caller sets of an inventory beside its content.
 type InventoryFields struct {
-	Name          string   `json:"name" doc:"Unique within the organization, at most 200 characters."`
+	Name          string   `json:"name" minLength:"1" maxLength:"200" doc:"Unique within the organization."`
 	Format        string   `json:"format,omitempty" enum:"ini,yaml,json" doc:"How the content is written, as Ansible reads it. Told by the content where absent."`
-	CredentialIDs []string `json:"credential_ids,omitempty"`
-	Queue         string   `json:"queue,omitempty" doc:"Of runs that name none."`
+	CredentialIDs []string `json:"credential_ids,omitempty" maxItems:"1000"`
+	Queue         string   `json:"queue,omitempty" pattern:"^([A-Za-z0-9][A-Za-z0-9._:/-]{0,99})?$" patternDescription:"the name of a queue" doc:"Of runs that name none."`
 	Org           string   `json:"org_id,omitempty"`
 }
 
@@ -36,20 +35,17 @@ type NewInventoryBody struct {
 
 // ChangedInventoryBody replaces an inventory, and its content where that is given.
 type ChangedInventoryBody struct {
-	InventoryFields
+	InventoryRow
 	Content *string `json:"content,omitempty" doc:"The stored one stays where absent."`
 }
 
 // InventoryRow is an inventory without its content.
 type InventoryRow struct {
-	ID string `json:"id"`
+	httpapi.Record
 	InventoryFields
-	Hosts     int       `json:"hosts"`
-	Groups    int       `json:"groups" doc:"Beside all and ungrouped."`
-	Digest    string    `json:"digest" doc:"The SHA-256 of the content, in hex."`
-	CreatedBy string    `json:"created_by"`
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
+	Hosts  int    `json:"hosts" readOnly:"true"`
+	Groups int    `json:"groups" readOnly:"true" doc:"Beside all and ungrouped."`
+	Digest string `json:"digest" readOnly:"true" doc:"The SHA-256 of the content, in hex."`
 }
 
 // InventoryBody is an inventory.
@@ -60,10 +56,10 @@ type InventoryBody struct {
 
 func inventoryRow(i catalog.Inventory) InventoryRow {
 	return InventoryRow{
-		ID: i.ID, InventoryFields: InventoryFields{
+		Record: httpapi.RecordOf(i.Record), InventoryFields: InventoryFields{
 			Name: i.Name, Format: string(i.Format), CredentialIDs: i.CredentialIDs, Queue: i.Queue, Org: i.Org,
 		},
-		Hosts: i.Hosts, Groups: i.Groups, Digest: i.Digest, CreatedBy: i.CreatedBy, CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt,
+		Hosts: i.Hosts, Groups: i.Groups, Digest: i.Digest,
 	}
 }
 
@@ -99,6 +95,9 @@ func (h *handlers) listInventories(ctx context.Context, in *ListInput) (*ListOut
 }
 
 func (h *handlers) updateInventory(ctx context.Context, in *ChangeInput[ChangedInventoryBody]) (*ObjectOutput[InventoryBody], error) {
+	if err := unchanged(ctx, in, in.Body.Record, h.Inventories.Get, inventoryRecord); err != nil {
+		return nil, err
+	}
 	var content []byte
 	if in.Body.Content != nil {
 		content = append([]byte{}, *in.Body.Content...)
@@ -130,10 +129,10 @@ func (h *handlers) inventories(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: inventoriesPath + "/{id}", ID: "update-inventory", Action: audit.InventoryUpdate, Tag: tag,
 		Summary: "Replace an inventory", Description: "An omitted member clears, but for the content, which stays.", Access: write(),
-		Status: http.StatusOK, Example: exampleInventory(), Request: exampleNewInventory(), MaxBody: largeBody, Errors: unchanged(),
+		Status: http.StatusOK, Example: exampleInventory(), Request: exampleNewInventory(), MaxBody: largeBody, Errors: refused(),
 	}, h.updateInventory)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: inventoriesPath + "/{id}", ID: "delete-inventory", Action: audit.InventoryDelete, Tag: tag,
-		Summary: "Delete an inventory that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent, Errors: unchanged(),
+		Summary: "Delete an inventory that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent, Errors: refused(),
 	}, h.deleteInventory)
 }

@@ -14,7 +14,7 @@ const projectsPath = "/v1/projects"
 
 // ProjectFields are what a caller sets of a project.
 type ProjectFields struct {
-	Name         string `json:"name" doc:"Unique within the organization, at most 200 characters."`
+	Name         string `json:"name" minLength:"1" maxLength:"200" doc:"Unique within the organization."`
 	RepoURL      string `json:"repo_url" doc:"https, ssh, git, or file below the allowed root."`
 	Branch       string `json:"branch,omitempty" doc:"The remote's own where empty."`
 	CredentialID string `json:"credential_id,omitempty"`
@@ -31,23 +31,19 @@ func (b *ProjectFields) project() catalog.Project {
 
 // ProjectBody is a project.
 type ProjectBody struct {
-	ID string `json:"id"`
+	httpapi.Record
 	ProjectFields
-	Commit    string     `json:"commit,omitempty" doc:"Of the last synchronisation that succeeded."`
-	SyncedAt  *time.Time `json:"synced_at,omitempty" doc:"When that was."`
-	LastError string     `json:"last_error,omitempty" doc:"Of the last synchronisation; absent where it succeeded."`
-	CreatedBy string     `json:"created_by"`
-	CreatedAt time.Time  `json:"created_at"`
-	UpdatedAt time.Time  `json:"updated_at"`
+	Commit    string     `json:"commit,omitempty" readOnly:"true" doc:"Of the last synchronisation that succeeded."`
+	SyncedAt  *time.Time `json:"synced_at,omitempty" readOnly:"true" doc:"When that was."`
+	LastError string     `json:"last_error,omitempty" readOnly:"true" doc:"Of the last synchronisation; absent where it succeeded."`
 }
 
 func projectBody(p catalog.Project) ProjectBody {
 	return ProjectBody{
-		ID: p.ID, ProjectFields: ProjectFields{
+		Record: httpapi.RecordOf(p.Record), ProjectFields: ProjectFields{
 			Name: p.Name, RepoURL: p.RepoURL, Branch: p.Branch, CredentialID: p.CredentialID, InstallDeps: p.InstallDeps, Org: p.Org,
 		},
 		Commit: p.Commit, SyncedAt: httpapi.When(p.SyncedAt), LastError: p.LastError,
-		CreatedBy: p.CreatedBy, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
 	}
 }
 
@@ -78,7 +74,10 @@ func (h *handlers) listProjects(ctx context.Context, in *ListInput) (*ListOutput
 	})
 }
 
-func (h *handlers) updateProject(ctx context.Context, in *ChangeInput[ProjectFields]) (*ObjectOutput[ProjectBody], error) {
+func (h *handlers) updateProject(ctx context.Context, in *ChangeInput[ProjectBody]) (*ObjectOutput[ProjectBody], error) {
+	if err := unchanged(ctx, in, in.Body.Record, h.Projects.Get, projectRecord); err != nil {
+		return nil, err
+	}
 	return project(h.Projects.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.project()))
 }
 
@@ -108,11 +107,11 @@ func (h *handlers) projects(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: projectsPath + "/{id}", ID: "update-project", Action: audit.ProjectUpdate, Tag: tag,
 		Summary: "Replace a project", Description: "An omitted member clears.", Access: write(), Status: http.StatusOK,
-		Example: exampleProject(), Request: exampleProject().ProjectFields, Errors: unchanged(),
+		Example: exampleProject(), Request: exampleProject().ProjectFields, Errors: refused(),
 	}, h.updateProject)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: projectsPath + "/{id}", ID: "delete-project", Action: audit.ProjectDelete, Tag: tag,
-		Summary: "Delete a project that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent, Errors: unchanged(),
+		Summary: "Delete a project that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent, Errors: refused(),
 	}, h.deleteProject)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: projectsPath + "/{id}/sync", ID: "sync-project", Action: audit.ProjectSync, Tag: tag,

@@ -128,6 +128,16 @@ func made[T, B any](list string, object T, err error, body func(T) B, record fun
 	return &NewObjectOutput[B]{Location: list + "/" + rec.ID, ETag: httpapi.ETag(rec.Revision), Body: body(object)}, nil
 }
 
+// unchanged refuses a PUT that changes what it may only repeat of what it read.
+func unchanged[T, B any](
+	ctx context.Context, in *ChangeInput[B], sent httpapi.Record, get func(context.Context, string) (T, error), record func(T) catalog.Record,
+) error {
+	return sent.Unchanged(in.ID, func() (httpapi.Record, error) {
+		object, err := get(ctx, in.ID)
+		return httpapi.RecordOf(record(object)), err
+	})
+}
+
 // deleted answers a deletion.
 func deleted(ctx context.Context, in *DeleteInput, del func(ctx context.Context, id string, revision int64) error) (*NoOutput, error) {
 	if err := del(ctx, in.ID, in.IfMatch.Revision()); err != nil {
@@ -142,6 +152,6 @@ func unlisted() []int { return []int{http.StatusServiceUnavailable} }
 func unmade() []int {
 	return []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable}
 }
-func unchanged() []int {
+func refused() []int {
 	return []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed, http.StatusServiceUnavailable}
 }

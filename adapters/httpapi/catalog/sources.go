@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -14,14 +15,14 @@ const sourcesPath = "/v1/inventory-sources"
 
 // SourceFields are what a caller sets of an inventory source.
 type SourceFields struct {
-	Name           string `json:"name" doc:"Unique within the organization, at most 200 characters."`
+	Name           string `json:"name" minLength:"1" maxLength:"200" doc:"Unique within the organization."`
 	Kind           string `json:"kind" enum:"plugin,script,project,http"`
 	Path           string `json:"path,omitempty" doc:"A file of the project: of the kinds project and script."`
 	ProjectID      string `json:"project_id,omitempty"`
 	CredentialID   string `json:"credential_id,omitempty"`
 	InventoryID    string `json:"inventory_id" doc:"That it fills."`
 	UpdateOnLaunch bool   `json:"update_on_launch" required:"false" doc:"Refresh before a run of the inventory executes."`
-	SyncInterval   int    `json:"sync_interval" required:"false" doc:"Seconds between refreshes, at least 60; 0 is none."`
+	SyncInterval   int    `json:"sync_interval" required:"false" minimum:"0" doc:"Seconds between refreshes, at least 60; 0 is none."`
 	Org            string `json:"org_id,omitempty"`
 	Config         Values `json:"config" required:"false" doc:"By kind. plugin: the inventory plugin's own YAML as an object, its member plugin included. script: content, the program, unless there is a path. http: url, and headers, an object of texts: they read back empty, and an empty one keeps the stored value. project: nothing."`
 }
@@ -38,24 +39,20 @@ func (b *SourceFields) source() (catalog.InventorySource, error) {
 
 // SourceBody is an inventory source.
 type SourceBody struct {
-	ID string `json:"id"`
+	httpapi.Record
 	SourceFields
-	SyncedAt  *time.Time `json:"synced_at,omitempty" doc:"Of the last refresh that succeeded."`
-	LastError string     `json:"last_error,omitempty" doc:"Of the last refresh; absent where it succeeded."`
-	CreatedBy string     `json:"created_by"`
-	CreatedAt time.Time  `json:"created_at"`
-	UpdatedAt time.Time  `json:"updated_at"`
+	SyncedAt  *time.Time `json:"synced_at,omitempty" readOnly:"true" doc:"Of the last refresh that succeeded."`
+	LastError string     `json:"last_error,omitempty" readOnly:"true" doc:"Of the last refresh; absent where it succeeded."`
 }
 
 func sourceBody(s catalog.InventorySource) SourceBody {
 	return SourceBody{
-		ID: s.ID, SourceFields: SourceFields{
+		Record: httpapi.RecordOf(s.Record), SourceFields: SourceFields{
 			Name: s.Name, Kind: string(s.Kind), Path: s.Path, ProjectID: s.ProjectID, CredentialID: s.CredentialID, InventoryID: s.InventoryID,
 			UpdateOnLaunch: s.UpdateOnLaunch, SyncInterval: s.SyncInterval, Org: s.Org,
 			Config: configBody(s.Kind, s.Config),
 		},
 		SyncedAt: httpapi.When(s.SyncedAt), LastError: s.LastError,
-		CreatedBy: s.CreatedBy, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
 	}
 }
 
@@ -89,9 +86,19 @@ func (h *handlers) listSources(ctx context.Context, in *ListInput) (*ListOutput[
 	})
 }
 
-func (h *handlers) updateSource(ctx context.Context, in *ChangeInput[SourceFields]) (*ObjectOutput[SourceBody], error) {
+func (h *handlers) updateSource(ctx context.Context, in *ChangeInput[SourceBody]) (*ObjectOutput[SourceBody], error) {
 	s, err := in.Body.source()
 	if err != nil {
+		return nil, err
+	}
+	stored, err := h.Sources.Get(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(
+		in.Body.Unchanged(in.ID, func() (httpapi.Record, error) { return httpapi.RecordOf(stored.Record), nil }),
+		httpapi.Fixed("kind", in.Body.Kind, string(stored.Kind)),
+	); err != nil {
 		return nil, err
 	}
 	return source(h.Sources.Update(ctx, in.ID, in.IfMatch.Revision(), s))
@@ -122,11 +129,11 @@ func (h *handlers) sources(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: sourcesPath + "/{id}", ID: "update-inventory-source", Action: audit.SourceUpdate, Tag: tag,
 		Summary: "Replace an inventory source", Description: "An omitted member clears; a header without a value keeps the stored one.",
-		Access: write(), Status: http.StatusOK, Example: exampleSource(), Request: exampleNewSource(), Errors: unchanged(),
+		Access: write(), Status: http.StatusOK, Example: exampleSource(), Request: exampleNewSource(), Errors: refused(),
 	}, h.updateSource)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: sourcesPath + "/{id}", ID: "delete-inventory-source", Action: audit.SourceDelete, Tag: tag,
-		Summary: "Delete an inventory source; the inventory stays as it is", Access: write(), Status: http.StatusNoContent, Errors: unchanged(),
+		Summary: "Delete an inventory source; the inventory stays as it is", Access: write(), Status: http.StatusNoContent, Errors: refused(),
 	}, h.deleteSource)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: sourcesPath + "/{id}/refresh", ID: "refresh-inventory-source", Action: audit.SourceRefresh, Tag: tag,

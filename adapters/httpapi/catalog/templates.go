@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
@@ -14,17 +13,12 @@ const templatesPath = "/v1/templates"
 
 // TemplateBody is a template.
 type TemplateBody struct {
-	ID string `json:"id"`
+	httpapi.Record
 	TemplateFields
-	CreatedBy string    `json:"created_by"`
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
 }
 
 func templateBody(t catalog.Template) TemplateBody {
-	return TemplateBody{
-		ID: t.ID, TemplateFields: fieldsOf(t), CreatedBy: t.CreatedBy, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
-	}
+	return TemplateBody{Record: httpapi.RecordOf(t.Record), TemplateFields: fieldsOf(t)}
 }
 
 func templateRecord(t catalog.Template) catalog.Record { return t.Record }
@@ -54,7 +48,10 @@ func (h *handlers) listTemplates(ctx context.Context, in *ListInput) (*ListOutpu
 	})
 }
 
-func (h *handlers) updateTemplate(ctx context.Context, in *ChangeInput[TemplateFields]) (*ObjectOutput[TemplateBody], error) {
+func (h *handlers) updateTemplate(ctx context.Context, in *ChangeInput[TemplateBody]) (*ObjectOutput[TemplateBody], error) {
+	if err := unchanged(ctx, in, in.Body.Record, h.Templates.Get, templateRecord); err != nil {
+		return nil, err
+	}
 	return template(h.Templates.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.template()))
 }
 
@@ -84,10 +81,10 @@ func (h *handlers) templates(r *httpapi.Router) {
 		Summary:     "Replace a template",
 		Description: "An omitted member clears. A variable of the value [redacted] and a notification that echoes its mask keep what is stored.",
 		Access:      write(), Status: http.StatusOK, Example: exampleTemplate(), Request: exampleTemplate().TemplateFields, MaxBody: largeBody,
-		Errors: unchanged(),
+		Errors: refused(),
 	}, h.updateTemplate)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: templatesPath + "/{id}", ID: "delete-template", Action: audit.TemplateDelete, Tag: tag,
-		Summary: "Delete a template that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent, Errors: unchanged(),
+		Summary: "Delete a template that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent, Errors: refused(),
 	}, h.deleteTemplate)
 }

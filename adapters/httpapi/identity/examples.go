@@ -69,10 +69,9 @@ func exampleChange() map[string]any {
 
 func exampleAccount() AccountBody {
 	return AccountBody{
-		ID: exampleUserID, Username: "alex", Role: "operator", HasPassword: true,
+		Stamps: httpapi.ExampleRecord(exampleUserID).Stamps, Username: "alex", Role: "operator", AccountState: AccountState{HasPassword: true},
 		ProfileBody: ProfileBody{FullName: "Alex Example", Email: "alex@example.com", Links: []string{"https://example.com/alex"}},
 		Identities:  []LinkBody{{Protocol: "oidc", Issuer: "https://id.example.com", Subject: "248289761001"}},
-		CreatedAt:   exampleTime(), UpdatedAt: exampleTime(),
 	}
 }
 

@@ -3,7 +3,6 @@ package identity
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
@@ -53,6 +52,8 @@ type NewAccountInput struct{ Body NewAccountBody }
 
 // ChangedAccountBody replaces an account's profile and, where they are given, the rest.
 type ChangedAccountBody struct {
+	httpapi.Stamps
+	AccountState
 	Username *string            `json:"username,omitempty"`
 	Role     *string            `json:"role,omitempty" enum:"viewer,operator,admin"`
 	Password *identity.Password `json:"password,omitempty" minLength:"12" maxLength:"1024" doc:"Ends the account's sessions."`
@@ -80,26 +81,30 @@ type ChangedAccountInput struct {
 	Body    ChangedAccountBody
 }
 
+// AccountState is what is told of an account and not set.
+type AccountState struct {
+	HasPassword bool `json:"has_password" readOnly:"true"`
+}
+
 // AccountBody is an account whole, for admins.
 type AccountBody struct {
-	ID          string `json:"id"`
-	Username    string `json:"username"`
-	Role        string `json:"role" enum:"viewer,operator,admin"`
-	HasPassword bool   `json:"has_password"`
+	httpapi.Stamps
+	Username string `json:"username"`
+	Role     string `json:"role" enum:"viewer,operator,admin"`
 	ProfileBody
+	AccountState
 	Identities []LinkBody `json:"identities"`
-	CreatedAt  time.Time  `json:"created_at"`
-	UpdatedAt  time.Time  `json:"updated_at"`
 }
 
 func accountBody(a identity.Account) AccountBody {
 	b := AccountBody{
-		ID: a.ID, Username: a.Username, Role: string(a.Role), HasPassword: a.HasPassword,
+		Stamps: httpapi.Stamps{ID: a.ID, CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt}, Username: a.Username, Role: string(a.Role),
+		AccountState: AccountState{HasPassword: a.HasPassword},
 		ProfileBody: ProfileBody{
 			FullName: a.Profile.FullName, Email: a.Profile.Email, Phone: a.Profile.Phone, Title: a.Profile.Title,
 			Links: a.Profile.Links, Notes: a.Profile.Notes,
 		},
-		Identities: make([]LinkBody, 0, len(a.Identities)), CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt,
+		Identities: make([]LinkBody, 0, len(a.Identities)),
 	}
 	for _, l := range a.Identities {
 		b.Identities = append(b.Identities, LinkBody{Protocol: string(l.Protocol), Issuer: l.Issuer, Subject: l.Subject})
@@ -143,6 +148,14 @@ func (h *handlers) getAccount(ctx context.Context, in *IDInput) (*AccountOutput,
 }
 
 func (h *handlers) updateAccount(ctx context.Context, in *ChangedAccountInput) (*AccountOutput, error) {
+	sent := httpapi.Record{Stamps: in.Body.Stamps}
+	err := sent.Unchanged(in.ID, func() (httpapi.Record, error) {
+		a, err := h.Accounts.Get(ctx, in.ID)
+		return httpapi.Record{Stamps: httpapi.Stamps{CreatedAt: a.CreatedAt}}, err
+	})
+	if err != nil {
+		return nil, err
+	}
 	return account(h.Accounts.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.change()))
 }
 

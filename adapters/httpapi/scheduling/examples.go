@@ -33,9 +33,8 @@ func exampleSchedule() ScheduleBody {
 	next := exampleTime().Add(17 * time.Hour)
 	last := next.Add(-24 * time.Hour)
 	return ScheduleBody{
-		ID: "sch_01k0a0007vtx5zk9w2m4n6p8rs", Name: "nightly", Cron: "30 2 * * *", Timezone: "Europe/Berlin", Enabled: true,
-		TargetBody: exampleTarget(), CreatedBy: exampleUserID, NextRunAt: &next, LastRunAt: &last, LastRunID: exampleRunID,
-		CreatedAt: exampleTime(), UpdatedAt: exampleTime(),
+		Record: httpapi.ExampleRecord("sch_01k0a0007vtx5zk9w2m4n6p8rs"), NewScheduleBody: exampleNewSchedule(),
+		NextRunAt: &next, LastRunAt: &last, LastRunID: exampleRunID,
 	}
 }
 
@@ -56,8 +55,9 @@ func exampleTriggerChange() ChangedTriggerBody {
 func exampleTrigger() TriggerBody {
 	fired := exampleTime()
 	return TriggerBody{
-		ID: "trg_01k0a0008vtx5zk9w2m4n6p8rs", Name: "push to main", TemplateID: exampleTemplateID, RequireSignature: true, Branch: "main",
-		Events: []string{}, CreatedBy: exampleUserID, CreatedAt: exampleTime(), UpdatedAt: exampleTime(), LastFiredAt: &fired, LastRunID: exampleRunID,
+		Record: httpapi.ExampleRecord("trg_01k0a0008vtx5zk9w2m4n6p8rs"), TriggerState: TriggerState{LastFiredAt: &fired, LastRunID: exampleRunID},
+		Name: "push to main", TemplateID: exampleTemplateID, RequireSignature: true, Branch: "main",
+		Events: []string{},
 	}
 }
 

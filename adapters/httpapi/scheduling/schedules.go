@@ -14,8 +14,8 @@ const schedulesPath = "/v1/schedules"
 
 // NewScheduleBody is a schedule as somebody keeps it.
 type NewScheduleBody struct {
-	Name     string `json:"name"`
-	Cron     string `json:"cron" doc:"Five fields, or a word such as @daily. Days of month and days of week that are both restricted mean either."`
+	Name     string `json:"name" minLength:"1" maxLength:"200"`
+	Cron     string `json:"cron" minLength:"1" doc:"Five fields, or a word such as @daily. Days of month and days of week that are both restricted mean either."`
 	Timezone string `json:"timezone,omitempty" doc:"An IANA name; the server's local time where absent."`
 	Enabled  *bool  `json:"enabled,omitempty" doc:"True where absent."`
 	TargetBody
@@ -40,41 +40,31 @@ type NewScheduleInput struct{ Body NewScheduleBody }
 type ChangedScheduleInput struct {
 	ID      string          `path:"id"`
 	IfMatch httpapi.IfMatch `header:"If-Match"`
-	Body    NewScheduleBody
+	Body    ScheduleBody
 }
 
 // ScheduleBody is a schedule. Members that are empty are absent.
 type ScheduleBody struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	Cron     string `json:"cron"`
-	Timezone string `json:"timezone,omitempty"`
-	Enabled  bool   `json:"enabled"`
-	TargetBody
-	Org       string     `json:"org_id,omitempty"`
-	CreatedBy string     `json:"created_by"`
-	NextRunAt *time.Time `json:"next_run_at,omitempty" doc:"Absent where it fires no more."`
-	LastRunAt *time.Time `json:"last_run_at,omitempty" doc:"The time that fired last."`
-	LastRunID string     `json:"last_run_id,omitempty"`
-	LastError string     `json:"last_error,omitempty" doc:"Why that made no run."`
-	CreatedAt time.Time  `json:"created_at"`
-	UpdatedAt time.Time  `json:"updated_at"`
+	httpapi.Record
+	NewScheduleBody
+	NextRunAt *time.Time `json:"next_run_at,omitempty" readOnly:"true" doc:"Absent where it fires no more."`
+	LastRunAt *time.Time `json:"last_run_at,omitempty" readOnly:"true" doc:"The time that fired last."`
+	LastRunID string     `json:"last_run_id,omitempty" readOnly:"true"`
+	LastError string     `json:"last_error,omitempty" readOnly:"true" doc:"Why that made no run."`
 }
 
 func scheduleBody(s scheduling.Schedule) (ScheduleBody, error) {
 	target, err := targetBody(s.Target)
 	return ScheduleBody{
-		ID: s.ID, Name: s.Name, Cron: s.Cron, Timezone: s.Timezone, Enabled: s.Enabled, TargetBody: target, Org: s.Org,
-		CreatedBy: s.CreatedBy, NextRunAt: when(s.NextRunAt), LastRunAt: when(s.LastRunAt), LastRunID: s.LastRunID, LastError: s.LastError,
-		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
+		Record: recordBody(s.Record), NewScheduleBody: NewScheduleBody{
+			Name: s.Name, Cron: s.Cron, Timezone: s.Timezone, Enabled: &s.Enabled, TargetBody: target, Org: s.Org,
+		},
+		NextRunAt: httpapi.When(s.NextRunAt), LastRunAt: httpapi.When(s.LastRunAt), LastRunID: s.LastRunID, LastError: s.LastError,
 	}, err
 }
 
-func when(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
+func recordBody(r scheduling.Record) httpapi.Record {
+	return httpapi.Record{Stamps: httpapi.Stamps{ID: r.ID, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}, CreatedBy: r.CreatedBy}
 }
 
 // ScheduleOutput answers with a schedule.
@@ -127,6 +117,10 @@ func (h *handlers) updateSchedule(ctx context.Context, in *ChangedScheduleInput)
 	}
 	return schedule(amend(ctx, in.IfMatch.Revision(), get,
 		func(ctx context.Context, stored scheduling.Schedule, revision int64) (scheduling.Schedule, error) {
+			err := in.Body.Unchanged(in.ID, func() (httpapi.Record, error) { return recordBody(stored.Record), nil })
+			if err != nil {
+				return stored, err
+			}
 			target, err := in.Body.unmasked(stored.Target)
 			if err != nil {
 				return stored, err

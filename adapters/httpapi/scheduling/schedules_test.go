@@ -66,7 +66,7 @@ func TestBadSchedules(t *testing.T) {
 	for body, where := range map[string]string{
 		`{"cron":"@daily","template_id":"t"}`: "name", `{"name":"a","template_id":"t"}`: "cron", `{"name":"a","cron":"@daily"}`: "template_id",
 		`{"name":"a","cron":"@daily","template_id":"t","run":{}}`:                     "template_id",
-		`{"name":"a","cron":"@daily","run":{},"pipeline":{"steps":[]}}`:               "template_id",
+		`{"name":"a","cron":"@daily","run":{},"pipeline":{"steps":[{"name":"s"}]}}`:   "template_id",
 		`{"name":"a","cron":"@daily","run":{},"answers":{"a":1}}`:                     "answers",
 		`{"name":"a","cron":"@daily","run":{"forks":"x"}}`:                            "run.forks",
 		`{"name":"a","cron":"@daily","run":{"template_id":"x"}}`:                      "run.template_id",
@@ -179,6 +179,11 @@ func TestAnEchoKeepsSecrets(t *testing.T) {
 	if d := cmp.Diff(want, f.kept().Target.Run.Notifications); d != "" {
 		t.Error(d)
 	}
+}
+
+func TestPutTakesWhatGetReturned(t *testing.T) {
+	t.Parallel()
+	setup(t).PutsBack()
 }
 
 func TestRevisions(t *testing.T) {

@@ -15,11 +15,11 @@ const triggersPath = "/v1/triggers"
 
 // NewTriggerBody is a request for a trigger.
 type NewTriggerBody struct {
-	Name             string   `json:"name"`
-	TemplateID       string   `json:"template_id"`
+	Name             string   `json:"name" minLength:"1" maxLength:"200"`
+	TemplateID       string   `json:"template_id" minLength:"1"`
 	RequireSignature *bool    `json:"require_signature,omitempty" doc:"True where absent."`
-	Branch           string   `json:"branch,omitempty" doc:"Only pushes to it launch; any where absent."`
-	Events           []string `json:"events,omitempty" doc:"Only these launch, as the forge names them; push alone where absent."`
+	Branch           string   `json:"branch,omitempty" maxLength:"255" doc:"Only pushes to it launch; any where absent."`
+	Events           []string `json:"events,omitempty" maxItems:"20" doc:"Only these launch, as the forge names them; push alone where absent."`
 	Org              string   `json:"org_id,omitempty"`
 }
 
@@ -28,11 +28,13 @@ type NewTriggerInput struct{ Body NewTriggerBody }
 
 // ChangedTriggerBody is what a trigger becomes.
 type ChangedTriggerBody struct {
-	Name             string    `json:"name"`
+	httpapi.Record
+	TriggerState
+	Name             string    `json:"name" minLength:"1" maxLength:"200"`
 	TemplateID       *string   `json:"template_id,omitempty"`
 	RequireSignature *bool     `json:"require_signature,omitempty"`
-	Branch           *string   `json:"branch,omitempty"`
-	Events           *[]string `json:"events,omitempty"`
+	Branch           *string   `json:"branch,omitempty" maxLength:"255"`
+	Events           *[]string `json:"events,omitempty" maxItems:"20"`
 	Org              *string   `json:"org_id,omitempty"`
 }
 
@@ -62,26 +64,28 @@ type ChangedTriggerInput struct {
 
 // TriggerBody is a trigger. Members that are empty are absent, except events.
 type TriggerBody struct {
-	ID               string     `json:"id"`
-	Name             string     `json:"name"`
-	TemplateID       string     `json:"template_id"`
-	RequireSignature bool       `json:"require_signature"`
-	Branch           string     `json:"branch,omitempty"`
-	Events           []string   `json:"events"`
-	Org              string     `json:"org_id,omitempty"`
-	CreatedBy        string     `json:"created_by"`
-	CreatedAt        time.Time  `json:"created_at"`
-	UpdatedAt        time.Time  `json:"updated_at"`
-	LastFiredAt      *time.Time `json:"last_fired_at,omitempty"`
-	LastRunID        string     `json:"last_run_id,omitempty"`
-	LastError        string     `json:"last_error,omitempty"`
+	httpapi.Record
+	TriggerState
+	Name             string   `json:"name"`
+	TemplateID       string   `json:"template_id"`
+	RequireSignature bool     `json:"require_signature"`
+	Branch           string   `json:"branch,omitempty"`
+	Events           []string `json:"events"`
+	Org              string   `json:"org_id,omitempty"`
+}
+
+// TriggerState is what became of the last delivery that launched.
+type TriggerState struct {
+	LastFiredAt *time.Time `json:"last_fired_at,omitempty" readOnly:"true"`
+	LastRunID   string     `json:"last_run_id,omitempty" readOnly:"true"`
+	LastError   string     `json:"last_error,omitempty" readOnly:"true"`
 }
 
 func triggerBody(t scheduling.Trigger) TriggerBody {
 	return TriggerBody{
-		ID: t.ID, Name: t.Name, TemplateID: t.TemplateID, RequireSignature: t.RequireSignature, Branch: t.Branch,
-		Events: append([]string{}, t.Events...), Org: t.Org, CreatedBy: t.CreatedBy, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
-		LastFiredAt: when(t.LastFiredAt), LastRunID: t.LastRunID, LastError: t.LastError,
+		Record: recordBody(t.Record), TriggerState: TriggerState{httpapi.When(t.LastFiredAt), t.LastRunID, t.LastError},
+		Name: t.Name, TemplateID: t.TemplateID, RequireSignature: t.RequireSignature, Branch: t.Branch,
+		Events: append([]string{}, t.Events...), Org: t.Org,
 	}
 }
 
@@ -154,6 +158,10 @@ func (h *handlers) updateTrigger(ctx context.Context, in *ChangedTriggerInput) (
 	}
 	return trigger(amend(ctx, in.IfMatch.Revision(), get,
 		func(ctx context.Context, stored scheduling.Trigger, revision int64) (scheduling.Trigger, error) {
+			err := in.Body.Unchanged(in.ID, func() (httpapi.Record, error) { return recordBody(stored.Record), nil })
+			if err != nil {
+				return stored, err
+			}
 			return h.Triggers.Update(ctx, in.ID, revision, in.Body.over(stored))
 		}))
 }

@@ -2,8 +2,8 @@ package secrets
 
 import (
 	"context"
+	"errors"
 	"net/http"
-	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
@@ -21,7 +21,7 @@ type SourceBody struct {
 
 // CredentialFields are what a caller sets of a credential beside its secrets, and reads back.
 type CredentialFields struct {
-	Name     string      `json:"name" doc:"Unique within the organization, at most 200 characters."`
+	Name     string      `json:"name" minLength:"1" maxLength:"200" doc:"Unique within the organization."`
 	Kind     string      `json:"kind,omitempty" enum:"ssh_key,ssh_password,vault_password,become_password,become,network,env,token,registry,aws,azure,gcp,vmware,openstack,custom" doc:"Required unless there is a type_id, which makes it custom."`
 	Settings Values      `json:"settings,omitempty" doc:"By kind: what of it is no secret."`
 	Source   *SourceBody `json:"source,omitempty" doc:"Where the secrets are fetched when a run needs them. Stored ones fill what it does not give."`
@@ -33,7 +33,18 @@ type CredentialFields struct {
 // CredentialInputBody is what a caller says of a credential.
 type CredentialInputBody struct {
 	CredentialFields
+	CredentialSecret
+}
+
+// CredentialSecret is what is sealed of a credential.
+type CredentialSecret struct {
 	Secret Values `json:"secret,omitempty" doc:"By kind: what of it is secret. It is sealed and never read back: a member that is omitted keeps what is stored, an empty one clears it."`
+}
+
+// ChangedCredentialBody replaces a credential.
+type ChangedCredentialBody struct {
+	CredentialBody
+	CredentialSecret
 }
 
 func (b *CredentialInputBody) change() (secrets.Change, error) {
@@ -54,12 +65,9 @@ func (b *CredentialInputBody) change() (secrets.Change, error) {
 
 // CredentialBody is a credential. It never holds a secret.
 type CredentialBody struct {
-	ID string `json:"id"`
+	httpapi.Record
 	CredentialFields
-	HasSecret bool      `json:"has_secret" doc:"Whether every secret that it needs is stored, or fetched from a source."`
-	CreatedBy string    `json:"created_by"`
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
+	HasSecret bool `json:"has_secret" readOnly:"true" doc:"Whether every secret that it needs is stored, or fetched from a source."`
 }
 
 // SavedCredentialBody is a credential that was made or changed.
@@ -70,10 +78,10 @@ type SavedCredentialBody struct {
 
 func credentialBody(c secrets.Credential) CredentialBody {
 	b := CredentialBody{
-		ID: c.ID, CredentialFields: CredentialFields{
+		Record: httpapi.RecordOf(c.Record), CredentialFields: CredentialFields{
 			Name: c.Name, Kind: string(c.Kind), Settings: c.Settings, TypeID: c.TypeID, Fields: c.Fields, Org: c.Org,
 		},
-		HasSecret: c.HasSecret, CreatedBy: c.CreatedBy, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
+		HasSecret: c.HasSecret,
 	}
 	if c.Source != nil {
 		b.Source = &SourceBody{Engine: c.Source.Engine, Config: c.Source.Config}
@@ -128,9 +136,20 @@ func (h *handlers) listCredentials(ctx context.Context, in *CredentialsInput) (*
 	return &ListOutput[CredentialList]{Body: CredentialList{Credentials: rows, Listed: listed}}, nil
 }
 
-func (h *handlers) updateCredential(ctx context.Context, in *ChangeInput[CredentialInputBody]) (*ObjectOutput[SavedCredentialBody], error) {
-	change, err := in.Body.change()
+func (h *handlers) updateCredential(ctx context.Context, in *ChangeInput[ChangedCredentialBody]) (*ObjectOutput[SavedCredentialBody], error) {
+	b := CredentialInputBody{in.Body.CredentialFields, in.Body.CredentialSecret}
+	change, err := b.change()
 	if err != nil {
+		return nil, err
+	}
+	stored, err := h.Credentials.Get(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(
+		in.Body.Unchanged(in.ID, func() (httpapi.Record, error) { return httpapi.RecordOf(stored.Record), nil }),
+		httpapi.Fixed("kind", b.Kind, string(stored.Kind)),
+	); err != nil {
 		return nil, err
 	}
 	c, warnings, err := h.Credentials.Update(ctx, in.ID, in.IfMatch.Revision(), change)

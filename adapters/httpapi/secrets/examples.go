@@ -20,13 +20,12 @@ func exampleFields() CredentialFields {
 }
 
 func exampleNewCredential() CredentialInputBody {
-	return CredentialInputBody{CredentialFields: exampleFields(), Secret: Values{"password": "correct horse battery staple"}}
+	return CredentialInputBody{CredentialFields: exampleFields(), CredentialSecret: CredentialSecret{Values{"password": "correct horse battery staple"}}}
 }
 
 func exampleCredential() CredentialBody {
 	return CredentialBody{
-		ID: "crd_01k0a000avtx5zk9w2m4n6p8rs", CredentialFields: exampleFields(), HasSecret: true, CreatedBy: exampleUserID,
-		CreatedAt: exampleTime(), UpdatedAt: exampleTime(),
+		Record: httpapi.ExampleRecord("crd_01k0a000avtx5zk9w2m4n6p8rs"), CredentialFields: exampleFields(), HasSecret: true,
 	}
 }
 
@@ -49,5 +48,5 @@ func exampleNewType() TypeFields {
 }
 
 func exampleType() TypeBody {
-	return TypeBody{ID: exampleTypeID, TypeFields: exampleNewType(), CreatedBy: exampleUserID, CreatedAt: exampleTime(), UpdatedAt: exampleTime()}
+	return TypeBody{Record: httpapi.ExampleRecord(exampleTypeID), TypeFields: exampleNewType()}
 }

@@ -3,7 +3,6 @@ package secrets
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
@@ -33,7 +32,7 @@ type InjectBody struct {
 
 // TypeFields are what a caller sets of a type.
 type TypeFields struct {
-	Name   string      `json:"name" doc:"Unique, at most 200 characters."`
+	Name   string      `json:"name" minLength:"1" maxLength:"200" doc:"Unique."`
 	Fields []FieldBody `json:"fields"`
 	Inject InjectBody  `json:"inject" required:"false"`
 }
@@ -53,19 +52,15 @@ func (b *TypeFields) custom() secrets.Type {
 
 // TypeBody is a type.
 type TypeBody struct {
-	ID string `json:"id"`
+	httpapi.Record
 	TypeFields
-	CreatedBy string    `json:"created_by"`
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
 }
 
 func typeBody(t secrets.Type) TypeBody {
 	b := TypeBody{
-		ID: t.ID, TypeFields: TypeFields{
+		Record: httpapi.RecordOf(t.Record), TypeFields: TypeFields{
 			Name: t.Name, Fields: []FieldBody{}, Inject: InjectBody{Env: t.Inject.Env, ExtraVars: t.Inject.ExtraVars, Files: t.Inject.Files},
 		},
-		CreatedBy: t.CreatedBy, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
 	}
 	for _, f := range t.Fields {
 		b.Fields = append(b.Fields, FieldBody{
@@ -115,7 +110,14 @@ func (h *handlers) listTypes(ctx context.Context, in *TypesInput) (*ListOutput[T
 	return &ListOutput[TypeList]{Body: TypeList{Types: rows, Listed: listed}}, nil
 }
 
-func (h *handlers) updateType(ctx context.Context, in *ChangeInput[TypeFields]) (*ObjectOutput[TypeBody], error) {
+func (h *handlers) updateType(ctx context.Context, in *ChangeInput[TypeBody]) (*ObjectOutput[TypeBody], error) {
+	err := in.Body.Unchanged(in.ID, func() (httpapi.Record, error) {
+		stored, err := h.Types.Get(ctx, in.ID)
+		return httpapi.RecordOf(stored.Record), err
+	})
+	if err != nil {
+		return nil, err
+	}
 	return custom(h.Types.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.custom()))
 }
 
