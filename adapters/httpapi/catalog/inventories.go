@@ -29,8 +29,8 @@ func (b *InventoryFields) inventory(content []byte) catalog.Inventory {
 
 // NewInventoryBody is a request for an inventory.
 type NewInventoryBody struct {
-	InventoryFields
 	Content string `json:"content"`
+	InventoryFields
 }
 
 // ChangedInventoryBody replaces an inventory, and its content where that is given.
@@ -119,12 +119,14 @@ func (h *handlers) inventories(r *httpapi.Router) {
 	}, h.createInventory)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: inventoriesPath, ID: "list-inventories", Tag: tag, Summary: "List inventories by name, without their contents",
-		Access: read(), Status: http.StatusOK, Errors: unlisted(),
+		Description: "Those that the caller may read. The digest tells whether a content changed.",
+		Access:      read(), Status: http.StatusOK, Errors: unlisted(),
 		Example: InventoryList{Inventories: []InventoryRow{exampleInventory().InventoryRow}, Listed: exampleListed()},
 	}, h.listInventories)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: inventoriesPath + "/{id}", ID: "get-inventory", Tag: tag, Summary: "Read one inventory with its content",
-		Access: read(), Status: http.StatusOK, Example: exampleInventory(), Errors: missing(),
+		Description: "The ETag of the answer goes into If-Match of a change.",
+		Access:      read(), Status: http.StatusOK, Example: exampleInventory(), Errors: missing(),
 	}, h.getInventory)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: inventoriesPath + "/{id}", ID: "update-inventory", Action: audit.InventoryUpdate, Tag: tag,

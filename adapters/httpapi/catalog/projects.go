@@ -98,11 +98,13 @@ func (h *handlers) projects(r *httpapi.Router) {
 	}, h.createProject)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: projectsPath, ID: "list-projects", Tag: tag, Summary: "List projects by name", Access: read(),
-		Status: http.StatusOK, Example: ProjectList{Projects: []ProjectBody{exampleProject()}, Listed: exampleListed()}, Errors: unlisted(),
+		Description: "Those that the caller may read. last_error says why the last synchronisation failed.",
+		Status:      http.StatusOK, Example: ProjectList{Projects: []ProjectBody{exampleProject()}, Listed: exampleListed()}, Errors: unlisted(),
 	}, h.listProjects)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: projectsPath + "/{id}", ID: "get-project", Tag: tag, Summary: "Read one project", Access: read(),
-		Status: http.StatusOK, Example: exampleProject(), Errors: missing(),
+		Description: "commit is what a launch would check out now.",
+		Status:      http.StatusOK, Example: exampleProject(), Errors: missing(),
 	}, h.getProject)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: projectsPath + "/{id}", ID: "update-project", Action: audit.ProjectUpdate, Tag: tag,

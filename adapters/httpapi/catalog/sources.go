@@ -17,6 +17,7 @@ const sourcesPath = "/v1/inventory-sources"
 type SourceFields struct {
 	Name           string `json:"name" minLength:"1" maxLength:"200" doc:"Unique within the organization."`
 	Kind           string `json:"kind" enum:"plugin,script,project,http"`
+	Config         Values `json:"config" required:"false" doc:"By kind. plugin: the inventory plugin's own YAML as an object, its member plugin included. script: content, the program, unless there is a path. http: url, and headers, an object of texts: they read back empty, and an empty one keeps the stored value. project: nothing."`
 	Path           string `json:"path,omitempty" doc:"A file of the project: of the kinds project and script."`
 	ProjectID      string `json:"project_id,omitempty"`
 	CredentialID   string `json:"credential_id,omitempty"`
@@ -24,7 +25,6 @@ type SourceFields struct {
 	UpdateOnLaunch bool   `json:"update_on_launch" required:"false" doc:"Refresh before a run of the inventory executes."`
 	SyncInterval   int    `json:"sync_interval" required:"false" minimum:"0" doc:"Seconds between refreshes, at least 60; 0 is none."`
 	Org            string `json:"org_id,omitempty"`
-	Config         Values `json:"config" required:"false" doc:"By kind. plugin: the inventory plugin's own YAML as an object, its member plugin included. script: content, the program, unless there is a path. http: url, and headers, an object of texts: they read back empty, and an empty one keeps the stored value. project: nothing."`
 }
 
 func (b *SourceFields) source() (catalog.InventorySource, error) {
@@ -115,16 +115,19 @@ func (h *handlers) refreshSource(ctx context.Context, in *IDInput) (*ObjectOutpu
 func (h *handlers) sources(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: sourcesPath, ID: "create-inventory-source", Action: audit.SourceCreate, Tag: tag,
-		Summary: "Register something that fills an inventory", Access: write(), Status: http.StatusCreated, Example: exampleSource(),
+		Description: "It fills the inventory when it is refreshed: on demand, by its interval, or before a launch.",
+		Summary:     "Register something that fills an inventory", Access: write(), Status: http.StatusCreated, Example: exampleSource(),
 		Request: exampleNewSource(), Errors: unmade(),
 	}, h.createSource)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: sourcesPath, ID: "list-inventory-sources", Tag: tag, Summary: "List inventory sources by name", Access: read(),
-		Status: http.StatusOK, Example: SourceList{Sources: []SourceBody{exampleSource()}, Listed: exampleListed()}, Errors: unlisted(),
+		Description: "Those that the caller may read. last_error says why the last refresh failed.",
+		Status:      http.StatusOK, Example: SourceList{Sources: []SourceBody{exampleSource()}, Listed: exampleListed()}, Errors: unlisted(),
 	}, h.listSources)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: sourcesPath + "/{id}", ID: "get-inventory-source", Tag: tag, Summary: "Read one inventory source",
-		Access: read(), Status: http.StatusOK, Example: exampleSource(), Errors: missing(),
+		Description: "Values of its headers read back masked.",
+		Access:      read(), Status: http.StatusOK, Example: exampleSource(), Errors: missing(),
 	}, h.getSource)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: sourcesPath + "/{id}", ID: "update-inventory-source", Action: audit.SourceUpdate, Tag: tag,
@@ -133,7 +136,8 @@ func (h *handlers) sources(r *httpapi.Router) {
 	}, h.updateSource)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: sourcesPath + "/{id}", ID: "delete-inventory-source", Action: audit.SourceDelete, Tag: tag,
-		Summary: "Delete an inventory source; the inventory stays as it is", Access: write(), Status: http.StatusNoContent, Errors: refused(),
+		Description: "Hosts that it brought stay in the inventory until somebody changes that.",
+		Summary:     "Delete an inventory source; the inventory stays as it is", Access: write(), Status: http.StatusNoContent, Errors: refused(),
 	}, h.deleteSource)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: sourcesPath + "/{id}/refresh", ID: "refresh-inventory-source", Action: audit.SourceRefresh, Tag: tag,

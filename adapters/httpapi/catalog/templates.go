@@ -70,11 +70,13 @@ func (h *handlers) templates(r *httpapi.Router) {
 	}, h.createTemplate)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: templatesPath, ID: "list-templates", Tag: tag, Summary: "List templates by name", Access: read(),
-		Status: http.StatusOK, Example: TemplateList{Templates: []TemplateBody{exampleTemplate()}, Listed: exampleListed()}, Errors: unlisted(),
+		Description: "Those that the caller may read.",
+		Status:      http.StatusOK, Example: TemplateList{Templates: []TemplateBody{exampleTemplate()}, Listed: exampleListed()}, Errors: unlisted(),
 	}, h.listTemplates)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: templatesPath + "/{id}", ID: "get-template", Tag: tag, Summary: "Read one template", Access: read(),
-		Status: http.StatusOK, Example: exampleTemplate(), Errors: missing(),
+		Description: "Variables whose name looks secret read back as [redacted], addresses of notifications masked.",
+		Status:      http.StatusOK, Example: exampleTemplate(), Errors: missing(),
 	}, h.getTemplate)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: templatesPath + "/{id}", ID: "update-template", Action: audit.TemplateUpdate, Tag: tag,

@@ -134,11 +134,13 @@ func (h *handlers) granting(r *httpapi.Router) {
 	}, h.createGrant)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/grants", ID: "list-grants", Tag: tag, Summary: "List grants", Access: read, Status: http.StatusOK,
-		Example: GrantList{Grants: []GrantBody{exampleGrant()}, Listed: exampleListed()}, Errors: unlisted(),
+		Description: "In the order of their creation; subject and object narrow the list.",
+		Example:     GrantList{Grants: []GrantBody{exampleGrant()}, Listed: exampleListed()}, Errors: unlisted(),
 	}, h.listGrants)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/grants/{id}", ID: "get-grant", Tag: tag, Summary: "Read one grant", Access: read,
-		Status: http.StatusOK, Example: exampleGrant(), Errors: missing(),
+		Description: "A grant never changes: it is made and taken back.",
+		Status:      http.StatusOK, Example: exampleGrant(), Errors: missing(),
 	}, h.getGrant)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: "/v1/grants/{id}", ID: "delete-grant", Action: audit.GrantDelete, Tag: tag, Summary: "Take a grant back",

@@ -73,25 +73,30 @@ func (h *handlers) orgs(r *httpapi.Router) {
 	read, write := httpapi.Needs("org", "read"), httpapi.Needs("org", "write")
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: orgsPath, ID: "create-org", Action: audit.OrgCreate, Tag: tag,
-		Summary: "Create an organization", Access: write,
+		Description: "Names are unique. Objects join it by their org_id.",
+		Summary:     "Create an organization", Access: write,
 		Status: http.StatusCreated, Example: exampleOrg(), Request: NameBody{Name: "retail"}, Errors: []int{http.StatusConflict},
 	}, h.createOrg)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: orgsPath, ID: "list-orgs", Tag: tag, Summary: "List organizations", Access: read,
-		Status: http.StatusOK, Example: OrgList{Orgs: []GroupBody{exampleOrg()}, Listed: exampleListed()}, Errors: unlisted(),
+		Description: "Ordered by name. Members have a list of their own.",
+		Status:      http.StatusOK, Example: OrgList{Orgs: []GroupBody{exampleOrg()}, Listed: exampleListed()}, Errors: unlisted(),
 	}, h.listOrgs)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: orgsPath + "/{id}", ID: "get-org", Tag: tag, Summary: "Read one organization", Access: read,
-		Status: http.StatusOK, Example: exampleOrg(), Errors: missing(),
+		Description: "Its members have a list of their own.",
+		Status:      http.StatusOK, Example: exampleOrg(), Errors: missing(),
 	}, h.getOrg)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: orgsPath + "/{id}", ID: "delete-org", Action: audit.OrgDelete, Tag: tag,
-		Summary: "Delete an organization to which nothing belongs, with its memberships", Access: write, Status: http.StatusNoContent,
+		Description: "A conflict says that objects belong to it.",
+		Summary:     "Delete an organization to which nothing belongs, with its memberships", Access: write, Status: http.StatusNoContent,
 		Errors: append(dropped(), http.StatusConflict),
 	}, h.deleteOrg)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: orgsPath + "/{id}/members", ID: "put-org-member", Action: audit.OrgMemberSet, Tag: tag,
-		Summary: "Add an account to an organization, or give a member another role", Access: write, Status: http.StatusCreated,
+		Description: "Its admins may create and change what belongs to the organization.",
+		Summary:     "Add an account to an organization, or give a member another role", Access: write, Status: http.StatusCreated,
 		Example: exampleMember("admin"), Request: OrgMemberBody{UserID: exampleUserID, Role: "admin"}, Errors: impossible(),
 	}, h.putOrgMember)
 	httpapi.Handle(r, httpapi.Route{
@@ -101,6 +106,7 @@ func (h *handlers) orgs(r *httpapi.Router) {
 	}, h.orgMembers)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: orgsPath + "/{id}/members/{userID}", ID: "remove-org-member", Action: audit.OrgMemberDrop, Tag: tag,
-		Summary: "Take an account out of an organization", Access: write, Status: http.StatusNoContent, Errors: dropped(),
+		Description: "Rights that came from the membership end at once.",
+		Summary:     "Take an account out of an organization", Access: write, Status: http.StatusNoContent, Errors: dropped(),
 	}, h.removeOrgMember)
 }

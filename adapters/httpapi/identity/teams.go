@@ -71,24 +71,29 @@ func (h *handlers) teams(r *httpapi.Router) {
 	read, write := httpapi.Needs("team", "read"), httpapi.Needs("team", "write")
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: teamsPath, ID: "create-team", Action: audit.TeamCreate, Tag: tag, Summary: "Create a team", Access: write,
-		Status: http.StatusCreated, Example: exampleTeam(), Request: NameBody{Name: "web"}, Errors: []int{http.StatusConflict},
+		Description: "Names are unique. Grants may name the team as team:<id>.",
+		Status:      http.StatusCreated, Example: exampleTeam(), Request: NameBody{Name: "web"}, Errors: []int{http.StatusConflict},
 	}, h.createTeam)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: teamsPath, ID: "list-teams", Tag: tag, Summary: "List teams", Access: read, Status: http.StatusOK,
-		Example: TeamList{Teams: []GroupBody{exampleTeam()}, Listed: exampleListed()}, Errors: unlisted(),
+		Description: "Ordered by name. Members have a list of their own.",
+		Example:     TeamList{Teams: []GroupBody{exampleTeam()}, Listed: exampleListed()}, Errors: unlisted(),
 	}, h.listTeams)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: teamsPath + "/{id}", ID: "get-team", Tag: tag, Summary: "Read one team", Access: read,
-		Status: http.StatusOK, Example: exampleTeam(), Errors: missing(),
+		Description: "Its members have a list of their own.",
+		Status:      http.StatusOK, Example: exampleTeam(), Errors: missing(),
 	}, h.getTeam)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: teamsPath + "/{id}", ID: "delete-team", Action: audit.TeamDelete, Tag: tag,
-		Summary: "Delete a team with its memberships and grants", Access: write, Status: http.StatusNoContent, Errors: dropped(),
+		Description: "Rights that came from it end at once.",
+		Summary:     "Delete a team with its memberships and grants", Access: write, Status: http.StatusNoContent, Errors: dropped(),
 	}, h.deleteTeam)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: teamsPath + "/{id}/members", ID: "add-team-member", Action: audit.TeamMemberAdd, Tag: tag,
-		Summary: "Add an account to a team",
-		Access:  write, Status: http.StatusCreated, Example: exampleMember(""), Request: TeamMemberBody{UserID: exampleUserID},
+		Description: "The account has the team's grants at once.",
+		Summary:     "Add an account to a team",
+		Access:      write, Status: http.StatusCreated, Example: exampleMember(""), Request: TeamMemberBody{UserID: exampleUserID},
 		Errors: impossible(),
 	}, h.addTeamMember)
 	httpapi.Handle(r, httpapi.Route{
@@ -98,6 +103,7 @@ func (h *handlers) teams(r *httpapi.Router) {
 	}, h.teamMembers)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: teamsPath + "/{id}/members/{userID}", ID: "remove-team-member", Action: audit.TeamMemberDrop, Tag: tag,
-		Summary: "Take an account out of a team", Access: write, Status: http.StatusNoContent, Errors: dropped(),
+		Description: "Rights that came from the team end at once.",
+		Summary:     "Take an account out of a team", Access: write, Status: http.StatusNoContent, Errors: dropped(),
 	}, h.removeTeamMember)
 }

@@ -127,16 +127,19 @@ func (h *handlers) minting(r *httpapi.Router) {
 	}, h.mint)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/tokens", ID: "list-tokens", Tag: tag, Summary: "List tokens without their secrets",
-		Access: read, Status: http.StatusOK, Errors: unlisted(),
+		Description: "In the order of their creation, those of every account. For admins alone.",
+		Access:      read, Status: http.StatusOK, Errors: unlisted(),
 		Example: TokenList{Tokens: []TokenBody{exampleToken()}, Listed: exampleListed()},
 	}, h.tokens)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/tokens/{id}", ID: "get-token", Tag: tag, Summary: "Read one token without its secret",
-		Access: read, Status: http.StatusOK, Example: exampleToken(), Errors: missing(),
+		Description: "last_used_at is exact to a minute.",
+		Access:      read, Status: http.StatusOK, Example: exampleToken(), Errors: missing(),
 	}, h.token)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: "/v1/tokens/{id}", ID: "revoke-token", Action: audit.TokenRevoke, Tag: tag,
-		Summary: "Revoke a token everywhere at once",
-		Access:  httpapi.Needs("token", "revoke"), Status: http.StatusNoContent, Errors: dropped(),
+		Description: "Live streams and sessions that it opened end with it.",
+		Summary:     "Revoke a token everywhere at once",
+		Access:      httpapi.Needs("token", "revoke"), Status: http.StatusNoContent, Errors: dropped(),
 	}, h.revoke)
 }

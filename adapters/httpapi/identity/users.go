@@ -186,18 +186,21 @@ func (h *handlers) accounts(r *httpapi.Router) {
 	changed := []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed, http.StatusServiceUnavailable}
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/users", ID: "create-user", Action: audit.UserCreate, Tag: tag,
-		Summary: "Create an account", Access: write,
+		Description: "It has no token yet; it signs in by its password or through a provider.",
+		Summary:     "Create an account", Access: write,
 		Status: http.StatusCreated, Example: exampleAccount(), Request: exampleNewAccount(),
 		Errors: []int{http.StatusConflict, http.StatusServiceUnavailable},
 	}, h.createAccount)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/users", ID: "list-users", Tag: tag, Summary: "List accounts with their profiles", Access: read,
-		Status: http.StatusOK, Errors: unlisted(),
+		Description: "Ordered by name. For admins alone.",
+		Status:      http.StatusOK, Errors: unlisted(),
 		Example: AccountList{Users: []AccountBody{exampleAccount()}, Listed: exampleListed()},
 	}, h.listAccounts)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/users/{id}", ID: "get-user", Tag: tag, Summary: "Read one account", Access: read,
-		Status: http.StatusOK, Example: exampleAccount(), Errors: missing(),
+		Description: "For admins alone; everybody reads the own account at /v1/auth/me.",
+		Status:      http.StatusOK, Example: exampleAccount(), Errors: missing(),
 	}, h.getAccount)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: "/v1/users/{id}", ID: "update-user", Action: audit.UserUpdate, Tag: tag,
@@ -208,6 +211,7 @@ func (h *handlers) accounts(r *httpapi.Router) {
 	}, h.updateAccount)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: "/v1/users/{id}", ID: "delete-user", Action: audit.UserDelete, Tag: tag,
-		Summary: "Delete an account with its tokens, memberships and grants", Access: write, Status: http.StatusNoContent, Errors: changed,
+		Description: "The last admin cannot be deleted. What the account did stays in the trail.",
+		Summary:     "Delete an account with its tokens, memberships and grants", Access: write, Status: http.StatusNoContent, Errors: changed,
 	}, h.deleteAccount)
 }

@@ -145,12 +145,20 @@ func (h *handlers) explaining(r *httpapi.Router) {
 		},
 		Errors: []int{http.StatusNotFound},
 	}, h.matrix)
-	part(r, "failures", "list-failures", "Fold a run's failures into groups that are alike", FailuresBody{
-		Groups: []FailureBody{{Task: "Install packages", Message: "No package matching 'ngnix'", Outcome: string(runs.HostFailed), Count: 2, Hosts: []string{"web1", "web2"}}},
-		Count:  1, Total: 1,
+	part(r, "failures", httpapi.Route{
+		ID: "list-failures", Summary: "Fold a run's failures into groups that are alike",
+		Description: "Messages that differ by names of hosts, digits and paths alone are one group.",
+		Example: FailuresBody{
+			Groups: []FailureBody{{Task: "Install packages", Message: "No package matching 'ngnix'", Outcome: string(runs.HostFailed), Count: 2, Hosts: []string{"web1", "web2"}}},
+			Count:  1, Total: 1,
+		},
 	}, h.failures)
-	part(r, "logs/find", "find-in-log", "Search a run's output", HitsBody{
-		Total: 1, Count: 1, Hits: []HitBody{{Line: 12, Offset: 403, Text: "fatal: [web1]: FAILED!"}}, Limit: defaultHits,
+	part(r, "logs/find", httpapi.Route{
+		ID: "find-in-log", Summary: "Search a run's output",
+		Description: "A plain text, or with regex an expression of RE2. Lines and byte offsets lead into the log.",
+		Example: HitsBody{
+			Total: 1, Count: 1, Hits: []HitBody{{Line: 12, Offset: 403, Text: "fatal: [web1]: FAILED!"}}, Limit: defaultHits,
+		},
 	}, h.find)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/runs/{id}/why", ID: "explain-state", Tag: tag,

@@ -47,9 +47,8 @@ func exampleNewTrigger() NewTriggerBody {
 	return NewTriggerBody{Name: "push to main", TemplateID: exampleTemplateID, Branch: "main"}
 }
 
-func exampleTriggerChange() ChangedTriggerBody {
-	signed := true
-	return ChangedTriggerBody{Name: "push to main", RequireSignature: &signed}
+func exampleTriggerChange() map[string]any {
+	return map[string]any{"name": "push to main", "require_signature": true}
 }
 
 func exampleTrigger() TriggerBody {

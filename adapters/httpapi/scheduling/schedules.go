@@ -198,16 +198,19 @@ func (h *handlers) schedules(r *httpapi.Router) {
 	}, h.createSchedule)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: schedulesPath, ID: "list-schedules", Tag: tag, Summary: "List schedules", Access: reading(),
-		Status: http.StatusOK, Errors: unlisted(),
+		Description: "Those that the caller may read. next_run_at is when each fires.",
+		Status:      http.StatusOK, Errors: unlisted(),
 		Example: ScheduleList{Schedules: []ScheduleBody{exampleSchedule()}, Listed: exampleListed()},
 	}, h.listSchedules)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: schedulesPath + "/preview", ID: "preview-schedule", Tag: tag, Summary: "Tell when an expression fires next",
-		Access: reading(), Status: http.StatusOK, Example: examplePreview(), Errors: []int{http.StatusBadRequest},
+		Description: "Nothing is stored. Notes tell of hours that the clocks skip or repeat.",
+		Access:      reading(), Status: http.StatusOK, Example: examplePreview(), Errors: []int{http.StatusBadRequest},
 	}, h.preview)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: schedulesPath + "/{id}", ID: "get-schedule", Tag: tag, Summary: "Read one schedule", Access: reading(),
-		Status: http.StatusOK, Example: exampleSchedule(), Errors: missing(),
+		Description: "Values that look secret read back as [redacted].",
+		Status:      http.StatusOK, Example: exampleSchedule(), Errors: missing(),
 	}, h.getSchedule)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: schedulesPath + "/{id}", ID: "update-schedule", Action: audit.ScheduleUpdate, Tag: tag,
@@ -218,6 +221,7 @@ func (h *handlers) schedules(r *httpapi.Router) {
 	}, h.updateSchedule)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: schedulesPath + "/{id}", ID: "delete-schedule", Action: audit.ScheduleDelete, Tag: tag,
-		Summary: "Delete a schedule", Access: writing(), Status: http.StatusNoContent, Errors: dropped(),
+		Description: "Runs that it made stay.",
+		Summary:     "Delete a schedule", Access: writing(), Status: http.StatusNoContent, Errors: dropped(),
 	}, h.deleteSchedule)
 }

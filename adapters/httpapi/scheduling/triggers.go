@@ -206,11 +206,13 @@ func (h *handlers) triggers(r *httpapi.Router) {
 	}, h.createTrigger)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: triggersPath, ID: "list-triggers", Tag: tag, Summary: "List triggers", Access: reading(),
-		Status: http.StatusOK, Errors: unlisted(), Example: TriggerList{Triggers: []TriggerBody{exampleTrigger()}, Listed: exampleListed()},
+		Description: "Those that the caller may read. last_error says why the last delivery made no run.",
+		Status:      http.StatusOK, Errors: unlisted(), Example: TriggerList{Triggers: []TriggerBody{exampleTrigger()}, Listed: exampleListed()},
 	}, h.listTriggers)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: triggersPath + "/{id}", ID: "get-trigger", Tag: tag, Summary: "Read one trigger", Access: reading(),
-		Status: http.StatusOK, Example: exampleTrigger(), Errors: missing(),
+		Description: "The token and the signing secret are never shown again.",
+		Status:      http.StatusOK, Example: exampleTrigger(), Errors: missing(),
 	}, h.getTrigger)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: triggersPath + "/{id}", ID: "update-trigger", Action: audit.TriggerUpdate, Tag: tag,
@@ -221,7 +223,8 @@ func (h *handlers) triggers(r *httpapi.Router) {
 	}, h.updateTrigger)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: triggersPath + "/{id}", ID: "delete-trigger", Action: audit.TriggerDelete, Tag: tag,
-		Summary: "Delete a trigger and revoke its hook", Access: writing(), Status: http.StatusNoContent, Errors: dropped(),
+		Description: "Deliveries are refused from then on. Runs that it made stay.",
+		Summary:     "Delete a trigger and revoke its hook", Access: writing(), Status: http.StatusNoContent, Errors: dropped(),
 	}, h.deleteTrigger)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: triggersPath + "/{id}/rotate-secret", ID: "rotate-trigger-secret", Action: audit.TriggerRotate, Tag: tag,

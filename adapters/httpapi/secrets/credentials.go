@@ -173,12 +173,14 @@ func (h *handlers) credentials(r *httpapi.Router) {
 	}, h.createCredential)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: credentialsPath, ID: "list-credentials", Tag: tag, Summary: "List credentials by name, without their secrets",
-		Access: read, Status: http.StatusOK, Errors: unlisted(),
+		Description: "Those that the caller may read. has_secret says which of them could serve a run.",
+		Access:      read, Status: http.StatusOK, Errors: unlisted(),
 		Example: CredentialList{Credentials: []CredentialBody{exampleCredential()}, Listed: exampleListed()},
 	}, h.listCredentials)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: credentialsPath + "/{id}", ID: "get-credential", Tag: tag, Summary: "Read one credential without its secrets",
-		Access: read, Status: http.StatusOK, Example: exampleCredential(), Errors: missing(),
+		Description: "Its settings, where its secrets come from and whether they are there.",
+		Access:      read, Status: http.StatusOK, Example: exampleCredential(), Errors: missing(),
 	}, h.getCredential)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: credentialsPath + "/{id}", ID: "update-credential", Action: audit.CredentialUpdate, Tag: tag,

@@ -135,11 +135,13 @@ func (h *handlers) types(r *httpapi.Router) {
 	}, h.createType)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: typesPath, ID: "list-credential-types", Tag: tag, Summary: "List custom types of credentials by name",
-		Access: read, Status: http.StatusOK, Errors: unlisted(), Example: TypeList{Types: []TypeBody{exampleType()}, Listed: exampleListed()},
+		Description: "Ordered by name. For admins alone.",
+		Access:      read, Status: http.StatusOK, Errors: unlisted(), Example: TypeList{Types: []TypeBody{exampleType()}, Listed: exampleListed()},
 	}, h.listTypes)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: typesPath + "/{id}", ID: "get-credential-type", Tag: tag, Summary: "Read one custom type of credentials",
-		Access: read, Status: http.StatusOK, Example: exampleType(), Errors: missing(),
+		Description: "With its fields and what credentials of it put into a run. For admins alone.",
+		Access:      read, Status: http.StatusOK, Example: exampleType(), Errors: missing(),
 	}, h.getType)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: typesPath + "/{id}", ID: "update-credential-type", Action: audit.CredentialTypeUpdate, Tag: tag,
@@ -150,6 +152,7 @@ func (h *handlers) types(r *httpapi.Router) {
 	}, h.updateType)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: typesPath + "/{id}", ID: "delete-credential-type", Action: audit.CredentialTypeDelete, Tag: tag,
-		Summary: "Delete a custom type that no credential is of", Access: write, Status: http.StatusNoContent, Errors: unchanged(),
+		Description: "A conflict counts the credentials that are of it.",
+		Summary:     "Delete a custom type that no credential is of", Access: write, Status: http.StatusNoContent, Errors: unchanged(),
 	}, h.deleteType)
 }
