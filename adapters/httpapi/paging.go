@@ -40,6 +40,17 @@ func (Count) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Format: countFormat}
 }
 
+// Switch is a switch of a query: on for 1 and true, off for 0 and false and where it is absent.
+type Switch string
+
+// On reports what the switch says.
+func (s Switch) On() bool { return s == "1" || s == "true" }
+
+// Schema implements huma.SchemaProvider.
+func (Switch) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: []any{"0", "1", "false", "true"}}
+}
+
 // Clamp returns the count as a page size: fallback where it is absent or zero, maximum where it is over that.
 func (c Count) Clamp(fallback, maximum int) int {
 	return page.Clamp(c.Int(), fallback, maximum)

@@ -2,13 +2,11 @@ package identity
 
 import (
 	"context"
-	"math"
 	"net/http"
 	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
-	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 )
 
@@ -16,21 +14,7 @@ import (
 type MintBody struct {
 	Name      string `json:"name" minLength:"1" maxLength:"200"`
 	UserID    string `json:"user_id,omitempty" doc:"The caller where absent; another account takes an admin."`
-	ExpiresIn *int64 `json:"expires_in,omitempty" minimum:"1" doc:"Seconds; never where absent."`
-}
-
-// longest is how many seconds a time.Duration holds.
-const longest = int64(math.MaxInt64 / time.Second)
-
-// ttl returns how long the token works, zero for ever.
-func (b *MintBody) ttl() (time.Duration, error) {
-	switch {
-	case b.ExpiresIn == nil:
-		return 0, nil
-	case *b.ExpiresIn > longest:
-		return 0, fault.BadField("expires_in", "is more than %d; leave it out for a token that never expires", longest)
-	}
-	return time.Duration(*b.ExpiresIn) * time.Second, nil
+	ExpiresIn *int64 `json:"expires_in,omitempty" minimum:"1" maximum:"9223372036" doc:"Seconds; never where absent."`
 }
 
 // MintInput carries it.
@@ -69,9 +53,9 @@ type MintedOutput struct {
 }
 
 func (h *handlers) mint(ctx context.Context, in *MintInput) (*MintedOutput, error) {
-	ttl, err := in.Body.ttl()
-	if err != nil {
-		return nil, err
+	ttl := time.Duration(0) // for ever
+	if in.Body.ExpiresIn != nil {
+		ttl = time.Duration(*in.Body.ExpiresIn) * time.Second
 	}
 	t, secret, err := h.Tokens.Mint(ctx, in.Body.Name, in.Body.UserID, ttl)
 	if err != nil {

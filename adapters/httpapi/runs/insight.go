@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
-	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -56,11 +55,11 @@ func (h *handlers) failures(ctx context.Context, in *IDInput) (*FailuresOutput, 
 
 // FindInput searches a log.
 type FindInput struct {
-	ID    string        `path:"id"`
-	Q     string        `query:"q" doc:"The text, or an RE2 expression with regex=1."`
-	Case  string        `query:"case" doc:"1 matches letters in their own case alone."`
-	Regex string        `query:"regex" doc:"1 reads q as an RE2 expression."`
-	Limit httpapi.Count `query:"limit" doc:"Hits: 100 unless given, at most 1000."`
+	ID    string         `path:"id"`
+	Q     string         `query:"q" required:"true" minLength:"1" maxLength:"1000" doc:"The text, or an RE2 expression with regex=1."`
+	Case  httpapi.Switch `query:"case" doc:"1 matches letters in their own case alone."`
+	Regex httpapi.Switch `query:"regex" doc:"1 reads q as an RE2 expression."`
+	Limit httpapi.Count  `query:"limit" doc:"Hits: 100 unless given, at most 1000."`
 }
 
 // HitBody is a line found.
@@ -82,17 +81,7 @@ type HitsBody struct {
 type HitsOutput struct{ Body HitsBody }
 
 func (h *handlers) find(ctx context.Context, in *FindInput) (*HitsOutput, error) {
-	q := runs.LogQuery{Text: in.Q, Limit: in.Limit.Clamp(defaultHits, maxHits)}
-	var err error
-	if q.Case, err = flag("case", in.Case); err != nil {
-		return nil, err
-	}
-	if q.Regex, err = flag("regex", in.Regex); err != nil {
-		return nil, err
-	}
-	if q.Text == "" || len(q.Text) > maxQuery {
-		return nil, fault.BadField("q", "is required, at most %d bytes", maxQuery)
-	}
+	q := runs.LogQuery{Text: in.Q, Case: in.Case.On(), Regex: in.Regex.On(), Limit: in.Limit.Clamp(defaultHits, maxHits)}
 	found, err := h.Insight.Find(ctx, in.ID, q)
 	if err != nil {
 		return nil, err
