@@ -172,8 +172,8 @@ func ShowPipeline(s *runs.PipelineSubmission) RunsPipelineBody {
 // RunsNotification is a target of notifications.
 type RunsNotification struct {
 	Kind      string `json:"kind" enum:"webhook,slack,mattermost,rocketchat,discord,teams,ntfy,pagerduty,grafana,twilio,email"`
-	URL       string `json:"url,omitempty" doc:"Reads back as scheme and host; the mask that is sent back keeps what is stored."`
-	Key       string `json:"key,omitempty" doc:"Reads back masked; the mask that is sent back keeps what is stored."`
+	URL       string `json:"url,omitempty" format:"password" doc:"Reads back as scheme and host; the mask that is sent back keeps what is stored."`
+	Key       string `json:"key,omitempty" format:"password" doc:"Reads back masked; the mask that is sent back keeps what is stored."`
 	To        string `json:"to,omitempty"`
 	OnFailure bool   `json:"on_failure,omitempty" doc:"Tell of failed runs alone."`
 }

@@ -54,7 +54,7 @@ func exampleInventory() InventoryBody {
 func exampleNewSource() SourceFields {
 	return SourceFields{
 		Name: "cloud", Kind: "plugin", InventoryID: exampleInventoryID, UpdateOnLaunch: true, SyncInterval: 3600,
-		Config: Values{"plugin": "amazon.aws.aws_ec2", "regions": []string{"eu-central-1"}},
+		Config: SourceConfig{"plugin": "amazon.aws.aws_ec2", "regions": []string{"eu-central-1"}},
 	}
 }
 

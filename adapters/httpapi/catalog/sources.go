@@ -15,16 +15,16 @@ const sourcesPath = "/v1/inventory-sources"
 
 // SourceFields are what a caller sets of an inventory source.
 type SourceFields struct {
-	Name           string `json:"name" minLength:"1" maxLength:"200" doc:"Unique within the organization."`
-	Kind           string `json:"kind" enum:"plugin,script,project,http"`
-	Config         Values `json:"config" required:"false" doc:"By kind. plugin: the inventory plugin's own YAML as an object, its member plugin included. script: content, the program, unless there is a path. http: url, and headers, an object of texts: they read back empty, and an empty one keeps the stored value. project: nothing."`
-	Path           string `json:"path,omitempty" doc:"A file of the project: of the kinds project and script."`
-	ProjectID      string `json:"project_id,omitempty"`
-	CredentialID   string `json:"credential_id,omitempty"`
-	InventoryID    string `json:"inventory_id" doc:"That it fills."`
-	UpdateOnLaunch bool   `json:"update_on_launch" required:"false" doc:"Refresh before a run of the inventory executes."`
-	SyncInterval   int    `json:"sync_interval" required:"false" minimum:"0" doc:"Seconds between refreshes, at least 60; 0 is none."`
-	Org            string `json:"org_id,omitempty"`
+	Name           string       `json:"name" minLength:"1" maxLength:"200" doc:"Unique within the organization."`
+	Kind           string       `json:"kind" enum:"plugin,script,project,http"`
+	Config         SourceConfig `json:"config" required:"false" doc:"By kind. plugin: the inventory plugin's own YAML as an object, its member plugin included. script: content, the program, unless there is a path. http: url, and headers, an object of texts: they read back empty, and an empty one keeps the stored value. project: nothing."`
+	Path           string       `json:"path,omitempty" doc:"A file of the project: of the kinds project and script."`
+	ProjectID      string       `json:"project_id,omitempty"`
+	CredentialID   string       `json:"credential_id,omitempty"`
+	InventoryID    string       `json:"inventory_id" doc:"That it fills."`
+	UpdateOnLaunch bool         `json:"update_on_launch" required:"false" doc:"Refresh before a run of the inventory executes."`
+	SyncInterval   int          `json:"sync_interval" required:"false" minimum:"0" doc:"Seconds between refreshes, at least 60; 0 is none."`
+	Org            string       `json:"org_id,omitempty"`
 }
 
 func (b *SourceFields) source() (catalog.InventorySource, error) {
