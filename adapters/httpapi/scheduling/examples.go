@@ -9,7 +9,6 @@ import (
 )
 
 const (
-	exampleUserID     = "usr_01k0a0000vtx5zk9w2m4n6p8rs"
 	exampleTemplateID = "tpl_01k0a0006vtx5zk9w2m4n6p8rs"
 	exampleRunID      = "run_01k0a8bq3vtx5zk9w2m4n6p8rs"
 	exampleSecret     = "<SIGNING_SECRET>"
@@ -40,7 +39,7 @@ func exampleSchedule() ScheduleBody {
 
 func examplePreview() PreviewBody {
 	next := exampleTime().Add(17 * time.Hour)
-	return PreviewBody{Cron: "30 2 * * *", Timezone: "Europe/Berlin", Next: []time.Time{next, next.Add(24 * time.Hour)}, Notes: []string{}}
+	return PreviewBody{Cron: "30 2 * * *", Timezone: "Europe/Berlin", Count: 2, Next: []time.Time{next, next.Add(24 * time.Hour)}, Notes: []string{}}
 }
 
 func exampleNewTrigger() NewTriggerBody {

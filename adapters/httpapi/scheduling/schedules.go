@@ -173,6 +173,7 @@ type PreviewInput struct {
 type PreviewBody struct {
 	Cron     string      `json:"cron"`
 	Timezone string      `json:"timezone" doc:"Empty for the server's local time."`
+	Count    int         `json:"count" doc:"The count that was used."`
 	Next     []time.Time `json:"next" doc:"Ascending; fewer than asked for where it fires no more."`
 	Notes    []string    `json:"notes" doc:"What may surprise: hours that the clocks skip or repeat, days that do not exist."`
 }
@@ -181,12 +182,13 @@ type PreviewBody struct {
 type PreviewOutput struct{ Body PreviewBody }
 
 func (h *handlers) preview(_ context.Context, in *PreviewInput) (*PreviewOutput, error) {
-	p, err := h.Planner.Preview(in.Cron, in.Timezone, in.Count.Clamp(scheduling.DefaultPreview, scheduling.MaxPreview))
+	count := in.Count.Clamp(scheduling.DefaultPreview, scheduling.MaxPreview)
+	p, err := h.Planner.Preview(in.Cron, in.Timezone, count)
 	if err != nil {
 		return nil, err
 	}
 	return &PreviewOutput{Body: PreviewBody{
-		Cron: p.Cron, Timezone: p.Timezone, Next: append([]time.Time{}, p.Next...), Notes: append([]string{}, p.Notes...),
+		Cron: p.Cron, Timezone: p.Timezone, Count: count, Next: append([]time.Time{}, p.Next...), Notes: append([]string{}, p.Notes...),
 	}}, nil
 }
 

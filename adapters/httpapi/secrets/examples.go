@@ -1,17 +1,12 @@
 package secrets
 
 import (
-	"time"
-
 	"github.com/writ-automation/writ/adapters/httpapi"
 )
 
 const (
-	exampleUserID = "usr_01k0a0000vtx5zk9w2m4n6p8rs"
 	exampleTypeID = "cty_01k0a000bvtx5zk9w2m4n6p8rs"
 )
-
-func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC) }
 
 func exampleListed() httpapi.Listed { return httpapi.Listed{Count: 1, Total: 1, Limit: 1000} }
 
