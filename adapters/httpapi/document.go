@@ -72,13 +72,22 @@ func tags() []*huma.Tag {
 
 // finish says in the descriptions what patterns mean, for which OpenAPI has no member of its own, and in x-order how the members of an
 // object follow one another: the document has them by name. Requests are checked by what was made of the schemas before.
-func finish(schemas huma.Registry) {
+func (r *Router) finish() {
+	describe := func(s *huma.Schema) {
+		if s != nil && s.PatternDescription != "" {
+			s.Description = strings.TrimSpace(s.Description + " It is " + s.PatternDescription + ".")
+			s.PatternDescription = ""
+		}
+	}
+	r.Operations(func(op *huma.Operation) {
+		for _, p := range op.Parameters {
+			describe(p.Schema)
+		}
+	})
+	schemas := r.api.OpenAPI().Components.Schemas
 	for name, s := range schemas.Map() {
 		for _, p := range s.Properties {
-			if p.PatternDescription != "" {
-				p.Description = strings.TrimSpace(p.Description + " It is " + p.PatternDescription + ".")
-				p.PatternDescription = ""
-			}
+			describe(p)
 		}
 		if t := schemas.TypeFromRef("#/components/schemas/" + name); t != nil && t.Kind() == reflect.Struct {
 			if order := memberNames(t); len(order) > 1 {

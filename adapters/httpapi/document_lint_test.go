@@ -130,6 +130,10 @@ func (l *linter) operation(at, path string, op object) {
 			l.bad("operation-parameters-unique, struct", at, "%s", key)
 		}
 		seen[key] = true
+		l.schema(at+" "+key, sub(p.(object), "schema"))
+		if _, has := sub(p.(object), "schema")["maximum"]; has {
+			l.bad("counts are clamped", at, "%s has a maximum", key)
+		}
 		named[text(p.(object), "name")] = text(p.(object), "in") == "path"
 	}
 	for _, m := range placeholder.FindAllStringSubmatch(path, -1) {
@@ -190,6 +194,9 @@ func (l *linter) schema(at string, s object) {
 	}
 	for name, p := range properties {
 		l.schema(at+"."+name, p.(object))
+		if _, has := p.(object)["maximum"]; has && (name == "shards" || name == "verbosity") {
+			l.bad("counts are clamped", at, "%s has a maximum", name)
+		}
 	}
 	for _, name := range []string{"items", "additionalProperties"} {
 		if inner, ok := s[name].(object); ok {

@@ -131,7 +131,7 @@ func (h *handlers) sources(r *httpapi.Router) {
 	}, h.getSource)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: sourcesPath + "/{id}", ID: "update-inventory-source", Action: audit.SourceUpdate, Tag: tag,
-		Summary: "Replace an inventory source", Description: "An omitted member clears; a header without a value keeps the stored one.",
+		Summary: "Replace an inventory source", Description: "An omitted member clears; a header without a value keeps the stored one. The kind stays as it was created.",
 		Access: write(), Status: http.StatusOK, Example: exampleSource(), Request: exampleNewSource(), Errors: refused(),
 	}, h.updateSource)
 	httpapi.Handle(r, httpapi.Route{

@@ -33,11 +33,11 @@ func TestTokens(t *testing.T) {
 	f.stand.never = true
 	f.Call("POST", "/v1/tokens", "viewer", `{"name":"ci"}`).Is(201, `{`+tokenMembers+`,"token":"`+secret+`"}`)
 	f.wasAsked("ci", "", time.Duration(0))
-	f.Call("POST", "/v1/tokens", "viewer", `{"name":"ci","expires_in":9223372036}`)
-	f.wasAsked("ci", "", 9223372036*time.Second)
+	f.Call("POST", "/v1/tokens", "viewer", `{"name":"ci","expires_in":3153600000}`)
+	f.wasAsked("ci", "", 3153600000*time.Second)
 	for body, where := range map[string]string{
 		`{}`: "name", `{"name":7}`: "name", `{"name":"a","expires_in":0}`: "expires_in", `{"name":"a","expires_in":-1}`: "expires_in",
-		`{"name":"a","expires_in":9223372037}`: "expires_in", `{"name":"a","expires_in":1.5}`: "expires_in", `{"name":"a","ttl":1}`: "ttl",
+		`{"name":"a","expires_in":3153600001}`: "expires_in", `{"name":"a","expires_in":1.5}`: "expires_in", `{"name":"a","ttl":1}`: "ttl",
 	} {
 		if got := f.Call("POST", "/v1/tokens", "viewer", body).Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
 			t.Errorf("%s: %v", body, got)

@@ -14,7 +14,7 @@ import (
 type MintBody struct {
 	Name      string `json:"name" minLength:"1" maxLength:"200"`
 	UserID    string `json:"user_id,omitempty" doc:"The caller where absent; another account takes an admin."`
-	ExpiresIn *int64 `json:"expires_in,omitempty" minimum:"1" maximum:"9223372036" doc:"Seconds; never where absent."`
+	ExpiresIn *int64 `json:"expires_in,omitempty" minimum:"1" maximum:"3153600000" doc:"Seconds, at most a hundred years; never where absent."`
 }
 
 // MintInput carries it.

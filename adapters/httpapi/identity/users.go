@@ -40,11 +40,11 @@ func links(list []LinkBody) []identity.Link {
 
 // NewAccountBody is a request for an account.
 type NewAccountBody struct {
-	Username string            `json:"username"`
+	Username string            `json:"username" minLength:"1" maxLength:"64"`
 	Role     string            `json:"role" enum:"viewer,operator,admin"`
 	Password identity.Password `json:"password,omitempty" minLength:"12" maxLength:"1024" doc:"Nobody signs in by password where absent."`
 	ProfileBody
-	Identities []LinkBody `json:"identities,omitempty"`
+	Identities []LinkBody `json:"identities,omitempty" maxItems:"16"`
 }
 
 // NewAccountInput carries it.
@@ -54,11 +54,11 @@ type NewAccountInput struct{ Body NewAccountBody }
 type ChangedAccountBody struct {
 	httpapi.Stamps
 	AccountState
-	Username *string            `json:"username,omitempty"`
+	Username *string            `json:"username,omitempty" minLength:"1" maxLength:"64"`
 	Role     *string            `json:"role,omitempty" enum:"viewer,operator,admin"`
 	Password *identity.Password `json:"password,omitempty" minLength:"12" maxLength:"1024" doc:"Ends the account's sessions."`
 	ProfileBody
-	Identities *[]LinkBody `json:"identities,omitempty"`
+	Identities *[]LinkBody `json:"identities,omitempty" maxItems:"16"`
 }
 
 func (b *ChangedAccountBody) change() identity.AccountChange {

@@ -186,7 +186,7 @@ func (h *handlers) credentials(r *httpapi.Router) {
 		Method: http.MethodPut, Path: credentialsPath + "/{id}", ID: "update-credential", Action: audit.CredentialUpdate, Tag: tag,
 		Summary: "Replace a credential",
 		Description: "An omitted member clears, but for secrets: one that is omitted keeps what is stored, an empty one clears it. " +
-			"Those of another kind, type or engine are not kept. While something uses the credential it stays of its kind.",
+			"Those of another type or engine are not kept. The kind stays as it was created.",
 		Access: write, Status: http.StatusOK, Example: exampleSaved(), Request: exampleNewCredential(), Errors: unchanged(),
 	}, h.updateCredential)
 	httpapi.Handle(r, httpapi.Route{
