@@ -75,26 +75,26 @@ type InventoryList struct {
 	httpapi.Listed
 }
 
-func inventory(i catalog.Inventory, err error) (*ObjectOutput[InventoryBody], error) {
+func inventory(i catalog.Inventory, err error) (*httpapi.ObjectOutput[InventoryBody], error) {
 	return shown(i, err, inventoryBody, inventoryRecord)
 }
 
-func (h *handlers) createInventory(ctx context.Context, in *NewInput[NewInventoryBody]) (*NewObjectOutput[InventoryBody], error) {
+func (h *handlers) createInventory(ctx context.Context, in *httpapi.NewInput[NewInventoryBody]) (*httpapi.NewObjectOutput[InventoryBody], error) {
 	i, err := h.Inventories.Create(ctx, in.Body.inventory([]byte(in.Body.Content)))
 	return made(inventoriesPath, i, err, inventoryBody, inventoryRecord)
 }
 
-func (h *handlers) getInventory(ctx context.Context, in *IDInput) (*ObjectOutput[InventoryBody], error) {
+func (h *handlers) getInventory(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[InventoryBody], error) {
 	return inventory(h.Inventories.Get(ctx, in.ID))
 }
 
-func (h *handlers) listInventories(ctx context.Context, in *ListInput) (*ListOutput[InventoryList], error) {
+func (h *handlers) listInventories(ctx context.Context, in *ListInput) (*httpapi.ListOutput[InventoryList], error) {
 	return listed(ctx, in, h.Inventories.List, inventoryRow, func(rows []InventoryRow, l httpapi.Listed) InventoryList {
 		return InventoryList{Inventories: rows, Listed: l}
 	})
 }
 
-func (h *handlers) updateInventory(ctx context.Context, in *ChangeInput[ChangedInventoryBody]) (*ObjectOutput[InventoryBody], error) {
+func (h *handlers) updateInventory(ctx context.Context, in *httpapi.ChangeInput[ChangedInventoryBody]) (*httpapi.ObjectOutput[InventoryBody], error) {
 	if err := unchanged(ctx, in, in.Body.Record, h.Inventories.Get, inventoryRecord); err != nil {
 		return nil, err
 	}
@@ -105,8 +105,8 @@ func (h *handlers) updateInventory(ctx context.Context, in *ChangeInput[ChangedI
 	return inventory(h.Inventories.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.inventory(content)))
 }
 
-func (h *handlers) deleteInventory(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
-	return deleted(ctx, in, h.Inventories.Delete)
+func (h *handlers) deleteInventory(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
+	return httpapi.Deleted(ctx, in, h.Inventories.Delete)
 }
 
 func (h *handlers) inventories(r *httpapi.Router) {

@@ -55,37 +55,37 @@ type ProjectList struct {
 	httpapi.Listed
 }
 
-func project(p catalog.Project, err error) (*ObjectOutput[ProjectBody], error) {
+func project(p catalog.Project, err error) (*httpapi.ObjectOutput[ProjectBody], error) {
 	return shown(p, err, projectBody, projectRecord)
 }
 
-func (h *handlers) createProject(ctx context.Context, in *NewInput[ProjectFields]) (*NewObjectOutput[ProjectBody], error) {
+func (h *handlers) createProject(ctx context.Context, in *httpapi.NewInput[ProjectFields]) (*httpapi.NewObjectOutput[ProjectBody], error) {
 	p, err := h.Projects.Create(ctx, in.Body.project())
 	return made(projectsPath, p, err, projectBody, projectRecord)
 }
 
-func (h *handlers) getProject(ctx context.Context, in *IDInput) (*ObjectOutput[ProjectBody], error) {
+func (h *handlers) getProject(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[ProjectBody], error) {
 	return project(h.Projects.Get(ctx, in.ID))
 }
 
-func (h *handlers) listProjects(ctx context.Context, in *ListInput) (*ListOutput[ProjectList], error) {
+func (h *handlers) listProjects(ctx context.Context, in *ListInput) (*httpapi.ListOutput[ProjectList], error) {
 	return listed(ctx, in, h.Projects.List, projectBody, func(rows []ProjectBody, l httpapi.Listed) ProjectList {
 		return ProjectList{Projects: rows, Listed: l}
 	})
 }
 
-func (h *handlers) updateProject(ctx context.Context, in *ChangeInput[ProjectBody]) (*ObjectOutput[ProjectBody], error) {
+func (h *handlers) updateProject(ctx context.Context, in *httpapi.ChangeInput[ProjectBody]) (*httpapi.ObjectOutput[ProjectBody], error) {
 	if err := unchanged(ctx, in, in.Body.Record, h.Projects.Get, projectRecord); err != nil {
 		return nil, err
 	}
 	return project(h.Projects.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.project()))
 }
 
-func (h *handlers) deleteProject(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
-	return deleted(ctx, in, h.Projects.Delete)
+func (h *handlers) deleteProject(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
+	return httpapi.Deleted(ctx, in, h.Projects.Delete)
 }
 
-func (h *handlers) syncProject(ctx context.Context, in *IDInput) (*ObjectOutput[ProjectBody], error) {
+func (h *handlers) syncProject(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[ProjectBody], error) {
 	return project(h.Projects.Sync(ctx, in.ID))
 }
 

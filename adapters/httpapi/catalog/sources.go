@@ -64,11 +64,11 @@ type SourceList struct {
 	httpapi.Listed
 }
 
-func source(s catalog.InventorySource, err error) (*ObjectOutput[SourceBody], error) {
+func source(s catalog.InventorySource, err error) (*httpapi.ObjectOutput[SourceBody], error) {
 	return shown(s, err, sourceBody, sourceRecord)
 }
 
-func (h *handlers) createSource(ctx context.Context, in *NewInput[SourceFields]) (*NewObjectOutput[SourceBody], error) {
+func (h *handlers) createSource(ctx context.Context, in *httpapi.NewInput[SourceFields]) (*httpapi.NewObjectOutput[SourceBody], error) {
 	s, err := in.Body.source()
 	if err == nil {
 		s, err = h.Sources.Create(ctx, s)
@@ -76,17 +76,17 @@ func (h *handlers) createSource(ctx context.Context, in *NewInput[SourceFields])
 	return made(sourcesPath, s, err, sourceBody, sourceRecord)
 }
 
-func (h *handlers) getSource(ctx context.Context, in *IDInput) (*ObjectOutput[SourceBody], error) {
+func (h *handlers) getSource(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[SourceBody], error) {
 	return source(h.Sources.Get(ctx, in.ID))
 }
 
-func (h *handlers) listSources(ctx context.Context, in *ListInput) (*ListOutput[SourceList], error) {
+func (h *handlers) listSources(ctx context.Context, in *ListInput) (*httpapi.ListOutput[SourceList], error) {
 	return listed(ctx, in, h.Sources.List, sourceBody, func(rows []SourceBody, l httpapi.Listed) SourceList {
 		return SourceList{Sources: rows, Listed: l}
 	})
 }
 
-func (h *handlers) updateSource(ctx context.Context, in *ChangeInput[SourceBody]) (*ObjectOutput[SourceBody], error) {
+func (h *handlers) updateSource(ctx context.Context, in *httpapi.ChangeInput[SourceBody]) (*httpapi.ObjectOutput[SourceBody], error) {
 	s, err := in.Body.source()
 	if err != nil {
 		return nil, err
@@ -104,11 +104,11 @@ func (h *handlers) updateSource(ctx context.Context, in *ChangeInput[SourceBody]
 	return source(h.Sources.Update(ctx, in.ID, in.IfMatch.Revision(), s))
 }
 
-func (h *handlers) deleteSource(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
-	return deleted(ctx, in, h.Sources.Delete)
+func (h *handlers) deleteSource(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
+	return httpapi.Deleted(ctx, in, h.Sources.Delete)
 }
 
-func (h *handlers) refreshSource(ctx context.Context, in *IDInput) (*ObjectOutput[SourceBody], error) {
+func (h *handlers) refreshSource(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[SourceBody], error) {
 	return source(h.Sources.Refresh(ctx, in.ID))
 }
 

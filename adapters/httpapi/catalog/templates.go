@@ -29,34 +29,34 @@ type TemplateList struct {
 	httpapi.Listed
 }
 
-func template(t catalog.Template, err error) (*ObjectOutput[TemplateBody], error) {
+func template(t catalog.Template, err error) (*httpapi.ObjectOutput[TemplateBody], error) {
 	return shown(t, err, templateBody, templateRecord)
 }
 
-func (h *handlers) createTemplate(ctx context.Context, in *NewInput[TemplateFields]) (*NewObjectOutput[TemplateBody], error) {
+func (h *handlers) createTemplate(ctx context.Context, in *httpapi.NewInput[TemplateFields]) (*httpapi.NewObjectOutput[TemplateBody], error) {
 	t, err := h.Templates.Create(ctx, in.Body.template())
 	return made(templatesPath, t, err, templateBody, templateRecord)
 }
 
-func (h *handlers) getTemplate(ctx context.Context, in *IDInput) (*ObjectOutput[TemplateBody], error) {
+func (h *handlers) getTemplate(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[TemplateBody], error) {
 	return template(h.Templates.Get(ctx, in.ID))
 }
 
-func (h *handlers) listTemplates(ctx context.Context, in *ListInput) (*ListOutput[TemplateList], error) {
+func (h *handlers) listTemplates(ctx context.Context, in *ListInput) (*httpapi.ListOutput[TemplateList], error) {
 	return listed(ctx, in, h.Templates.List, templateBody, func(rows []TemplateBody, l httpapi.Listed) TemplateList {
 		return TemplateList{Templates: rows, Listed: l}
 	})
 }
 
-func (h *handlers) updateTemplate(ctx context.Context, in *ChangeInput[TemplateBody]) (*ObjectOutput[TemplateBody], error) {
+func (h *handlers) updateTemplate(ctx context.Context, in *httpapi.ChangeInput[TemplateBody]) (*httpapi.ObjectOutput[TemplateBody], error) {
 	if err := unchanged(ctx, in, in.Body.Record, h.Templates.Get, templateRecord); err != nil {
 		return nil, err
 	}
 	return template(h.Templates.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.template()))
 }
 
-func (h *handlers) deleteTemplate(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
-	return deleted(ctx, in, h.Templates.Delete)
+func (h *handlers) deleteTemplate(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
+	return httpapi.Deleted(ctx, in, h.Templates.Delete)
 }
 
 func (h *handlers) templates(r *httpapi.Router) {

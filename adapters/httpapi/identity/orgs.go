@@ -37,7 +37,7 @@ func (h *handlers) createOrg(ctx context.Context, in *NameInput) (*NewGroupOutpu
 	return made(orgsPath, orgBody(o), err)
 }
 
-func (h *handlers) getOrg(ctx context.Context, in *IDInput) (*GroupOutput, error) {
+func (h *handlers) getOrg(ctx context.Context, in *httpapi.IDInput) (*GroupOutput, error) {
 	o, err := h.Orgs.Get(ctx, in.ID)
 	return group(orgBody(o), err)
 }
@@ -51,21 +51,21 @@ func (h *handlers) listOrgs(ctx context.Context, in *ListInput) (*OrgsOutput, er
 	return &OrgsOutput{Body: OrgList{Orgs: rows, Listed: listed}}, nil
 }
 
-func (h *handlers) deleteOrg(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
+func (h *handlers) deleteOrg(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
 	return remove(ctx, in, only(h.Orgs.Get), h.Orgs.Delete)
 }
 
-func (h *handlers) putOrgMember(ctx context.Context, in *OrgMemberInput) (*MemberOutput, error) {
+func (h *handlers) putOrgMember(ctx context.Context, in *OrgMemberInput) (*httpapi.NewObjectOutput[MemberBody], error) {
 	m, err := h.Orgs.PutMember(ctx, in.ID, in.Body.UserID, identity.OrgRole(in.Body.Role))
 	return member(orgsPath+"/"+in.ID, m, err)
 }
 
-func (h *handlers) orgMembers(ctx context.Context, in *MembersInput) (*MembersOutput, error) {
+func (h *handlers) orgMembers(ctx context.Context, in *MembersInput) (*httpapi.ListOutput[MemberList], error) {
 	list, total, err := h.Orgs.Members(ctx, in.ID, in.Page())
 	return members(in, list, total, err)
 }
 
-func (h *handlers) removeOrgMember(ctx context.Context, in *MemberInput) (*NoOutput, error) {
+func (h *handlers) removeOrgMember(ctx context.Context, in *MemberInput) (*httpapi.NoOutput, error) {
 	return expel(ctx, in, only(h.Orgs.Get), h.Orgs.RemoveMember)
 }
 

@@ -35,7 +35,7 @@ func (h *handlers) createTeam(ctx context.Context, in *NameInput) (*NewGroupOutp
 	return made(teamsPath, teamBody(t), err)
 }
 
-func (h *handlers) getTeam(ctx context.Context, in *IDInput) (*GroupOutput, error) {
+func (h *handlers) getTeam(ctx context.Context, in *httpapi.IDInput) (*GroupOutput, error) {
 	t, err := h.Teams.Get(ctx, in.ID)
 	return group(teamBody(t), err)
 }
@@ -49,21 +49,21 @@ func (h *handlers) listTeams(ctx context.Context, in *ListInput) (*TeamsOutput, 
 	return &TeamsOutput{Body: TeamList{Teams: rows, Listed: listed}}, nil
 }
 
-func (h *handlers) deleteTeam(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
+func (h *handlers) deleteTeam(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
 	return remove(ctx, in, only(h.Teams.Get), h.Teams.Delete)
 }
 
-func (h *handlers) addTeamMember(ctx context.Context, in *TeamMemberInput) (*MemberOutput, error) {
+func (h *handlers) addTeamMember(ctx context.Context, in *TeamMemberInput) (*httpapi.NewObjectOutput[MemberBody], error) {
 	m, err := h.Teams.AddMember(ctx, in.ID, in.Body.UserID)
 	return member(teamsPath+"/"+in.ID, m, err)
 }
 
-func (h *handlers) teamMembers(ctx context.Context, in *MembersInput) (*MembersOutput, error) {
+func (h *handlers) teamMembers(ctx context.Context, in *MembersInput) (*httpapi.ListOutput[MemberList], error) {
 	list, total, err := h.Teams.Members(ctx, in.ID, in.Page())
 	return members(in, list, total, err)
 }
 
-func (h *handlers) removeTeamMember(ctx context.Context, in *MemberInput) (*NoOutput, error) {
+func (h *handlers) removeTeamMember(ctx context.Context, in *MemberInput) (*httpapi.NoOutput, error) {
 	return expel(ctx, in, only(h.Teams.Get), h.Teams.RemoveMember)
 }
 

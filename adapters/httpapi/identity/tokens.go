@@ -17,9 +17,6 @@ type MintBody struct {
 	ExpiresIn *int64 `json:"expires_in,omitempty" minimum:"1" maximum:"3153600000" doc:"Seconds, at most a hundred years; never where absent."`
 }
 
-// MintInput carries it.
-type MintInput struct{ Body MintBody }
-
 // TokenBody is a token without its secret.
 type TokenBody struct {
 	ID         string     `json:"id"`
@@ -45,14 +42,7 @@ type MintedBody struct {
 	Token string `json:"token" doc:"The bearer token, shown here alone."`
 }
 
-// MintedOutput answers with it.
-type MintedOutput struct {
-	Location string `header:"Location"`
-	ETag     string `header:"ETag"`
-	Body     MintedBody
-}
-
-func (h *handlers) mint(ctx context.Context, in *MintInput) (*MintedOutput, error) {
+func (h *handlers) mint(ctx context.Context, in *httpapi.NewInput[MintBody]) (*httpapi.NewObjectOutput[MintedBody], error) {
 	ttl := time.Duration(0) // for ever
 	if in.Body.ExpiresIn != nil {
 		ttl = time.Duration(*in.Body.ExpiresIn) * time.Second
@@ -61,23 +51,17 @@ func (h *handlers) mint(ctx context.Context, in *MintInput) (*MintedOutput, erro
 	if err != nil {
 		return nil, err
 	}
-	return &MintedOutput{
+	return &httpapi.NewObjectOutput[MintedBody]{
 		Location: "/v1/tokens/" + t.ID, ETag: httpapi.ETag(unchanging), Body: MintedBody{TokenBody: tokenBody(t), Token: secret},
 	}, nil
 }
 
-// TokenOutput answers with a token.
-type TokenOutput struct {
-	ETag string `header:"ETag"`
-	Body TokenBody
-}
-
-func (h *handlers) token(ctx context.Context, in *IDInput) (*TokenOutput, error) {
+func (h *handlers) token(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[TokenBody], error) {
 	t, err := h.Tokens.Get(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &TokenOutput{ETag: httpapi.ETag(unchanging), Body: tokenBody(t)}, nil
+	return &httpapi.ObjectOutput[TokenBody]{ETag: httpapi.ETag(unchanging), Body: tokenBody(t)}, nil
 }
 
 // TokenList is tokens in the order of their creation.
@@ -86,19 +70,16 @@ type TokenList struct {
 	httpapi.Listed
 }
 
-// TokensOutput answers with tokens.
-type TokensOutput struct{ Body TokenList }
-
-func (h *handlers) tokens(ctx context.Context, in *ListInput) (*TokensOutput, error) {
+func (h *handlers) tokens(ctx context.Context, in *ListInput) (*httpapi.ListOutput[TokenList], error) {
 	list, total, err := h.Tokens.List(ctx, in.Page())
 	if err != nil {
 		return nil, err
 	}
 	rows, listed := httpapi.List(list, total, in.Window, tokenBody)
-	return &TokensOutput{Body: TokenList{Tokens: rows, Listed: listed}}, nil
+	return &httpapi.ListOutput[TokenList]{Body: TokenList{Tokens: rows, Listed: listed}}, nil
 }
 
-func (h *handlers) revoke(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
+func (h *handlers) revoke(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
 	return remove(ctx, in, only(h.Tokens.Get), h.Tokens.Revoke)
 }
 

@@ -47,9 +47,6 @@ type NewAccountBody struct {
 	Identities []LinkBody `json:"identities,omitempty" maxItems:"16"`
 }
 
-// NewAccountInput carries it.
-type NewAccountInput struct{ Body NewAccountBody }
-
 // ChangedAccountBody replaces an account's profile and, where they are given, the rest.
 type ChangedAccountBody struct {
 	httpapi.Stamps
@@ -72,13 +69,6 @@ func (b *ChangedAccountBody) change() identity.AccountChange {
 		c.Identities = &list
 	}
 	return c
-}
-
-// ChangedAccountInput carries it.
-type ChangedAccountInput struct {
-	ID      string          `path:"id"`
-	IfMatch httpapi.IfMatch `header:"If-Match"`
-	Body    ChangedAccountBody
 }
 
 // AccountState is what is told of an account and not set.
@@ -112,27 +102,14 @@ func accountBody(a identity.Account) AccountBody {
 	return b
 }
 
-// AccountOutput answers with an account.
-type AccountOutput struct {
-	ETag string `header:"ETag"`
-	Body AccountBody
-}
-
-// NewAccountOutput answers with an account that was made.
-type NewAccountOutput struct {
-	Location string `header:"Location"`
-	ETag     string `header:"ETag"`
-	Body     AccountBody
-}
-
-func account(a identity.Account, err error) (*AccountOutput, error) {
+func account(a identity.Account, err error) (*httpapi.ObjectOutput[AccountBody], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &AccountOutput{ETag: httpapi.ETag(a.Revision), Body: accountBody(a)}, nil
+	return &httpapi.ObjectOutput[AccountBody]{ETag: httpapi.ETag(a.Revision), Body: accountBody(a)}, nil
 }
 
-func (h *handlers) createAccount(ctx context.Context, in *NewAccountInput) (*NewAccountOutput, error) {
+func (h *handlers) createAccount(ctx context.Context, in *httpapi.NewInput[NewAccountBody]) (*httpapi.NewObjectOutput[AccountBody], error) {
 	out, err := account(h.Accounts.Create(ctx, identity.NewAccount{
 		Username: in.Body.Username, Role: identity.Role(in.Body.Role), Password: in.Body.Password, Profile: in.Body.profile(),
 		Identities: links(in.Body.Identities),
@@ -140,14 +117,14 @@ func (h *handlers) createAccount(ctx context.Context, in *NewAccountInput) (*New
 	if err != nil {
 		return nil, err
 	}
-	return &NewAccountOutput{Location: "/v1/users/" + out.Body.ID, ETag: out.ETag, Body: out.Body}, nil
+	return &httpapi.NewObjectOutput[AccountBody]{Location: "/v1/users/" + out.Body.ID, ETag: out.ETag, Body: out.Body}, nil
 }
 
-func (h *handlers) getAccount(ctx context.Context, in *IDInput) (*AccountOutput, error) {
+func (h *handlers) getAccount(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[AccountBody], error) {
 	return account(h.Accounts.Get(ctx, in.ID))
 }
 
-func (h *handlers) updateAccount(ctx context.Context, in *ChangedAccountInput) (*AccountOutput, error) {
+func (h *handlers) updateAccount(ctx context.Context, in *httpapi.ChangeInput[ChangedAccountBody]) (*httpapi.ObjectOutput[AccountBody], error) {
 	sent := httpapi.Record{Stamps: in.Body.Stamps}
 	err := sent.Unchanged(in.ID, func() (httpapi.Record, error) {
 		a, err := h.Accounts.Get(ctx, in.ID)
@@ -159,8 +136,8 @@ func (h *handlers) updateAccount(ctx context.Context, in *ChangedAccountInput) (
 	return account(h.Accounts.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.change()))
 }
 
-func (h *handlers) deleteAccount(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
-	return &NoOutput{}, h.Accounts.Delete(ctx, in.ID, in.IfMatch.Revision())
+func (h *handlers) deleteAccount(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
+	return &httpapi.NoOutput{}, h.Accounts.Delete(ctx, in.ID, in.IfMatch.Revision())
 }
 
 // AccountList is accounts by user name.
@@ -169,16 +146,13 @@ type AccountList struct {
 	httpapi.Listed
 }
 
-// AccountsOutput answers with accounts.
-type AccountsOutput struct{ Body AccountList }
-
-func (h *handlers) listAccounts(ctx context.Context, in *ListInput) (*AccountsOutput, error) {
+func (h *handlers) listAccounts(ctx context.Context, in *ListInput) (*httpapi.ListOutput[AccountList], error) {
 	list, total, err := h.Accounts.List(ctx, in.Page())
 	if err != nil {
 		return nil, err
 	}
 	rows, listed := httpapi.List(list, total, in.Window, accountBody)
-	return &AccountsOutput{Body: AccountList{Users: rows, Listed: listed}}, nil
+	return &httpapi.ListOutput[AccountList]{Body: AccountList{Users: rows, Listed: listed}}, nil
 }
 
 func (h *handlers) accounts(r *httpapi.Router) {

@@ -33,16 +33,6 @@ func (b *NewScheduleBody) schedule(t TargetBody) (scheduling.Schedule, error) {
 	}, nil
 }
 
-// NewScheduleInput carries it.
-type NewScheduleInput struct{ Body NewScheduleBody }
-
-// ChangedScheduleInput carries what a schedule becomes.
-type ChangedScheduleInput struct {
-	ID      string          `path:"id"`
-	IfMatch httpapi.IfMatch `header:"If-Match"`
-	Body    ScheduleBody
-}
-
 // ScheduleBody is a schedule. Members that are empty are absent.
 type ScheduleBody struct {
 	httpapi.Record
@@ -67,20 +57,7 @@ func recordBody(r scheduling.Record) httpapi.Record {
 	return httpapi.Record{Stamps: httpapi.Stamps{ID: r.ID, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}, CreatedBy: r.CreatedBy}
 }
 
-// ScheduleOutput answers with a schedule.
-type ScheduleOutput struct {
-	ETag string `header:"ETag"`
-	Body ScheduleBody
-}
-
-// NewScheduleOutput answers with a schedule that was made.
-type NewScheduleOutput struct {
-	Location string `header:"Location"`
-	ETag     string `header:"ETag"`
-	Body     ScheduleBody
-}
-
-func schedule(s scheduling.Schedule, err error) (*ScheduleOutput, error) {
+func schedule(s scheduling.Schedule, err error) (*httpapi.ObjectOutput[ScheduleBody], error) {
 	if err != nil {
 		return nil, err
 	}
@@ -88,10 +65,10 @@ func schedule(s scheduling.Schedule, err error) (*ScheduleOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ScheduleOutput{ETag: httpapi.ETag(s.Revision), Body: b}, nil
+	return &httpapi.ObjectOutput[ScheduleBody]{ETag: httpapi.ETag(s.Revision), Body: b}, nil
 }
 
-func (h *handlers) createSchedule(ctx context.Context, in *NewScheduleInput) (*NewScheduleOutput, error) {
+func (h *handlers) createSchedule(ctx context.Context, in *httpapi.NewInput[NewScheduleBody]) (*httpapi.NewObjectOutput[ScheduleBody], error) {
 	s, err := in.Body.schedule(in.Body.TargetBody)
 	if err != nil {
 		return nil, err
@@ -100,14 +77,14 @@ func (h *handlers) createSchedule(ctx context.Context, in *NewScheduleInput) (*N
 	if err != nil {
 		return nil, err
 	}
-	return &NewScheduleOutput{Location: schedulesPath + "/" + out.Body.ID, ETag: out.ETag, Body: out.Body}, nil
+	return &httpapi.NewObjectOutput[ScheduleBody]{Location: schedulesPath + "/" + out.Body.ID, ETag: out.ETag, Body: out.Body}, nil
 }
 
-func (h *handlers) getSchedule(ctx context.Context, in *IDInput) (*ScheduleOutput, error) {
+func (h *handlers) getSchedule(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[ScheduleBody], error) {
 	return schedule(h.Schedules.Get(ctx, in.ID))
 }
 
-func (h *handlers) updateSchedule(ctx context.Context, in *ChangedScheduleInput) (*ScheduleOutput, error) {
+func (h *handlers) updateSchedule(ctx context.Context, in *httpapi.ChangeInput[ScheduleBody]) (*httpapi.ObjectOutput[ScheduleBody], error) {
 	if _, err := in.Body.schedule(in.Body.TargetBody); err != nil {
 		return nil, err
 	}
@@ -133,8 +110,8 @@ func (h *handlers) updateSchedule(ctx context.Context, in *ChangedScheduleInput)
 		}))
 }
 
-func (h *handlers) deleteSchedule(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
-	return &NoOutput{}, h.Schedules.Delete(ctx, in.ID, in.IfMatch.Revision())
+func (h *handlers) deleteSchedule(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
+	return &httpapi.NoOutput{}, h.Schedules.Delete(ctx, in.ID, in.IfMatch.Revision())
 }
 
 // ScheduleList is schedules by name.
@@ -143,10 +120,7 @@ type ScheduleList struct {
 	httpapi.Listed
 }
 
-// SchedulesOutput answers with schedules.
-type SchedulesOutput struct{ Body ScheduleList }
-
-func (h *handlers) listSchedules(ctx context.Context, in *ListInput) (*SchedulesOutput, error) {
+func (h *handlers) listSchedules(ctx context.Context, in *ListInput) (*httpapi.ListOutput[ScheduleList], error) {
 	list, total, err := h.Schedules.List(ctx, in.filter(), in.Page())
 	if err != nil {
 		return nil, err
@@ -159,7 +133,7 @@ func (h *handlers) listSchedules(ctx context.Context, in *ListInput) (*Schedules
 		}
 		return b
 	})
-	return &SchedulesOutput{Body: ScheduleList{Schedules: rows, Listed: listed}}, failed
+	return &httpapi.ListOutput[ScheduleList]{Body: ScheduleList{Schedules: rows, Listed: listed}}, failed
 }
 
 // PreviewInput asks when an expression fires.

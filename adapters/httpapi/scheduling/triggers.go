@@ -23,9 +23,6 @@ type NewTriggerBody struct {
 	Org              string   `json:"org_id,omitempty"`
 }
 
-// NewTriggerInput carries it.
-type NewTriggerInput struct{ Body NewTriggerBody }
-
 // ChangedTriggerBody is what a trigger becomes.
 type ChangedTriggerBody struct {
 	httpapi.Record
@@ -53,13 +50,6 @@ func replace[T any](to, with *T) {
 	if with != nil {
 		*to = *with
 	}
-}
-
-// ChangedTriggerInput carries it.
-type ChangedTriggerInput struct {
-	ID      string          `path:"id"`
-	IfMatch httpapi.IfMatch `header:"If-Match"`
-	Body    ChangedTriggerBody
 }
 
 // TriggerBody is a trigger. Members that are empty are absent, except events.
@@ -103,33 +93,14 @@ type RotatedTriggerBody struct {
 	SigningSecret string `json:"signing_secret" doc:"Shown this once. The one before holds no more."`
 }
 
-// TriggerOutput answers with a trigger.
-type TriggerOutput struct {
-	ETag string `header:"ETag"`
-	Body TriggerBody
-}
-
-// MadeTriggerOutput answers with a trigger that was made.
-type MadeTriggerOutput struct {
-	Location string `header:"Location"`
-	ETag     string `header:"ETag"`
-	Body     MadeTriggerBody
-}
-
-// RotatedTriggerOutput answers with a trigger and its new secret.
-type RotatedTriggerOutput struct {
-	ETag string `header:"ETag"`
-	Body RotatedTriggerBody
-}
-
-func trigger(t scheduling.Trigger, err error) (*TriggerOutput, error) {
+func trigger(t scheduling.Trigger, err error) (*httpapi.ObjectOutput[TriggerBody], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &TriggerOutput{ETag: httpapi.ETag(t.Revision), Body: triggerBody(t)}, nil
+	return &httpapi.ObjectOutput[TriggerBody]{ETag: httpapi.ETag(t.Revision), Body: triggerBody(t)}, nil
 }
 
-func (h *handlers) createTrigger(ctx context.Context, in *NewTriggerInput) (*MadeTriggerOutput, error) {
+func (h *handlers) createTrigger(ctx context.Context, in *httpapi.NewInput[NewTriggerBody]) (*httpapi.NewObjectOutput[MadeTriggerBody], error) {
 	b := in.Body
 	t, err := h.Triggers.Create(ctx, scheduling.Trigger{
 		Record: scheduling.Record{Name: b.Name, Org: b.Org}, TemplateID: b.TemplateID,
@@ -139,7 +110,7 @@ func (h *handlers) createTrigger(ctx context.Context, in *NewTriggerInput) (*Mad
 		return nil, err
 	}
 	token := t.Token.Reveal()
-	return &MadeTriggerOutput{
+	return &httpapi.NewObjectOutput[MadeTriggerBody]{
 		Location: triggersPath + "/" + t.ID, ETag: httpapi.ETag(t.Revision),
 		Body: MadeTriggerBody{
 			TriggerBody: triggerBody(t.Trigger), Token: token, HookPath: hooksPath + url.PathEscape(token), SigningSecret: t.SigningSecret.Reveal(),
@@ -147,11 +118,11 @@ func (h *handlers) createTrigger(ctx context.Context, in *NewTriggerInput) (*Mad
 	}, nil
 }
 
-func (h *handlers) getTrigger(ctx context.Context, in *IDInput) (*TriggerOutput, error) {
+func (h *handlers) getTrigger(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[TriggerBody], error) {
 	return trigger(h.Triggers.Get(ctx, in.ID))
 }
 
-func (h *handlers) updateTrigger(ctx context.Context, in *ChangedTriggerInput) (*TriggerOutput, error) {
+func (h *handlers) updateTrigger(ctx context.Context, in *httpapi.ChangeInput[ChangedTriggerBody]) (*httpapi.ObjectOutput[TriggerBody], error) {
 	get := func(ctx context.Context) (scheduling.Trigger, int64, error) {
 		t, err := h.Triggers.Get(ctx, in.ID)
 		return t, t.Revision, err
@@ -166,18 +137,18 @@ func (h *handlers) updateTrigger(ctx context.Context, in *ChangedTriggerInput) (
 		}))
 }
 
-func (h *handlers) rotateSecret(ctx context.Context, in *IDInput) (*RotatedTriggerOutput, error) {
+func (h *handlers) rotateSecret(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[RotatedTriggerBody], error) {
 	t, err := h.Triggers.Rotate(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &RotatedTriggerOutput{
+	return &httpapi.ObjectOutput[RotatedTriggerBody]{
 		ETag: httpapi.ETag(t.Revision), Body: RotatedTriggerBody{TriggerBody: triggerBody(t.Trigger), SigningSecret: t.SigningSecret.Reveal()},
 	}, nil
 }
 
-func (h *handlers) deleteTrigger(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
-	return &NoOutput{}, h.Triggers.Delete(ctx, in.ID, in.IfMatch.Revision())
+func (h *handlers) deleteTrigger(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
+	return &httpapi.NoOutput{}, h.Triggers.Delete(ctx, in.ID, in.IfMatch.Revision())
 }
 
 // TriggerList is triggers by name.
@@ -186,16 +157,13 @@ type TriggerList struct {
 	httpapi.Listed
 }
 
-// TriggersOutput answers with triggers.
-type TriggersOutput struct{ Body TriggerList }
-
-func (h *handlers) listTriggers(ctx context.Context, in *ListInput) (*TriggersOutput, error) {
+func (h *handlers) listTriggers(ctx context.Context, in *ListInput) (*httpapi.ListOutput[TriggerList], error) {
 	list, total, err := h.Triggers.List(ctx, in.filter(), in.Page())
 	if err != nil {
 		return nil, err
 	}
 	rows, listed := httpapi.List(list, total, in.Window, triggerBody)
-	return &TriggersOutput{Body: TriggerList{Triggers: rows, Listed: listed}}, nil
+	return &httpapi.ListOutput[TriggerList]{Body: TriggerList{Triggers: rows, Listed: listed}}, nil
 }
 
 func (h *handlers) triggers(r *httpapi.Router) {

@@ -104,7 +104,7 @@ type CredentialsInput struct {
 	TypeID string `query:"type_id" doc:"Only credentials of this custom type."`
 }
 
-func (h *handlers) createCredential(ctx context.Context, in *NewInput[CredentialInputBody]) (*NewObjectOutput[SavedCredentialBody], error) {
+func (h *handlers) createCredential(ctx context.Context, in *httpapi.NewInput[CredentialInputBody]) (*httpapi.NewObjectOutput[SavedCredentialBody], error) {
 	change, err := in.Body.change()
 	if err != nil {
 		return nil, err
@@ -113,30 +113,30 @@ func (h *handlers) createCredential(ctx context.Context, in *NewInput[Credential
 	if err != nil {
 		return nil, err
 	}
-	return &NewObjectOutput[SavedCredentialBody]{
+	return &httpapi.NewObjectOutput[SavedCredentialBody]{
 		Location: credentialsPath + "/" + c.ID, ETag: httpapi.ETag(c.Revision), Body: SavedCredentialBody{credentialBody(c), warnings},
 	}, nil
 }
 
-func (h *handlers) getCredential(ctx context.Context, in *IDInput) (*ObjectOutput[CredentialBody], error) {
+func (h *handlers) getCredential(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[CredentialBody], error) {
 	c, err := h.Credentials.Get(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &ObjectOutput[CredentialBody]{ETag: httpapi.ETag(c.Revision), Body: credentialBody(c)}, nil
+	return &httpapi.ObjectOutput[CredentialBody]{ETag: httpapi.ETag(c.Revision), Body: credentialBody(c)}, nil
 }
 
-func (h *handlers) listCredentials(ctx context.Context, in *CredentialsInput) (*ListOutput[CredentialList], error) {
+func (h *handlers) listCredentials(ctx context.Context, in *CredentialsInput) (*httpapi.ListOutput[CredentialList], error) {
 	f := secrets.Filter{Name: in.Name, Org: in.Org, Kind: secrets.Kind(in.Kind), TypeID: in.TypeID}
 	list, total, err := h.Credentials.List(ctx, f, in.Page())
 	if err != nil {
 		return nil, err
 	}
 	rows, listed := httpapi.List(list, total, in.Window, credentialBody)
-	return &ListOutput[CredentialList]{Body: CredentialList{Credentials: rows, Listed: listed}}, nil
+	return &httpapi.ListOutput[CredentialList]{Body: CredentialList{Credentials: rows, Listed: listed}}, nil
 }
 
-func (h *handlers) updateCredential(ctx context.Context, in *ChangeInput[ChangedCredentialBody]) (*ObjectOutput[SavedCredentialBody], error) {
+func (h *handlers) updateCredential(ctx context.Context, in *httpapi.ChangeInput[ChangedCredentialBody]) (*httpapi.ObjectOutput[SavedCredentialBody], error) {
 	b := CredentialInputBody{in.Body.CredentialFields, in.Body.CredentialSecret}
 	change, err := b.change()
 	if err != nil {
@@ -156,11 +156,11 @@ func (h *handlers) updateCredential(ctx context.Context, in *ChangeInput[Changed
 	if err != nil {
 		return nil, err
 	}
-	return &ObjectOutput[SavedCredentialBody]{ETag: httpapi.ETag(c.Revision), Body: SavedCredentialBody{credentialBody(c), warnings}}, nil
+	return &httpapi.ObjectOutput[SavedCredentialBody]{ETag: httpapi.ETag(c.Revision), Body: SavedCredentialBody{credentialBody(c), warnings}}, nil
 }
 
-func (h *handlers) deleteCredential(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
-	return deleted(ctx, in, h.Credentials.Delete)
+func (h *handlers) deleteCredential(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
+	return httpapi.Deleted(ctx, in, h.Credentials.Delete)
 }
 
 func (h *handlers) credentials(r *httpapi.Router) {

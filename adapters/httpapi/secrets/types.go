@@ -82,35 +82,35 @@ type TypesInput struct {
 	Name string `query:"name" doc:"Only the type of exactly this name."`
 }
 
-func custom(t secrets.Type, err error) (*ObjectOutput[TypeBody], error) {
+func custom(t secrets.Type, err error) (*httpapi.ObjectOutput[TypeBody], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ObjectOutput[TypeBody]{ETag: httpapi.ETag(t.Revision), Body: typeBody(t)}, nil
+	return &httpapi.ObjectOutput[TypeBody]{ETag: httpapi.ETag(t.Revision), Body: typeBody(t)}, nil
 }
 
-func (h *handlers) createType(ctx context.Context, in *NewInput[TypeFields]) (*NewObjectOutput[TypeBody], error) {
+func (h *handlers) createType(ctx context.Context, in *httpapi.NewInput[TypeFields]) (*httpapi.NewObjectOutput[TypeBody], error) {
 	t, err := h.Types.Create(ctx, in.Body.custom())
 	if err != nil {
 		return nil, err
 	}
-	return &NewObjectOutput[TypeBody]{Location: typesPath + "/" + t.ID, ETag: httpapi.ETag(t.Revision), Body: typeBody(t)}, nil
+	return &httpapi.NewObjectOutput[TypeBody]{Location: typesPath + "/" + t.ID, ETag: httpapi.ETag(t.Revision), Body: typeBody(t)}, nil
 }
 
-func (h *handlers) getType(ctx context.Context, in *IDInput) (*ObjectOutput[TypeBody], error) {
+func (h *handlers) getType(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[TypeBody], error) {
 	return custom(h.Types.Get(ctx, in.ID))
 }
 
-func (h *handlers) listTypes(ctx context.Context, in *TypesInput) (*ListOutput[TypeList], error) {
+func (h *handlers) listTypes(ctx context.Context, in *TypesInput) (*httpapi.ListOutput[TypeList], error) {
 	list, total, err := h.Types.List(ctx, in.Name, in.Page())
 	if err != nil {
 		return nil, err
 	}
 	rows, listed := httpapi.List(list, total, in.Window, typeBody)
-	return &ListOutput[TypeList]{Body: TypeList{Types: rows, Listed: listed}}, nil
+	return &httpapi.ListOutput[TypeList]{Body: TypeList{Types: rows, Listed: listed}}, nil
 }
 
-func (h *handlers) updateType(ctx context.Context, in *ChangeInput[TypeBody]) (*ObjectOutput[TypeBody], error) {
+func (h *handlers) updateType(ctx context.Context, in *httpapi.ChangeInput[TypeBody]) (*httpapi.ObjectOutput[TypeBody], error) {
 	err := in.Body.Unchanged(in.ID, func() (httpapi.Record, error) {
 		stored, err := h.Types.Get(ctx, in.ID)
 		return httpapi.RecordOf(stored.Record), err
@@ -121,8 +121,8 @@ func (h *handlers) updateType(ctx context.Context, in *ChangeInput[TypeBody]) (*
 	return custom(h.Types.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.custom()))
 }
 
-func (h *handlers) deleteType(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
-	return deleted(ctx, in, h.Types.Delete)
+func (h *handlers) deleteType(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
+	return httpapi.Deleted(ctx, in, h.Types.Delete)
 }
 
 func (h *handlers) types(r *httpapi.Router) {

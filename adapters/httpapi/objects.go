@@ -1,0 +1,51 @@
+package httpapi
+
+import "context"
+
+// IDInput names an object.
+type IDInput struct {
+	ID string `path:"id"`
+}
+
+// NewInput carries an object that is to be made.
+type NewInput[B any] struct{ Body B }
+
+// ChangeInput names an object, what the client has of it, and carries what replaces it.
+type ChangeInput[B any] struct {
+	ID      string  `path:"id"`
+	IfMatch IfMatch `header:"If-Match"`
+	Body    B
+}
+
+// DeleteInput names an object and what the client has of it.
+type DeleteInput struct {
+	ID      string  `path:"id"`
+	IfMatch IfMatch `header:"If-Match"`
+}
+
+// ObjectOutput answers with an object.
+type ObjectOutput[B any] struct {
+	ETag string `header:"ETag"`
+	Body B
+}
+
+// NewObjectOutput answers with an object that was made.
+type NewObjectOutput[B any] struct {
+	Location string `header:"Location"`
+	ETag     string `header:"ETag"`
+	Body     B
+}
+
+// ListOutput answers with objects.
+type ListOutput[L any] struct{ Body L }
+
+// NoOutput answers with nothing.
+type NoOutput struct{}
+
+// Deleted answers a deletion.
+func Deleted(ctx context.Context, in *DeleteInput, del func(ctx context.Context, id string, revision int64) error) (*NoOutput, error) {
+	if err := del(ctx, in.ID, in.IfMatch.Revision()); err != nil {
+		return nil, err
+	}
+	return &NoOutput{}, nil
+}
