@@ -70,8 +70,9 @@ func tags() []*huma.Tag {
 	}
 }
 
-// finish says in the descriptions what patterns mean, for which OpenAPI has no member of its own, and in x-order how the members of an
-// object follow one another: the document has them by name. Requests are checked by what was made of the schemas before.
+// finish says in the descriptions what patterns mean, for which OpenAPI has no member of its own, and in x-order how the
+// members of an object follow one another: the document has them by name. Requests are checked by what was made of the
+// schemas before.
 func (r *Router) finish() {
 	describe := func(s *huma.Schema) {
 		if s != nil && s.PatternDescription != "" {

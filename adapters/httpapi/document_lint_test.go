@@ -77,7 +77,8 @@ func (l *linter) root() {
 		l.bad("no-empty-servers", "servers", "none")
 	}
 	for _, s := range servers {
-		if url := text(s.(object), "url"); url == "" || url != "/" && strings.HasSuffix(url, "/") || strings.Contains(url, "example.com") {
+		url := text(s.(object), "url")
+		if url == "" || url != "/" && strings.HasSuffix(url, "/") || strings.Contains(url, "example.com") {
 			l.bad("no-server-trailing-slash, no-server-example.com", "servers", "%q", url)
 		}
 	}
@@ -119,7 +120,8 @@ func (l *linter) operation(at, path string, op object) {
 		}
 	}
 	codes := slices.Collect(maps.Keys(sub(op, "responses")))
-	if !slices.ContainsFunc(codes, func(c string) bool { return c[0] == '2' || c == "302" }) || !slices.ContainsFunc(codes, func(c string) bool { return c[0] == '4' }) {
+	success := slices.ContainsFunc(codes, func(c string) bool { return c[0] == '2' || c == "302" })
+	if !success || !slices.ContainsFunc(codes, func(c string) bool { return c[0] == '4' }) {
 		l.bad("operation-2xx-response, operation-4xx-response", at, "%v", codes)
 	}
 	named, seen := map[string]bool{}, map[string]bool{}
@@ -170,8 +172,9 @@ func (l *linter) references(at string, v any) {
 }
 
 // keywords are the members of a schema that JSON Schema and OpenAPI know, of those that this document uses.
-var keywords = strings.Fields("$ref additionalProperties anyOf contentEncoding contentMediaType default description enum examples format items " +
-	"maxItems maxLength maxProperties maximum minItems minLength minProperties minimum oneOf pattern properties readOnly required type writeOnly")
+var keywords = strings.Fields("$ref additionalProperties anyOf contentEncoding contentMediaType default description enum " +
+	"examples format items maxItems maxLength maxProperties maximum minItems minLength minProperties minimum oneOf pattern " +
+	"properties readOnly required title type writeOnly")
 
 func (l *linter) schema(at string, s object) {
 	for name := range s {

@@ -43,7 +43,9 @@ type ListOutput[L any] struct{ Body L }
 type NoOutput struct{}
 
 // Deleted answers a deletion.
-func Deleted(ctx context.Context, in *DeleteInput, del func(ctx context.Context, id string, revision int64) error) (*NoOutput, error) {
+func Deleted(
+	ctx context.Context, in *DeleteInput, del func(ctx context.Context, id string, revision int64) error,
+) (*NoOutput, error) {
 	if err := del(ctx, in.ID, in.IfMatch.Revision()); err != nil {
 		return nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// Stamps are the members of an object that the server alone sets. Embed them in what GET answers and in what PUT takes, so that a
-// client may send back what it read.
+// Stamps are the members of an object that the server alone sets. Embed them in what GET answers and in what PUT
+// takes, so that a client may send back what it read.
 type Stamps struct {
 	ID        string    `json:"id" readOnly:"true"`
 	CreatedAt time.Time `json:"created_at" readOnly:"true"`
@@ -40,8 +40,8 @@ func Fixed(member, sent, stored string) error {
 	return fault.BadField(member, "cannot be changed")
 }
 
-// Unchanged returns an Invalid fault where the members of a PUT of the object id differ from the stored ones. It calls read only where
-// that takes the stored ones, and returns its errors.
+// Unchanged returns an Invalid fault where the members of a PUT of the object id differ from the stored ones. It
+// calls read only where that takes the stored ones, and returns its errors.
 func (r Record) Unchanged(id string, read func() (Record, error)) error {
 	if err := Fixed("id", r.ID, id); err != nil || r.CreatedBy == "" && r.CreatedAt.IsZero() {
 		return err

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
 )
 
 type object = map[string]any
@@ -32,7 +34,6 @@ type kind struct {
 
 // groups are the kinds that others name, and those that only the API knows.
 func groups() []kind {
-	token := []string{"type_id", "fields", "source"}
 	return []kind{
 		{path: "/v1/orgs", variants: []variant{{}}},
 		{path: "/v1/teams", variants: []variant{{}}},
@@ -41,25 +42,32 @@ func groups() []kind {
 		{path: "/v1/credential-types", variants: []variant{{}}},
 		{path: "/v1/credentials", variants: []variant{
 			{name: "chosen", leave: []string{"kind", "settings", "secret", "source"}},
-			{name: "fetched", leave: []string{"type_id", "fields", "secret"}, set: object{"kind": "token", "settings": object{"env_name": "B"}}},
-			{name: "given", leave: token, set: object{"kind": "token", "secret": object{"token": "plain"}}},
+			{name: "fetched", leave: []string{"type_id", "fields", "secret"}, set: object{
+				"kind": "token", "settings": object{"env_name": "B"},
+			}},
+			{name: "given", leave: []string{"type_id", "fields", "source"}, set: object{
+				"kind": "token", "secret": object{"token": "plain"},
+			}},
 		}},
 	}
 }
 
 // filed are the kinds that files know, in the order in which they name one another.
 func filed() []kind {
-	alone := []string{"playbook", "command", "tool", "shards", "limit", "tags", "skip_tags", "forks", "verbosity", "diff_mode", "inventory_id"}
+	alone := strings.Fields("playbook command tool shards limit tags skip_tags forks verbosity diff_mode inventory_id")
+	file := []string{"path", "project_id"}
 	return []kind{
 		{path: "/v1/projects", variants: []variant{{}}},
-		{path: "/v1/inventories", variants: []variant{{name: "filled", unfiled: []string{"content", "format"}}, {name: "kept"}}},
+		{path: "/v1/inventories", variants: []variant{
+			{name: "filled", unfiled: []string{"content", "format"}}, {name: "kept"},
+		}},
 		{path: "/v1/inventory-sources", variants: []variant{
-			{name: "http", leave: []string{"path", "project_id"}, set: object{"kind": "http", "config": object{
+			{name: "http", leave: file, set: object{"kind": "http", "config": object{
 				"url": "https://hosts.example.org/x", "headers": object{"X-Key": "plain"},
 			}}},
 			{name: "project", leave: []string{"config"}, set: object{"kind": "project"}},
-			{name: "script", leave: []string{"path", "project_id"}, set: object{"kind": "script", "config": object{"content": "#!/bin/sh\n"}}},
-			{name: "plugin", leave: []string{"path", "project_id"}, set: object{"kind": "plugin", "config": object{"plugin": "a.b.c", "n": 7}}},
+			{name: "script", leave: file, set: object{"kind": "script", "config": object{"content": "#!/bin/sh\n"}}},
+			{name: "plugin", leave: file, set: object{"kind": "plugin", "config": object{"plugin": "a.b.c", "n": 7}}},
 		}},
 		{path: "/v1/templates", variants: []variant{
 			{name: "flow", leave: alone, set: object{"allow_overrides": []any{"labels"}}},
@@ -80,8 +88,12 @@ func filed() []kind {
 // records are what is submitted and never changed.
 func records() []kind {
 	return []kind{
-		{path: "/v1/runs", variants: []variant{{leave: []string{"inventory", "tool"}}, {leave: []string{"inventory_id", "shards"}}}},
-		{path: "/v1/pipelines", variants: []variant{{leave: []string{"inventory"}}, {leave: []string{"inventory_id"}}}, unlike: []string{"steps"}},
+		{path: "/v1/runs", variants: []variant{
+			{leave: []string{"inventory", "tool"}}, {leave: []string{"inventory_id", "shards"}},
+		}},
+		{path: "/v1/pipelines", variants: []variant{
+			{leave: []string{"inventory"}}, {leave: []string{"inventory_id"}},
+		}, unlike: []string{"steps"}},
 		{path: "/v1/grants", variants: []variant{{}}},
 	}
 }
@@ -89,28 +101,33 @@ func records() []kind {
 // constants are values that members of these names take.
 func constants(repo *repo) object {
 	return object{
-		"repo_url": repo.url(), "branch": "main", "cron": "30 2 * * *", "timezone": "Europe/Berlin", "tool": "bash", "playbook": "site.yml",
-		"path": "hosts.ini", "queue": "far", "enabled": false, "require_signature": false, "sync_interval": 60, "depends_on": []any{"first"},
-		"content": "all:\n  hosts:\n    web1:\n", "format": "yaml", "events": []any{"push"}, "allow_overrides": []any{"limit"},
-		"answers": object{"version": "v1"}, "links": []any{"https://example.org/a"}, "email": "a@example.org", "username": "alex",
-		"password": "a long enough password", "settings": object{"env_name": "A"}, "source": object{"engine": "env", "config": object{"name": "X"}},
+		"repo_url": repo.url(), "branch": "main", "cron": "30 2 * * *", "timezone": "Europe/Berlin",
+		"tool": "bash", "playbook": "site.yml", "path": "hosts.ini", "queue": "far", "enabled": false, "require_signature": false,
+		"sync_interval": 60, "depends_on": []any{"first"}, "content": "all:\n  hosts:\n    web1:\n", "format": "yaml",
+		"events": []any{"push"}, "allow_overrides": []any{"limit"}, "answers": object{"version": "v1"}, "links": []any{"https://example.org/a"},
+		"email": "a@example.org", "username": "alex", "password": "a long enough password",
+		"settings": object{"env_name": "A"}, "source": object{"engine": "env", "config": object{"name": "X"}},
 		"notifications": []any{
 			object{"kind": "webhook", "url": "https://hooks.example.org/plain", "key": "plain", "on_failure": true},
 			object{"kind": "email", "to": "a@example.org"},
 		},
 		"survey": []any{
 			object{
-				"var": "version", "type": "text", "label": "Which?", "help": "v1", "required": true, "default": "v1", "min_length": 1,
-				"max_length": 9, "pattern": "v[0-9]+",
+				"var": "version", "type": "text", "label": "Which?", "help": "v1", "required": true, "default": "v1",
+				"min_length": 1, "max_length": 9, "pattern": "v[0-9]+",
 			},
 			object{"var": "count", "type": "int", "min": 0, "max": 9, "default": 0},
 			object{"var": "where", "type": "choice", "choices": []any{"eu", "us"}},
 		},
 		"fields": []any{
-			object{"name": "region", "label": "Region", "type": "choice", "required": true, "default": "eu", "choices": []any{"eu", "us"}},
+			object{
+				"name": "region", "label": "Region", "type": "choice", "required": true, "default": "eu", "choices": []any{"eu", "us"},
+			},
 			object{"name": "key", "type": "text", "secret": true},
 		},
-		"inject": object{"env": object{"A": "{{region}}"}, "extra_vars": object{"pager": "{{region}}"}, "files": object{"a.ini": "k={{key}}"}},
+		"inject": object{
+			"env": object{"A": "{{region}}"}, "extra_vars": object{"pager": "{{region}}"}, "files": object{"a.ini": "k={{key}}"},
+		},
 	}
 }
 
@@ -121,7 +138,8 @@ type entry struct {
 	sent     object
 }
 
-// fill makes an object of every variant of the kinds, and checks that it reads back as it was sent, and that a PUT of that loses nothing.
+// fill makes an object of every variant of the kinds, and checks that it reads back as it was sent, and that a PUT of
+// that loses nothing.
 func (w *world) fill(f *filler, kinds []kind) []entry {
 	w.t.Helper()
 	var out []entry
@@ -188,8 +206,8 @@ func (f *filler) named(path, id string) {
 	}
 }
 
-// TestNoMemberIsLost: every member that the API document lets a caller set is read back, through each engine, by a PUT of what was read, and
-// by files that are exported and applied to another install.
+// TestNoMemberIsLost: every member that the API document lets a caller set is read back, through each engine, by a
+// PUT of what was read, and by files that are exported and applied to another install.
 func TestNoMemberIsLost(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -211,13 +229,18 @@ func TestNoMemberIsLost(t *testing.T) {
 		dir, again := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
 		one.must("export", dir)
 		exported := tree(t, dir)
-		two := &world{t: t, root: one.root, Server: harness.Start(t, harness.Options{Flags: []string{"--local-projects", one.root, "--secret-env", "X"}})}
+		other := harness.Options{Flags: []string{"--local-projects", one.root, "--secret-env", "X"}}
+		if dbURL != "" {
+			other.DB = dbtest.Fresh(t, db.Postgres, nil)
+		}
+		two := &world{t: t, root: one.root, Server: harness.Start(t, other)}
 		g := newFiller(t, two.Client)
 		g.values = constants(site)
 		two.fill(g, groups())
 		for name, text := range exported {
 			// What stands for a secret means nothing to another install.
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.ReplaceAll(text, "***", "plain")), 0o600); err != nil {
+			text = strings.ReplaceAll(text, "***", "plain")
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}

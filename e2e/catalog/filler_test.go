@@ -45,7 +45,7 @@ func newFiller(t *testing.T, c harness.Client) *filler {
 		Components struct{ Schemas map[string]*schema }
 	}
 	c.Do(http.MethodGet, "/openapi.json", nil).JSON(t, &doc)
-	f := &filler{t: t, bodies: map[string]string{}, schemas: doc.Components.Schemas, values: map[string]any{}, filled: map[string]bool{}}
+	f := &filler{t: t, bodies: map[string]string{}, schemas: doc.Components.Schemas, filled: map[string]bool{}}
 	for path, item := range doc.Paths {
 		f.bodies[path] = nameOf(item["post"].RequestBody.Content["application/json"].Schema.Ref)
 	}
@@ -160,8 +160,8 @@ func (f *filler) whole(paths []string) {
 // unread are the members that no answer holds.
 var unread = []string{"secret", "password", "expires_in"}
 
-// lost compares what was read with what was sent and names every member that is not there as it was. Texts that are masked count as
-// they are, and so do ids where they are another server's.
+// lost compares what was read with what was sent and names every member that is not there as it was. Texts that are
+// masked count as they are, and so do ids where they are another server's.
 func lost(at string, sent, read any, foreign bool) []string {
 	switch x := sent.(type) {
 	case map[string]any:
@@ -169,15 +169,14 @@ func lost(at string, sent, read any, foreign bool) []string {
 		var out []string
 		for _, member := range slices.Sorted(maps.Keys(x)) {
 			in := strings.TrimPrefix(at+"."+member, ".")
-			if slices.Contains(unread, member) || foreign && (strings.HasSuffix(member, "_id") && o[member] != "" || strings.HasSuffix(member, "_ids")) {
-				continue
-			}
 			v, there := o[member]
-			if !there {
+			switch reference := strings.HasSuffix(member, "_id") || strings.HasSuffix(member, "_ids"); {
+			case slices.Contains(unread, member):
+			case !there:
 				out = append(out, in)
-				continue
+			case !foreign || !reference:
+				out = append(out, lost(in, x[member], v, foreign)...)
 			}
-			out = append(out, lost(in, x[member], v, foreign)...)
 		}
 		return out
 	case []any:

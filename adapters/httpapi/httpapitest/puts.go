@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// PutsBack checks that every PUT of the object "known" takes what its GET returned, ignores what else is read only, and refuses another
-// id, kind, creator and time of creation.
+// PutsBack checks that every PUT of the object "known" takes what its GET returned, ignores what else is read only,
+// and refuses another id, kind, creator and time of creation.
 func (s *Server) PutsBack() {
 	s.t.Helper()
 	found := 0
