@@ -74,6 +74,9 @@ type Listed struct {
 	Limit int `json:"limit" doc:"The limit that was used."`
 }
 
+// ExampleListed is what a list of one row says in an example of the API document.
+func ExampleListed() Listed { return Listed{Count: 1, Total: 1, Limit: page.MaxRows} }
+
 // List makes the rows of a list's answer, never null, and what it says beside them.
 func List[T, R any](items []T, total int, w Window, row func(T) R) ([]R, Listed) {
 	rows := make([]R, 0, len(items))

@@ -19,8 +19,6 @@ const (
 
 func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC) }
 
-func exampleListed() httpapi.Listed { return httpapi.Listed{Count: 1, Total: 1, Limit: 1000} }
-
 func exampleProject() ProjectBody {
 	synced := exampleTime().Add(4 * time.Second)
 	return ProjectBody{

@@ -89,7 +89,7 @@ func (h *handlers) hosts(r *httpapi.Router) {
 		Method: http.MethodGet, Path: inventoriesPath + "/{id}/hosts", ID: "list-inventory-hosts", Tag: tag,
 		Description: "In inventory order. Variables are those of the host itself, without those of its groups.",
 		Summary:     "List an inventory's hosts with their groups and variables", Access: read(), Status: http.StatusOK, Errors: missing(),
-		Example: HostList{Hosts: []HostBody{{Name: "web1", Groups: []string{"web"}, Vars: map[string]any{"http_port": 8080}}}, Listed: exampleListed()},
+		Example: HostList{Hosts: []HostBody{{Name: "web1", Groups: []string{"web"}, Vars: map[string]any{"http_port": 8080}}}, Listed: httpapi.ExampleListed()},
 	}, h.listHosts)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: inventoriesPath + "/{id}/resolve", ID: "resolve-inventory", Tag: tag, Harmless: true,

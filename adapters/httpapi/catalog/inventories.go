@@ -121,7 +121,7 @@ func (h *handlers) inventories(r *httpapi.Router) {
 		Method: http.MethodGet, Path: inventoriesPath, ID: "list-inventories", Tag: tag, Summary: "List inventories by name, without their contents",
 		Description: "Those that the caller may read. The digest tells whether a content changed.",
 		Access:      read(), Status: http.StatusOK, Errors: unlisted(),
-		Example: InventoryList{Inventories: []InventoryRow{exampleInventory().InventoryRow}, Listed: exampleListed()},
+		Example: InventoryList{Inventories: []InventoryRow{exampleInventory().InventoryRow}, Listed: httpapi.ExampleListed()},
 	}, h.listInventories)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: inventoriesPath + "/{id}", ID: "get-inventory", Tag: tag, Summary: "Read one inventory with its content",

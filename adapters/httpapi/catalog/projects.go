@@ -99,7 +99,7 @@ func (h *handlers) projects(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: projectsPath, ID: "list-projects", Tag: tag, Summary: "List projects by name", Access: read(),
 		Description: "Those that the caller may read. last_error says why the last synchronisation failed.",
-		Status:      http.StatusOK, Example: ProjectList{Projects: []ProjectBody{exampleProject()}, Listed: exampleListed()}, Errors: unlisted(),
+		Status:      http.StatusOK, Example: ProjectList{Projects: []ProjectBody{exampleProject()}, Listed: httpapi.ExampleListed()}, Errors: unlisted(),
 	}, h.listProjects)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: projectsPath + "/{id}", ID: "get-project", Tag: tag, Summary: "Read one project", Access: read(),

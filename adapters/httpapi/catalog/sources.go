@@ -122,7 +122,7 @@ func (h *handlers) sources(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: sourcesPath, ID: "list-inventory-sources", Tag: tag, Summary: "List inventory sources by name", Access: read(),
 		Description: "Those that the caller may read. last_error says why the last refresh failed.",
-		Status:      http.StatusOK, Example: SourceList{Sources: []SourceBody{exampleSource()}, Listed: exampleListed()}, Errors: unlisted(),
+		Status:      http.StatusOK, Example: SourceList{Sources: []SourceBody{exampleSource()}, Listed: httpapi.ExampleListed()}, Errors: unlisted(),
 	}, h.listSources)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: sourcesPath + "/{id}", ID: "get-inventory-source", Tag: tag, Summary: "Read one inventory source",

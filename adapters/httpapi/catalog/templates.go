@@ -71,7 +71,7 @@ func (h *handlers) templates(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: templatesPath, ID: "list-templates", Tag: tag, Summary: "List templates by name", Access: read(),
 		Description: "Those that the caller may read.",
-		Status:      http.StatusOK, Example: TemplateList{Templates: []TemplateBody{exampleTemplate()}, Listed: exampleListed()}, Errors: unlisted(),
+		Status:      http.StatusOK, Example: TemplateList{Templates: []TemplateBody{exampleTemplate()}, Listed: httpapi.ExampleListed()}, Errors: unlisted(),
 	}, h.listTemplates)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: templatesPath + "/{id}", ID: "get-template", Tag: tag, Summary: "Read one template", Access: read(),

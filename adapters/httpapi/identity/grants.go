@@ -116,7 +116,7 @@ func (h *handlers) granting(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/grants", ID: "list-grants", Tag: tag, Summary: "List grants", Access: read, Status: http.StatusOK,
 		Description: "In the order of their creation; subject and object narrow the list.",
-		Example:     GrantList{Grants: []GrantBody{exampleGrant()}, Listed: exampleListed()}, Errors: unlisted(),
+		Example:     GrantList{Grants: []GrantBody{exampleGrant()}, Listed: httpapi.ExampleListed()}, Errors: unlisted(),
 	}, h.listGrants)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/grants/{id}", ID: "get-grant", Tag: tag, Summary: "Read one grant", Access: read,

@@ -80,7 +80,7 @@ func (h *handlers) orgs(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: orgsPath, ID: "list-orgs", Tag: tag, Summary: "List organizations", Access: read,
 		Description: "Ordered by name. Members have a list of their own.",
-		Status:      http.StatusOK, Example: OrgList{Orgs: []GroupBody{exampleOrg()}, Listed: exampleListed()}, Errors: unlisted(),
+		Status:      http.StatusOK, Example: OrgList{Orgs: []GroupBody{exampleOrg()}, Listed: httpapi.ExampleListed()}, Errors: unlisted(),
 	}, h.listOrgs)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: orgsPath + "/{id}", ID: "get-org", Tag: tag, Summary: "Read one organization", Access: read,
@@ -102,7 +102,7 @@ func (h *handlers) orgs(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: orgsPath + "/{id}/members", ID: "list-org-members", Tag: tag,
 		Summary: "List an organization's members and their roles", Description: "For members and admins.", Access: read,
-		Status: http.StatusOK, Example: MemberList{Members: []MemberBody{exampleMember("admin")}, Listed: exampleListed()}, Errors: missing(),
+		Status: http.StatusOK, Example: MemberList{Members: []MemberBody{exampleMember("admin")}, Listed: httpapi.ExampleListed()}, Errors: missing(),
 	}, h.orgMembers)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: orgsPath + "/{id}/members/{userID}", ID: "remove-org-member", Action: audit.OrgMemberDrop, Tag: tag,

@@ -77,7 +77,7 @@ func (h *handlers) teams(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: teamsPath, ID: "list-teams", Tag: tag, Summary: "List teams", Access: read, Status: http.StatusOK,
 		Description: "Ordered by name. Members have a list of their own.",
-		Example:     TeamList{Teams: []GroupBody{exampleTeam()}, Listed: exampleListed()}, Errors: unlisted(),
+		Example:     TeamList{Teams: []GroupBody{exampleTeam()}, Listed: httpapi.ExampleListed()}, Errors: unlisted(),
 	}, h.listTeams)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: teamsPath + "/{id}", ID: "get-team", Tag: tag, Summary: "Read one team", Access: read,
@@ -99,7 +99,7 @@ func (h *handlers) teams(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: teamsPath + "/{id}/members", ID: "list-team-members", Tag: tag, Summary: "List a team's members",
 		Description: "For members and admins.", Access: read, Status: http.StatusOK,
-		Example: MemberList{Members: []MemberBody{exampleMember("")}, Listed: exampleListed()}, Errors: missing(),
+		Example: MemberList{Members: []MemberBody{exampleMember("")}, Listed: httpapi.ExampleListed()}, Errors: missing(),
 	}, h.teamMembers)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: teamsPath + "/{id}/members/{userID}", ID: "remove-team-member", Action: audit.TeamMemberDrop, Tag: tag,

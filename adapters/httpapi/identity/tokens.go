@@ -94,7 +94,7 @@ func (h *handlers) minting(r *httpapi.Router) {
 		Method: http.MethodGet, Path: "/v1/tokens", ID: "list-tokens", Tag: tag, Summary: "List tokens without their secrets",
 		Description: "In the order of their creation, those of every account. For admins alone.",
 		Access:      read, Status: http.StatusOK, Errors: unlisted(),
-		Example: TokenList{Tokens: []TokenBody{exampleToken()}, Listed: exampleListed()},
+		Example: TokenList{Tokens: []TokenBody{exampleToken()}, Listed: httpapi.ExampleListed()},
 	}, h.tokens)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/tokens/{id}", ID: "get-token", Tag: tag, Summary: "Read one token without its secret",

@@ -169,7 +169,7 @@ func (h *handlers) accounts(r *httpapi.Router) {
 		Method: http.MethodGet, Path: "/v1/users", ID: "list-users", Tag: tag, Summary: "List accounts with their profiles", Access: read,
 		Description: "Ordered by name. For admins alone.",
 		Status:      http.StatusOK, Errors: unlisted(),
-		Example: AccountList{Users: []AccountBody{exampleAccount()}, Listed: exampleListed()},
+		Example: AccountList{Users: []AccountBody{exampleAccount()}, Listed: httpapi.ExampleListed()},
 	}, h.listAccounts)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/users/{id}", ID: "get-user", Tag: tag, Summary: "Read one account", Access: read,

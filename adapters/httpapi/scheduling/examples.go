@@ -17,8 +17,6 @@ const (
 
 func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC) }
 
-func exampleListed() httpapi.Listed { return httpapi.Listed{Count: 1, Total: 1, Limit: 1000} }
-
 func exampleTarget() TargetBody {
 	return TargetBody{TemplateID: exampleTemplateID, Answers: runs.Vars{"version": json.RawMessage(`"1.4.2"`)}}
 }

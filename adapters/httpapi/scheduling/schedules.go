@@ -176,7 +176,7 @@ func (h *handlers) schedules(r *httpapi.Router) {
 		Method: http.MethodGet, Path: schedulesPath, ID: "list-schedules", Tag: tag, Summary: "List schedules", Access: reading(),
 		Description: "Those that the caller may read. next_run_at is when each fires.",
 		Status:      http.StatusOK, Errors: unlisted(),
-		Example: ScheduleList{Schedules: []ScheduleBody{exampleSchedule()}, Listed: exampleListed()},
+		Example: ScheduleList{Schedules: []ScheduleBody{exampleSchedule()}, Listed: httpapi.ExampleListed()},
 	}, h.listSchedules)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: schedulesPath + "/preview", ID: "preview-schedule", Tag: tag, Summary: "Tell when an expression fires next",

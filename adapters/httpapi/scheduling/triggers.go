@@ -175,7 +175,7 @@ func (h *handlers) triggers(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: triggersPath, ID: "list-triggers", Tag: tag, Summary: "List triggers", Access: reading(),
 		Description: "Those that the caller may read. last_error says why the last delivery made no run.",
-		Status:      http.StatusOK, Errors: unlisted(), Example: TriggerList{Triggers: []TriggerBody{exampleTrigger()}, Listed: exampleListed()},
+		Status:      http.StatusOK, Errors: unlisted(), Example: TriggerList{Triggers: []TriggerBody{exampleTrigger()}, Listed: httpapi.ExampleListed()},
 	}, h.listTriggers)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: triggersPath + "/{id}", ID: "get-trigger", Tag: tag, Summary: "Read one trigger", Access: reading(),

@@ -175,7 +175,7 @@ func (h *handlers) credentials(r *httpapi.Router) {
 		Method: http.MethodGet, Path: credentialsPath, ID: "list-credentials", Tag: tag, Summary: "List credentials by name, without their secrets",
 		Description: "Those that the caller may read. has_secret says which of them could serve a run.",
 		Access:      read, Status: http.StatusOK, Errors: unlisted(),
-		Example: CredentialList{Credentials: []CredentialBody{exampleCredential()}, Listed: exampleListed()},
+		Example: CredentialList{Credentials: []CredentialBody{exampleCredential()}, Listed: httpapi.ExampleListed()},
 	}, h.listCredentials)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: credentialsPath + "/{id}", ID: "get-credential", Tag: tag, Summary: "Read one credential without its secrets",

@@ -8,8 +8,6 @@ const (
 	exampleTypeID = "cty_01k0a000bvtx5zk9w2m4n6p8rs"
 )
 
-func exampleListed() httpapi.Listed { return httpapi.Listed{Count: 1, Total: 1, Limit: 1000} }
-
 func exampleFields() CredentialFields {
 	return CredentialFields{Name: "registry", Kind: "registry", Settings: Values{"username": "deploy", "server": "registry.example.com"}}
 }

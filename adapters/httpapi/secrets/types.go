@@ -136,7 +136,7 @@ func (h *handlers) types(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: typesPath, ID: "list-credential-types", Tag: tag, Summary: "List custom types of credentials by name",
 		Description: "Ordered by name. For admins alone.",
-		Access:      read, Status: http.StatusOK, Errors: unlisted(), Example: TypeList{Types: []TypeBody{exampleType()}, Listed: exampleListed()},
+		Access:      read, Status: http.StatusOK, Errors: unlisted(), Example: TypeList{Types: []TypeBody{exampleType()}, Listed: httpapi.ExampleListed()},
 	}, h.listTypes)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: typesPath + "/{id}", ID: "get-credential-type", Tag: tag, Summary: "Read one custom type of credentials",
