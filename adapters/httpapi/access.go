@@ -64,7 +64,7 @@ func (a Access) complete() bool {
 func (a Access) security() []map[string][]string {
 	switch {
 	case a.public:
-		return nil
+		return []map[string][]string{}
 	case a.worker:
 		return []map[string][]string{{"worker": {}}}
 	}

@@ -241,7 +241,7 @@ func TestPanic(t *testing.T) {
 	t.Parallel()
 	boom := httpapi.Routes{Name: "boom", Register: func(r *httpapi.Router) {
 		r.Raw(httpapi.Route{
-			Method: "GET", Path: "/boom", ID: "make-boom", Tag: "t", Summary: "s", Access: httpapi.Public(), Status: 200, Example: "x",
+			Method: "GET", Path: "/boom", ID: "make-boom", Tag: "system", Summary: "s", Description: "d", Access: httpapi.Public(), Status: 200, Example: "x",
 			Errors: []int{500},
 		}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("the inside") }))
 	}}
@@ -259,11 +259,11 @@ func TestPanic(t *testing.T) {
 func TestIncompleteRoutesStopTheStart(t *testing.T) {
 	t.Parallel()
 	whole := httpapi.Route{
-		Method: "GET", Path: "/x", ID: "read-x", Tag: "t", Summary: "s", Access: httpapi.Public(), Status: 200, Example: "x", Errors: []int{404},
+		Method: "GET", Path: "/x", ID: "read-x", Tag: "system", Summary: "s", Description: "d", Access: httpapi.Public(), Status: 200, Example: "x", Errors: []int{404},
 	}
 	for what, spoil := range map[string]func(*httpapi.Route){
 		"path": func(r *httpapi.Route) { r.Path = "" }, "operation id": func(r *httpapi.Route) { r.ID = "Read" },
-		"summary": func(r *httpapi.Route) { r.Summary = "" }, "tag": func(r *httpapi.Route) { r.Tag = "" },
+		"summary": func(r *httpapi.Route) { r.Summary = "" }, "description": func(r *httpapi.Route) { r.Description = "" }, "tag": func(r *httpapi.Route) { r.Tag = "" },
 		"who may call": func(r *httpapi.Route) { r.Access = httpapi.Access{} }, "status": func(r *httpapi.Route) { r.Status = 0 },
 		"audit action":                    func(r *httpapi.Route) { r.Method = "POST" },
 		"audit action that is registered": func(r *httpapi.Route) { r.Method, r.Action = "POST", "run.explode" },

@@ -114,6 +114,7 @@ func New(p Params) (Result, error) {
 	if err := errors.Join(r.faults...); err != nil {
 		return Result{}, err
 	}
+	r.finish()
 	var h http.Handler = &dispatcher{mux: mux}
 	if p.Config.Open {
 		h = loopbackOnly(h)

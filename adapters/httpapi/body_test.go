@@ -109,7 +109,7 @@ func TestLargeBodiesHaveRoom(t *testing.T) {
 	f := setup(t, func(p *httpapi.Params) {
 		p.Routes = append(p.Routes, httpapi.Routes{Name: "large", Register: func(r *httpapi.Router) {
 			r.Raw(httpapi.Route{
-				Method: "POST", Path: "/large", ID: "take-large", Tag: "t", Summary: "s", Access: httpapi.Public(), Status: 200, Example: "x", Harmless: true,
+				Method: "POST", Path: "/large", ID: "take-large", Tag: "system", Summary: "s", Description: "d", Access: httpapi.Public(), Status: 200, Example: "x", Harmless: true,
 				Consumes: "text/plain", MaxBody: large, Errors: []int{404},
 			}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200) }))
 		}})

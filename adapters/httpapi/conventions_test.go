@@ -43,7 +43,7 @@ type RevisionOutput struct {
 func things() httpapi.Routes {
 	return httpapi.Routes{Name: "things", Register: func(r *httpapi.Router) {
 		route := httpapi.Route{
-			Path: "/things", Tag: "t", Summary: "s", Access: httpapi.Needs("run", "submit"), Status: 200, Example: "x", Errors: []int{404},
+			Path: "/things", Tag: "system", Summary: "s", Description: "d", Access: httpapi.Needs("run", "submit"), Status: 200, Example: "x", Errors: []int{404},
 		}
 		with := func(method, id string, change func(*httpapi.Route)) httpapi.Route {
 			out := route
@@ -139,7 +139,7 @@ func TestConsumes(t *testing.T) {
 	f.call("POST", "/things", "viewer", "a=b", "Content-Type", form).problem(t, 403)
 	_, err := httpapi.New(httpapi.Params{Routes: []httpapi.Routes{{Name: "x", Register: func(r *httpapi.Router) {
 		httpapi.Handle(r, httpapi.Route{
-			Method: "POST", Path: "/x", ID: "post-x", Tag: "t", Summary: "s", Access: httpapi.Public(), Status: 200, Example: "x", Errors: []int{404},
+			Method: "POST", Path: "/x", ID: "post-x", Tag: "system", Summary: "s", Description: "d", Access: httpapi.Public(), Status: 200, Example: "x", Errors: []int{404},
 			Consumes: form,
 		}, func(context.Context, *ThingInput) (*RevisionOutput, error) { return nil, nil })
 	}}}})
@@ -191,7 +191,7 @@ func TestExplain(t *testing.T) {
 	f := setup(t, func(p *httpapi.Params) {
 		p.Routes = append(p.Routes, httpapi.Routes{Name: "x", Register: func(r *httpapi.Router) {
 			r.Raw(httpapi.Route{
-				Method: "GET", Path: "/x", ID: "read-x", Tag: "t", Summary: "s", Access: httpapi.Public(), Status: 200, Example: "x", Errors: []int{404},
+				Method: "GET", Path: "/x", ID: "read-x", Tag: "system", Summary: "s", Description: "d", Access: httpapi.Public(), Status: 200, Example: "x", Errors: []int{404},
 			}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				p := httpapi.Explain(w, r, httpapi.CrossOrigin.New("no").Because(io.ErrUnexpectedEOF))
 				httpapi.WriteJSON(w, r, p.Status, map[string]string{"text": p.Text})

@@ -24,7 +24,7 @@ func jarRoutes() httpapi.Routes {
 		route := func(path, id string, h func(ctx context.Context, w http.ResponseWriter, r *http.Request)) {
 			for _, method := range []string{"GET", "POST"} {
 				r.Raw(httpapi.Route{
-					Method: method, Path: path, ID: strings.ToLower(method) + "-" + id, Tag: "t", Summary: "s", Access: httpapi.Public(),
+					Method: method, Path: path, ID: strings.ToLower(method) + "-" + id, Tag: "system", Summary: "s", Description: "d", Access: httpapi.Public(),
 					Status: 200, Example: "x", Errors: []int{500}, Harmless: true,
 				}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h(r.Context(), w, r) }))
 			}

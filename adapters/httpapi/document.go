@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -31,6 +33,8 @@ func document(version string) huma.Config {
 				Title: "Writ", Version: version, Description: about,
 				License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 			},
+			Servers: []*huma.Server{{URL: "/", Description: "The install that serves this document."}},
+			Tags:    tags(),
 			Components: &huma.Components{
 				Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName),
 				SecuritySchemes: map[string]*huma.SecurityScheme{
@@ -48,6 +52,61 @@ func document(version string) huma.Config {
 		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true,
 	}
+}
+
+// tags are the contexts in the order in which somebody meets them.
+func tags() []*huma.Tag {
+	return []*huma.Tag{
+		{Name: "runs", Description: "Submit runs and pipelines, follow them, decide held ones, and read what they did."},
+		{Name: "catalog", Description: "Projects, inventories and their sources, and the templates that people launch."},
+		{Name: "scheduling", Description: "What launches without people: schedules, triggers and the hooks that forges call."},
+		{Name: "secrets", Description: "Credentials and the custom types of them."},
+		{Name: "notify", Description: "Who heard of a run, and who did not."},
+		{Name: "execution", Description: "The executors that run what is queued."},
+		{Name: "identity", Description: "Sign in, accounts, tokens, teams, organizations and grants."},
+		{Name: "audit", Description: "The trail of what was done, and what proves it to others."},
+		{Name: "system", Description: "The install as a whole: health, metrics and this document."},
+		{Name: "relay", Description: "What workers without a database call. They present the worker token of the install."},
+	}
+}
+
+// finish says in the descriptions what patterns mean, for which OpenAPI has no member of its own, and in x-order how the
+// members of an object follow one another: the document has them by name. Requests are checked by what was made of the
+// schemas before.
+func (r *Router) finish() {
+	describe := func(s *huma.Schema) {
+		if s != nil && s.PatternDescription != "" {
+			s.Description = strings.TrimSpace(s.Description + " It is " + s.PatternDescription + ".")
+			s.PatternDescription = ""
+		}
+	}
+	r.Operations(func(op *huma.Operation) {
+		for _, p := range op.Parameters {
+			describe(p.Schema)
+		}
+	})
+	schemas := r.api.OpenAPI().Components.Schemas
+	for name, s := range schemas.Map() {
+		for _, p := range s.Properties {
+			describe(p)
+		}
+		if t := schemas.TypeFromRef("#/components/schemas/" + name); t != nil && t.Kind() == reflect.Struct {
+			if order := memberNames(t); len(order) > 1 {
+				s.Extensions = map[string]any{"x-order": order}
+			}
+		}
+	}
+}
+
+// memberNames lists the JSON members of a type as they are declared, those of embedded types in their place.
+func memberNames(t reflect.Type) []string {
+	var out []string
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 func showCounts(_ *huma.OpenAPI, op *huma.Operation) {

@@ -40,6 +40,17 @@ func (Count) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Format: countFormat}
 }
 
+// Switch is a switch of a query: on for 1 and true, off for 0 and false and where it is absent.
+type Switch string
+
+// On reports what the switch says.
+func (s Switch) On() bool { return s == "1" || s == "true" }
+
+// Schema implements huma.SchemaProvider.
+func (Switch) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: []any{"0", "1", "false", "true"}}
+}
+
 // Clamp returns the count as a page size: fallback where it is absent or zero, maximum where it is over that.
 func (c Count) Clamp(fallback, maximum int) int {
 	return page.Clamp(c.Int(), fallback, maximum)
@@ -62,6 +73,9 @@ type Listed struct {
 	Total int `json:"total" doc:"How many there are."`
 	Limit int `json:"limit" doc:"The limit that was used."`
 }
+
+// ExampleListed is what a list of one row says in an example of the API document.
+func ExampleListed() Listed { return Listed{Count: 1, Total: 1, Limit: page.MaxRows} }
 
 // List makes the rows of a list's answer, never null, and what it says beside them.
 func List[T, R any](items []T, total int, w Window, row func(T) R) ([]R, Listed) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -215,6 +216,7 @@ func installProblems() {
 	installOnce.Do(func() {
 		huma.ValidateStrictCasing = true
 		huma.DefaultArrayNullable = false
+		huma.ErrorFormatter = plainNumbers
 		huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
 			return fromHuma(context.Background(), status, msg, errs)
 		}
@@ -224,6 +226,16 @@ func installProblems() {
 			return p
 		}
 	})
+}
+
+// plainNumbers is fmt.Sprintf that writes the bounds of numbers without an exponent.
+func plainNumbers(format string, args ...any) string {
+	for i, a := range args {
+		if n, ok := a.(float64); ok {
+			args[i] = strconv.FormatFloat(n, 'f', -1, 64)
+		}
+	}
+	return fmt.Sprintf(format, args...)
 }
 
 // fromHuma translates what huma found wrong. A 500 wraps the handler's own error; 422 does not exist here.

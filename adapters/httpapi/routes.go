@@ -19,7 +19,7 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Route declares an operation. Everything but Description, Request, MaxBody and what is false by default is required.
+// Route declares an operation. Everything but Request, MaxBody and what is false by default is required; a Hidden one needs no Description.
 type Route struct {
 	Method, Path string
 	// ID is the operation id, <verb>-<noun>.
@@ -171,8 +171,10 @@ func (r *Router) operation(route Route) (huma.Operation, error) {
 		missing = "unique <verb>-<noun> operation id"
 	case route.Summary == "":
 		missing = "summary"
-	case route.Tag == "":
-		missing = "tag"
+	case !slices.ContainsFunc(tags(), func(t *huma.Tag) bool { return t.Name == route.Tag }):
+		missing = "tag of the document"
+	case route.Description == "" && !route.Hidden:
+		missing = "description"
 	case !route.Access.complete():
 		missing = "declaration of who may call it"
 	case route.Status == 0:

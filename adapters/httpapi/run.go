@@ -19,32 +19,12 @@ type RunsRunBody struct {
 	Kind   string `json:"kind" enum:"single,split,shard,pipeline,step"`
 	Status string `json:"status" enum:"pending_approval,pending,running,succeeded,failed,canceled,interrupted,rejected"`
 
-	Tool            string             `json:"tool,omitempty"`
-	Playbook        string             `json:"playbook,omitempty"`
-	Command         string             `json:"command,omitempty"`
-	InventoryID     string             `json:"inventory_id,omitempty"`
-	Inventory       string             `json:"inventory,omitempty"`
-	ProjectID       string             `json:"project_id,omitempty"`
-	TemplateID      string             `json:"template_id,omitempty" doc:"The template that it was launched from, whatever launched it."`
-	ExtraVars       runs.Vars          `json:"extra_vars,omitempty" doc:"Values whose name looks secret read back as [redacted]; absent from lists."`
-	Env             map[string]string  `json:"env,omitempty" doc:"Absent from lists."`
-	Shards          int                `json:"shards,omitempty"`
-	Limit           string             `json:"limit,omitempty"`
-	LimitHosts      []string           `json:"limit_hosts,omitempty" doc:"The hosts that a shard or a relaunch is bound to."`
-	Tags            []string           `json:"tags,omitempty"`
-	SkipTags        []string           `json:"skip_tags,omitempty"`
-	Forks           int                `json:"forks,omitempty"`
-	Verbosity       int                `json:"verbosity,omitempty"`
-	DiffMode        bool               `json:"diff_mode,omitempty"`
-	DryRun          bool               `json:"dry_run,omitempty"`
-	Timeout         int                `json:"timeout,omitempty" doc:"Seconds."`
-	Notifications   []RunsNotification `json:"notifications,omitempty" doc:"Addresses are masked behind their host, keys whole."`
-	CredentialIDs   []string           `json:"credential_ids,omitempty"`
-	Queue           string             `json:"queue,omitempty"`
-	Priority        int                `json:"priority,omitempty"`
-	RequireApproval bool               `json:"require_approval,omitempty"`
-	Labels          map[string]string  `json:"labels,omitempty"`
-	Change          string             `json:"change,omitempty"`
+	Settings
+	TemplateID      string            `json:"template_id,omitempty" doc:"The template that it was launched from, whatever launched it."`
+	Env             map[string]string `json:"env,omitempty" doc:"Absent from lists, as extra_vars is."`
+	LimitHosts      []string          `json:"limit_hosts,omitempty" doc:"The hosts that a shard or a relaunch is bound to."`
+	Priority        int               `json:"priority,omitempty"`
+	RequireApproval bool              `json:"require_approval,omitempty"`
 
 	CreatedAt  time.Time  `json:"created_at"`
 	QueuedAt   *time.Time `json:"queued_at,omitempty"`
@@ -125,16 +105,11 @@ func RunRow(r *runs.Run, now time.Time) RunsRunBody {
 }
 
 func settings(r *runs.Run) RunsRunBody {
-	s := r.Spec
 	b := RunsRunBody{
-		ID: r.ID, Name: r.Name, Kind: string(r.Kind), Status: string(r.Status),
-		Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, InventoryID: s.InventoryID, Inventory: s.Inventory,
-		ProjectID: s.ProjectID, TemplateID: s.TemplateID, Shards: s.Shards, Limit: s.Limit, LimitHosts: s.LimitHosts, Tags: s.Tags,
-		SkipTags: s.SkipTags, Forks: s.Forks, Verbosity: s.Verbosity, DiffMode: s.DiffMode, DryRun: s.DryRun,
-		Timeout: s.TimeoutSeconds, CredentialIDs: s.CredentialIDs, Queue: s.Queue, Priority: s.Priority,
-		RequireApproval: s.RequireApproval, Labels: r.Labels, Change: r.Change,
+		ID: r.ID, Name: r.Name, Kind: string(r.Kind), Status: string(r.Status), Settings: ShowSettings(&r.Spec), TemplateID: r.Spec.TemplateID,
+		LimitHosts: r.Spec.LimitHosts, Priority: r.Spec.Priority, RequireApproval: r.Spec.RequireApproval,
 	}
-	b.Notifications = ShowNotifications(s.Notifications)
+	b.Labels, b.Change = r.Labels, r.Change
 	return b
 }
 

@@ -30,7 +30,7 @@ func TestSubmit(t *testing.T) {
 	if string(s.ExtraVars["n"]) != "9007199254740993" || string(s.ExtraVars["f"]) != "1.50" {
 		t.Errorf("variables lost digits: %s", s.ExtraVars)
 	}
-	if s.TimeoutSeconds != 7 || s.Verbosity != 9 || s.Labels["a"] != "b" || s.Idempotency == nil || s.Idempotency.Key != "k1" {
+	if s.TimeoutSeconds != 7 || s.Verbosity != 4 || s.Labels["a"] != "b" || s.Idempotency == nil || s.Idempotency.Key != "k1" {
 		t.Errorf("submission %+v", s)
 	}
 	if f.fake.actor.ID != "usr_operator" || f.fake.actor.IP != "127.0.0.1" {

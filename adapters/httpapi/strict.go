@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -200,7 +201,8 @@ func misfit(err error) error {
 	if !errors.As(err, &t) {
 		return errors.New("body: is not valid JSON")
 	}
-	field := t.Field
+	// The decoder names embedded types too, which no API knows; members begin with a small letter.
+	field := strings.Join(slices.DeleteFunc(strings.Split(t.Field, "."), func(s string) bool { return s != "" && s[0] >= 'A' && s[0] <= 'Z' }), ".")
 	if field == "" {
 		field = "body"
 	}

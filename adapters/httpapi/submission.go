@@ -2,68 +2,91 @@ package httpapi
 
 import "github.com/writ-automation/writ/ports/runs"
 
+// Controls are what a submission, a template and a step say alike of what executes; what a schedule fires has them too.
+type Controls struct {
+	Tool        string    `json:"tool,omitempty" doc:"ansible where empty."`
+	Playbook    string    `json:"playbook,omitempty" maxLength:"4096" pattern:"^([^-\r\n][^\r\n]*)?$" patternDescription:"one line that does not start with -"`
+	Command     string    `json:"command,omitempty" maxLength:"4194304" doc:"The tool's input: the script of bash, python, powershell or go."`
+	InventoryID string    `json:"inventory_id,omitempty" maxLength:"255"`
+	ExtraVars   runs.Vars `json:"extra_vars,omitempty" doc:"Values whose name looks secret read back as [redacted], which keeps the stored one when it is sent back."`
+	Limit       string    `json:"limit,omitempty" maxLength:"65536" pattern:"^([^-\r\n][^\r\n]*)?$" patternDescription:"one line that does not start with -"`
+	Tags        []string  `json:"tags,omitempty" maxItems:"1000"`
+	SkipTags    []string  `json:"skip_tags,omitempty" maxItems:"1000"`
+	Timeout     int       `json:"timeout,omitempty" minimum:"0" maximum:"2147483647" doc:"Seconds; 0 is the server's default."`
+	Queue       string    `json:"queue,omitempty" pattern:"^([A-Za-z0-9][A-Za-z0-9._:/-]{0,99})?$" patternDescription:"the name of a queue"`
+}
+
+// Settings are the Controls with what a submission, a template and the record of a run have beyond a step.
+type Settings struct {
+	Controls
+	Inventory     string             `json:"inventory,omitempty" maxLength:"4096" pattern:"^([^-\r\n][^\r\n]*)?$" patternDescription:"one line that does not start with -" doc:"A path on the executing machine, where there is no inventory_id."`
+	ProjectID     string             `json:"project_id,omitempty" maxLength:"255"`
+	Shards        int                `json:"shards,omitempty" minimum:"0" doc:"Two or more split the run over that many shards; 1 is 0, more than 512 counts as 512."`
+	Forks         int                `json:"forks,omitempty" minimum:"0"`
+	Verbosity     int                `json:"verbosity,omitempty" minimum:"0" doc:"0 to 4; more counts as 4."`
+	DiffMode      bool               `json:"diff_mode,omitempty"`
+	DryRun        bool               `json:"dry_run,omitempty"`
+	Notifications []RunsNotification `json:"notifications,omitempty" maxItems:"1000" doc:"They read back masked; a mask that is sent back keeps the stored value."`
+	CredentialIDs []string           `json:"credential_ids,omitempty" maxItems:"1000"`
+	Labels        map[string]string  `json:"labels,omitempty" doc:"Keys are of small letters, digits and . _ / -, at most 63; values have at most 255 characters."`
+	Change        string             `json:"change,omitempty" doc:"Runs with the same label form one change."`
+}
+
+// MaxVerbosity is the highest verbosity there is; more counts as that.
+const MaxVerbosity = 4
+
+// Spec returns what the settings execute. Labels, the change and the variables are no part of it.
+func (s *Settings) Spec() runs.Spec {
+	x := runs.Spec{
+		Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, InventoryID: s.InventoryID, Inventory: s.Inventory, ProjectID: s.ProjectID,
+		Controls: runs.Controls{
+			Limit: s.Limit, Tags: s.Tags, SkipTags: s.SkipTags, Forks: s.Forks, Verbosity: min(s.Verbosity, MaxVerbosity), DiffMode: s.DiffMode,
+		},
+		DryRun: s.DryRun, Shards: s.Shards, TimeoutSeconds: s.Timeout, CredentialIDs: s.CredentialIDs, Queue: s.Queue,
+		Notifications: Notifications(s.Notifications),
+	}
+	if x.Shards == 1 {
+		x.Shards = 0
+	}
+	return x
+}
+
+// ShowSettings returns the settings of a spec as they may be read, without variables, labels and the change.
+func ShowSettings(s *runs.Spec) Settings {
+	return Settings{
+		Controls: Controls{
+			Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, InventoryID: s.InventoryID, Limit: s.Limit, Tags: s.Tags, SkipTags: s.SkipTags,
+			Timeout: s.TimeoutSeconds, Queue: s.Queue,
+		},
+		Inventory: s.Inventory, ProjectID: s.ProjectID, Shards: s.Shards, Forks: s.Forks, Verbosity: s.Verbosity, DiffMode: s.DiffMode,
+		DryRun: s.DryRun, Notifications: ShowNotifications(s.Notifications), CredentialIDs: s.CredentialIDs,
+	}
+}
+
 // RunsSubmitBody is a request for a run: by itself, or as what something else fires.
 type RunsSubmitBody struct {
-	Name            string             `json:"name,omitempty" doc:"At most 200 characters."`
-	Tool            string             `json:"tool,omitempty" doc:"ansible where empty."`
-	Playbook        string             `json:"playbook,omitempty"`
-	Command         string             `json:"command,omitempty" doc:"The tool's input: the script of bash, python, powershell or go."`
-	InventoryID     string             `json:"inventory_id,omitempty"`
-	Inventory       string             `json:"inventory,omitempty" doc:"A path on the executing machine."`
-	ProjectID       string             `json:"project_id,omitempty"`
-	ExtraVars       runs.Vars          `json:"extra_vars,omitempty" doc:"Data: never templated."`
-	Shards          int                `json:"shards,omitempty" doc:"Two or more split the run over that many shards."`
-	Limit           string             `json:"limit,omitempty"`
-	Tags            []string           `json:"tags,omitempty"`
-	SkipTags        []string           `json:"skip_tags,omitempty"`
-	Forks           int                `json:"forks,omitempty"`
-	Verbosity       int                `json:"verbosity,omitempty" doc:"0 to 4; more counts as 4."`
-	DiffMode        bool               `json:"diff_mode,omitempty"`
-	DryRun          bool               `json:"dry_run,omitempty"`
-	Timeout         int                `json:"timeout,omitempty" doc:"Seconds; 0 is the server's default."`
-	Notifications   []RunsNotification `json:"notifications,omitempty"`
-	Env             map[string]string  `json:"env,omitempty" doc:"Not for secrets."`
-	CredentialIDs   []string           `json:"credential_ids,omitempty"`
-	Queue           string             `json:"queue,omitempty"`
-	Priority        int                `json:"priority,omitempty" doc:"-10 to 10."`
-	RequireApproval bool               `json:"require_approval,omitempty"`
-	Labels          map[string]string  `json:"labels,omitempty"`
-	Change          string             `json:"change,omitempty" doc:"Runs with the same label form one change."`
+	Name string `json:"name,omitempty" maxLength:"200"`
+	Settings
+	Env             map[string]string `json:"env,omitempty" maxProperties:"1000" doc:"Not for secrets."`
+	Priority        int               `json:"priority,omitempty" minimum:"-10" maximum:"10"`
+	RequireApproval bool              `json:"require_approval,omitempty"`
 }
 
 // Submission returns what the body asks for.
 func (b *RunsSubmitBody) Submission() runs.Submission {
-	return runs.Submission{
-		Spec: runs.Spec{
-			Tool: b.Tool, Playbook: b.Playbook, Command: b.Command, InventoryID: b.InventoryID, Inventory: b.Inventory,
-			ProjectID: b.ProjectID,
-			Controls: runs.Controls{
-				Limit: b.Limit, Tags: b.Tags, SkipTags: b.SkipTags, Forks: b.Forks, Verbosity: b.Verbosity, DiffMode: b.DiffMode,
-			},
-			DryRun: b.DryRun, Shards: b.Shards, TimeoutSeconds: b.Timeout, Env: b.Env, CredentialIDs: b.CredentialIDs,
-			Queue: b.Queue, Priority: b.Priority, Notifications: Notifications(b.Notifications), RequireApproval: b.RequireApproval,
-		},
-		Name: b.Name, Labels: b.Labels, Change: b.Change, ExtraVars: b.ExtraVars,
-	}
+	s := runs.Submission{Spec: b.Spec(), Name: b.Name, Labels: b.Labels, Change: b.Change, ExtraVars: b.ExtraVars}
+	s.Env, s.Priority, s.RequireApproval = b.Env, b.Priority, b.RequireApproval
+	return s
 }
 
-// RunsStepInput is one step of a submitted pipeline.
+// RunsStepInput is one step of a pipeline or of a workflow.
 type RunsStepInput struct {
-	Name              string    `json:"name"`
-	Tool              string    `json:"tool,omitempty"`
-	Playbook          string    `json:"playbook,omitempty"`
-	Command           string    `json:"command,omitempty"`
-	DependsOn         []string  `json:"depends_on,omitempty" doc:"Names of steps. Where no step names any, they run in order."`
-	Retries           int       `json:"retries,omitempty"`
-	ContinueOnFailure bool      `json:"continue_on_failure,omitempty"`
-	ExtraVars         runs.Vars `json:"extra_vars,omitempty"`
-	Limit             string    `json:"limit,omitempty"`
-	Tags              []string  `json:"tags,omitempty"`
-	SkipTags          []string  `json:"skip_tags,omitempty"`
-	Timeout           int       `json:"timeout,omitempty"`
-	CredentialIDs     []string  `json:"credential_ids,omitzero"`
-	InventoryID       string    `json:"inventory_id,omitempty"`
-	Queue             string    `json:"queue,omitempty"`
+	Name string `json:"name" maxLength:"200"`
+	Controls
+	DependsOn         []string `json:"depends_on,omitempty" maxItems:"1000" doc:"Names of steps. Where no step names any, they run in order."`
+	Retries           int      `json:"retries,omitempty" minimum:"0" maximum:"100"`
+	ContinueOnFailure bool     `json:"continue_on_failure,omitempty"`
+	CredentialIDs     []string `json:"credential_ids,omitzero" maxItems:"1000" doc:"Those of the whole where absent, none where empty."`
 }
 
 // Spec returns the step that the body describes.
@@ -75,78 +98,82 @@ func (b *RunsStepInput) Spec() runs.StepSpec {
 	}
 }
 
-// StepInput returns the body that describes a step, with its variables as they are.
-func StepInput(s runs.StepSpec) RunsStepInput {
-	return RunsStepInput{
-		Name: s.Name, Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, DependsOn: s.DependsOn, Retries: s.Retries,
-		ContinueOnFailure: s.ContinueOnFailure, ExtraVars: s.ExtraVars, Limit: s.Limit, Tags: s.Tags, SkipTags: s.SkipTags,
-		Timeout: s.TimeoutSeconds, CredentialIDs: s.CredentialIDs, InventoryID: s.InventoryID, Queue: s.Queue,
+// Steps returns what the bodies describe, nil for none.
+func Steps(list []RunsStepInput) []runs.StepSpec {
+	var out []runs.StepSpec
+	for i := range list {
+		out = append(out, list[i].Spec())
 	}
+	return out
+}
+
+// ShowSteps returns the bodies of stored steps as they may be read.
+func ShowSteps(list []runs.StepSpec) []RunsStepInput {
+	var out []RunsStepInput
+	for _, s := range list {
+		out = append(out, RunsStepInput{
+			Name: s.Name, Controls: Controls{
+				Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, InventoryID: s.InventoryID, ExtraVars: s.ExtraVars.Redact(),
+				Limit: s.Limit, Tags: s.Tags, SkipTags: s.SkipTags, Timeout: s.TimeoutSeconds, Queue: s.Queue,
+			},
+			DependsOn: s.DependsOn, Retries: s.Retries, ContinueOnFailure: s.ContinueOnFailure, CredentialIDs: s.CredentialIDs,
+		})
+	}
+	return out
 }
 
 // RunsPipelineBody is a request for a pipeline: by itself, or as what something else fires.
 type RunsPipelineBody struct {
-	Name            string             `json:"name,omitempty"`
-	InventoryID     string             `json:"inventory_id,omitempty"`
-	Inventory       string             `json:"inventory,omitempty"`
-	ProjectID       string             `json:"project_id,omitempty"`
-	Steps           []RunsStepInput    `json:"steps"`
-	ExtraVars       runs.Vars          `json:"extra_vars,omitempty"`
-	CredentialIDs   []string           `json:"credential_ids,omitempty"`
+	Name            string             `json:"name,omitempty" maxLength:"200"`
+	InventoryID     string             `json:"inventory_id,omitempty" maxLength:"255"`
+	Inventory       string             `json:"inventory,omitempty" maxLength:"4096" doc:"A path on the executing machine, where there is no inventory_id."`
+	ProjectID       string             `json:"project_id,omitempty" maxLength:"255"`
+	Steps           []RunsStepInput    `json:"steps" minItems:"1" maxItems:"256"`
+	ExtraVars       runs.Vars          `json:"extra_vars,omitempty" doc:"Of every step. Values whose name looks secret read back as [redacted]."`
+	CredentialIDs   []string           `json:"credential_ids,omitempty" maxItems:"1000"`
 	Labels          map[string]string  `json:"labels,omitempty"`
-	Change          string             `json:"change,omitempty"`
-	Queue           string             `json:"queue,omitempty"`
+	Change          string             `json:"change,omitempty" doc:"Runs with the same label form one change."`
+	Queue           string             `json:"queue,omitempty" pattern:"^([A-Za-z0-9][A-Za-z0-9._:/-]{0,99})?$" patternDescription:"the name of a queue"`
 	RequireApproval bool               `json:"require_approval,omitempty"`
 	DryRun          bool               `json:"dry_run,omitempty"`
-	Timeout         int                `json:"timeout,omitempty"`
-	Notifications   []RunsNotification `json:"notifications,omitempty"`
+	Timeout         int                `json:"timeout,omitempty" minimum:"0" maximum:"2147483647" doc:"Seconds; 0 is the server's default."`
+	Notifications   []RunsNotification `json:"notifications,omitempty" maxItems:"1000"`
 }
 
 // Submission returns what the body asks for.
 func (b *RunsPipelineBody) Submission() runs.PipelineSubmission {
-	s := runs.PipelineSubmission{
-		Name: b.Name, InventoryID: b.InventoryID, Inventory: b.Inventory, ProjectID: b.ProjectID, ExtraVars: b.ExtraVars,
+	return runs.PipelineSubmission{
+		Name: b.Name, InventoryID: b.InventoryID, Inventory: b.Inventory, ProjectID: b.ProjectID, Steps: Steps(b.Steps), ExtraVars: b.ExtraVars,
 		CredentialIDs: b.CredentialIDs, Labels: b.Labels, Change: b.Change, Queue: b.Queue,
 		RequireApproval: b.RequireApproval, DryRun: b.DryRun, TimeoutSeconds: b.Timeout, Notifications: Notifications(b.Notifications),
 	}
-	for i := range b.Steps {
-		s.Steps = append(s.Steps, b.Steps[i].Spec())
-	}
-	return s
 }
 
 // ShowSubmission returns the body of a stored submission as it may be read: values whose name looks secret are redacted, and
 // notifications masked.
 func ShowSubmission(s *runs.Submission) RunsSubmitBody {
-	return RunsSubmitBody{
-		Name: s.Name, Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, InventoryID: s.InventoryID, Inventory: s.Inventory,
-		ProjectID: s.ProjectID, ExtraVars: s.ExtraVars.Redact(), Shards: s.Shards, Limit: s.Limit, Tags: s.Tags, SkipTags: s.SkipTags,
-		Forks: s.Forks, Verbosity: s.Verbosity, DiffMode: s.DiffMode, DryRun: s.DryRun, Timeout: s.TimeoutSeconds,
-		Notifications: ShowNotifications(s.Notifications), Env: s.Env, CredentialIDs: s.CredentialIDs, Queue: s.Queue, Priority: s.Priority,
-		RequireApproval: s.RequireApproval, Labels: s.Labels, Change: s.Change,
+	b := RunsSubmitBody{
+		Name: s.Name, Settings: ShowSettings(&s.Spec), Env: s.Env, Priority: s.Priority, RequireApproval: s.RequireApproval,
 	}
+	b.ExtraVars, b.Labels, b.Change = s.ExtraVars.Redact(), s.Labels, s.Change
+	return b
 }
 
 // ShowPipeline is ShowSubmission for a pipeline.
 func ShowPipeline(s *runs.PipelineSubmission) RunsPipelineBody {
-	b := RunsPipelineBody{
+	return RunsPipelineBody{
 		Name: s.Name, InventoryID: s.InventoryID, Inventory: s.Inventory, ProjectID: s.ProjectID, ExtraVars: s.ExtraVars.Redact(),
 		CredentialIDs: s.CredentialIDs, Labels: s.Labels, Change: s.Change, Queue: s.Queue, RequireApproval: s.RequireApproval,
 		DryRun: s.DryRun, Timeout: s.TimeoutSeconds, Notifications: ShowNotifications(s.Notifications),
-		Steps: make([]RunsStepInput, 0, len(s.Steps)),
+		Steps: append([]RunsStepInput{}, ShowSteps(s.Steps)...),
 	}
-	for _, x := range s.Steps {
-		x.ExtraVars = x.ExtraVars.Redact()
-		b.Steps = append(b.Steps, StepInput(x))
-	}
-	return b
 }
 
 // RunsNotification is a target of notifications.
 type RunsNotification struct {
-	Kind      string `json:"kind" doc:"webhook, slack, mattermost, rocketchat, discord, teams, ntfy, pagerduty, grafana, twilio or email."`
-	URL       string `json:"url,omitempty" doc:"Reads back as scheme and host; the mask that is sent back keeps what is stored."`
-	Key       string `json:"key,omitempty" doc:"Reads back masked; the mask that is sent back keeps what is stored."`
+	Kind      string `json:"kind" enum:"webhook,slack,mattermost,rocketchat,discord,teams,ntfy,pagerduty,grafana,twilio,email"`
+	URL       string `json:"url,omitempty" format:"password" doc:"Reads back as scheme and host; the mask that is sent back keeps what is stored."`
+	Key       string `json:"key,omitempty" format:"password" doc:"Reads back masked; the mask that is sent back keeps what is stored."`
 	To        string `json:"to,omitempty"`
 	OnFailure bool   `json:"on_failure,omitempty" doc:"Tell of failed runs alone."`
 }

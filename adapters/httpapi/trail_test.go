@@ -24,7 +24,7 @@ import (
 func makes(f *fixture, id, path string, end http.HandlerFunc, change ...func(*httpapi.Route)) httpapi.Routes {
 	return httpapi.Routes{Name: id, Register: func(r *httpapi.Router) {
 		route := httpapi.Route{
-			Method: "POST", Path: path, ID: id, Tag: "t", Summary: "s", Access: httpapi.Needs("run", "submit"), Status: 200, Example: "x",
+			Method: "POST", Path: path, ID: id, Tag: "system", Summary: "s", Description: "d", Access: httpapi.Needs("run", "submit"), Status: 200, Example: "x",
 			Errors: []int{404}, Action: audit.UserUpdate,
 		}
 		for _, c := range change {

@@ -177,7 +177,7 @@ func TestTargets(t *testing.T) {
 			}
 		}
 		preview := w.want(http.StatusOK, http.MethodGet, "/v1/schedules/preview?cron=30+2+*+*+*&timezone=Europe/Berlin&count=400", nil)
-		if next, _ := preview["next"].([]any); len(next) != 50 {
+		if next, _ := preview["next"].([]any); len(next) != 50 || preview["count"] != 50.0 {
 			t.Errorf("preview: %v", preview)
 		}
 	})

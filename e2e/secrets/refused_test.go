@@ -220,7 +220,7 @@ func TestWhatIsInUseStays(t *testing.T) {
 			if w.refused(http.StatusConflict, "in_use", a); !strings.Contains(string(a.Body), by) {
 				t.Errorf("used by a %s: %s", name, a.Body)
 			}
-			w.refused(http.StatusConflict, "in_use", w.Do(http.MethodPut, "/v1/credentials/"+id, obj{"name": fresh(8), "kind": "env"}))
+			w.refused(http.StatusBadRequest, "invalid", w.Do(http.MethodPut, "/v1/credentials/"+id, obj{"name": fresh(8), "kind": "env"}))
 			w.want(http.StatusOK, http.MethodPut, "/v1/credentials/"+id, obj{"name": fresh(8), "kind": "token", "settings": obj{"env_name": "OTHER"}})
 			if c.path == "/v1/runs" {
 				w.want(http.StatusOK, http.MethodPost, "/v1/runs/"+by+"/cancel", nil)

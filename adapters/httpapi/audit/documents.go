@@ -49,9 +49,9 @@ func policy(doc []byte) string {
 
 // ReceiptInput names a run and says which receipt of it is asked for.
 type ReceiptInput struct {
-	ID     string        `path:"id" example:"run_01k0a8bq3vtx5zk9w2m4n6p8rs"`
-	Sparse string        `query:"sparse" doc:"Given without a value, or 1 or true: only the run's own entries, each proved to belong to the whole chain."`
-	From   httpapi.Count `query:"from" doc:"Adds a proof that the chain only grew since it had this many entries."`
+	ID     string         `path:"id" example:"run_01k0a8bq3vtx5zk9w2m4n6p8rs"`
+	Sparse httpapi.Switch `query:"sparse" doc:"Given without a value, or 1 or true: only the run's own entries, each proved to belong to the whole chain."`
+	From   httpapi.Count  `query:"from" doc:"Adds a proof that the chain only grew since it had this many entries."`
 }
 
 // Resolve implements huma.Resolver.
@@ -64,14 +64,11 @@ func (in *ReceiptInput) Resolve(ctx huma.Context) []error {
 }
 
 func (h *handlers) receipt(ctx context.Context, in *ReceiptInput) (*StreamOutput, error) {
-	sparse, err := flag("sparse", in.Sparse)
-	if err != nil {
-		return nil, err
-	}
-	q := audit.ReceiptQuery{Sparse: sparse}
+	q := audit.ReceiptQuery{Sparse: in.Sparse.On()}
 	if in.From.Set {
 		q.From = &in.From.N
 	}
+	var err error
 	if q.Private, err = h.router.May(ctx, "audit", "read"); err != nil {
 		return nil, err
 	}
@@ -94,14 +91,10 @@ func (h *handlers) receipt(ctx context.Context, in *ReceiptInput) (*StreamOutput
 // EvidenceInput names a run and the form of its dossier.
 type EvidenceInput struct {
 	ID     string `path:"id" example:"run_01k0a8bq3vtx5zk9w2m4n6p8rs"`
-	Format string `query:"format" doc:"html, the default, or json."`
+	Format string `query:"format" enum:"html,json" doc:"html where absent."`
 }
 
 func (h *handlers) evidence(ctx context.Context, in *EvidenceInput) (*StreamOutput, error) {
-	json, err := format(in.Format, "html", "json")
-	if err != nil {
-		return nil, err
-	}
 	run, err := h.Runs.Get(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -110,7 +103,7 @@ func (h *handlers) evidence(ctx context.Context, in *EvidenceInput) (*StreamOutp
 	switch {
 	case err != nil:
 		return nil, err
-	case json:
+	case in.Format == "json":
 		return whole(e.JSON, "Content-Type", "application/json"), nil
 	}
 	return page(e.HTML, run.ID+"-evidence.html"), nil

@@ -63,7 +63,7 @@ type BundleInput struct {
 	From   httpapi.Count `query:"from" doc:"The first sequence number."`
 	To     httpapi.Count `query:"to" doc:"The last sequence number."`
 	Limit  httpapi.Count `query:"limit" doc:"Keeps the newest of the window."`
-	Format string        `query:"format" doc:"json, the default, or tiles: the zip in the layout of tlog-tiles."`
+	Format string        `query:"format" enum:"json,tiles" doc:"json where absent. tiles is the zip in the layout of tlog-tiles."`
 }
 
 // Resolve implements huma.Resolver.
@@ -76,15 +76,11 @@ const (
 )
 
 func (h *handlers) bundle(ctx context.Context, in *BundleInput) (*StreamOutput, error) {
-	tiles, err := format(in.Format, "json", "tiles")
-	if err != nil {
-		return nil, err
-	}
 	private, err := h.router.May(ctx, "audit", "read")
 	if err != nil {
 		return nil, err
 	}
-	q := audit.BundleQuery{From: in.From.N, To: in.To.N, Limit: in.Limit.N, Tiles: tiles, Private: private}
+	q := audit.BundleQuery{From: in.From.N, To: in.To.N, Limit: in.Limit.N, Tiles: in.Format == "tiles", Private: private}
 	return &StreamOutput{Body: func(hctx huma.Context) {
 		var doc audit.Document
 		sink := h.router.NewSink(hctx, http.StatusOK, func(hd http.Header) {

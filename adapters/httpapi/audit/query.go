@@ -21,28 +21,6 @@ func blank(ctx huma.Context, names ...string) []error {
 	return out
 }
 
-// flag reads a switch of the query.
-func flag(where, v string) (bool, error) {
-	switch v {
-	case "", "0", "false":
-		return false, nil
-	case "1", "true":
-		return true, nil
-	}
-	return false, fault.BadField(where, "is neither 0 nor 1")
-}
-
-// format reads the form of a document; the first one is that of who names none.
-func format(v string, first, second string) (other bool, err error) {
-	switch v {
-	case "", first:
-		return false, nil
-	case second:
-		return true, nil
-	}
-	return false, fault.BadField("format", "is neither %s nor %s", first, second)
-}
-
 // instant reads a date or an RFC 3339 instant. A date that ends a period stands for its whole day.
 func instant(where, v string, end bool) (time.Time, error) {
 	if day, err := time.Parse(time.DateOnly, v); err == nil {

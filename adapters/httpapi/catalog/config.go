@@ -13,7 +13,7 @@ import (
 )
 
 // config reads what a source of the kind is told. It returns an Invalid fault that names config.<member>.
-func config(kind catalog.SourceKind, members Values) (catalog.SourceConfig, error) {
+func config(kind catalog.SourceKind, members SourceConfig) (catalog.SourceConfig, error) {
 	var c catalog.SourceConfig
 	if kind == catalog.PluginSource {
 		c.Plugin = members
@@ -68,8 +68,8 @@ func headers(at string, v any, c *catalog.SourceConfig) (where, wrong string) {
 }
 
 // configBody shows what a source is told. The values of headers are secrets, whatever the port returned of them.
-func configBody(kind catalog.SourceKind, c catalog.SourceConfig) Values {
-	out := make(Values)
+func configBody(kind catalog.SourceKind, c catalog.SourceConfig) SourceConfig {
+	out := make(SourceConfig)
 	switch kind {
 	case catalog.PluginSource:
 		maps.Copy(out, c.Plugin)
@@ -93,6 +93,24 @@ func configBody(kind catalog.SourceKind, c catalog.SourceConfig) Values {
 
 // hidden stands for the value of a header, which is a secret.
 const hidden = "***"
+
+// SourceConfig is what a source of its kind is told.
+type SourceConfig Values
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *SourceConfig) UnmarshalJSON(raw []byte) error { return (*Values)(c).UnmarshalJSON(raw) }
+
+// Schema implements huma.SchemaProvider. Which members there are hangs on the kind, so that the document lists and does not check them.
+func (SourceConfig) Schema(huma.Registry) *huma.Schema {
+	text, secret := &huma.Schema{Type: huma.TypeString}, &huma.Schema{Type: huma.TypeString, Format: "password"}
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true, AnyOf: []*huma.Schema{
+		{Title: "script", Properties: map[string]*huma.Schema{"content": text}, Extensions: map[string]any{"x-order": []string{"content"}}},
+		{Title: "http", Properties: map[string]*huma.Schema{
+			"url": text, "headers": {Type: huma.TypeObject, AdditionalProperties: secret},
+		}, Extensions: map[string]any{"x-order": []string{"url", "headers"}}},
+		{Title: "plugin"},
+	}}
+}
 
 // Values is an object of anything. Numbers are json.Number, so that none loses a digit.
 type Values map[string]any

@@ -19,14 +19,12 @@ const (
 
 func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC) }
 
-func exampleListed() httpapi.Listed { return httpapi.Listed{Count: 1, Total: 1, Limit: 1000} }
-
 func exampleProject() ProjectBody {
 	synced := exampleTime().Add(4 * time.Second)
 	return ProjectBody{
-		ID:            exampleProjectID,
+		Record:        httpapi.ExampleRecord(exampleProjectID),
 		ProjectFields: ProjectFields{Name: "site", RepoURL: "https://git.example.com/ops/site.git", Branch: "main", InstallDeps: true},
-		Commit:        exampleCommit, SyncedAt: &synced, CreatedBy: exampleUserID, CreatedAt: exampleTime(), UpdatedAt: exampleTime(),
+		Commit:        exampleCommit, SyncedAt: &synced,
 	}
 }
 
@@ -44,9 +42,8 @@ func exampleInventory() InventoryBody {
 	in := exampleNewInventory()
 	return InventoryBody{
 		InventoryRow: InventoryRow{
-			ID: exampleInventoryID, InventoryFields: in.InventoryFields, Hosts: 2, Groups: 1,
-			Digest:    "1a76d2f66d5bbb3c1a5e9f2047b6d8e3a9c1f5072e4b6d8f0a23788bfe5fb1c9",
-			CreatedBy: exampleUserID, CreatedAt: exampleTime(), UpdatedAt: exampleTime(),
+			Record: httpapi.ExampleRecord(exampleInventoryID), InventoryFields: in.InventoryFields, Hosts: 2, Groups: 1,
+			Digest: "1a76d2f66d5bbb3c1a5e9f2047b6d8e3a9c1f5072e4b6d8f0a23788bfe5fb1c9",
 		},
 		Content: in.Content,
 	}
@@ -55,28 +52,34 @@ func exampleInventory() InventoryBody {
 func exampleNewSource() SourceFields {
 	return SourceFields{
 		Name: "cloud", Kind: "plugin", InventoryID: exampleInventoryID, UpdateOnLaunch: true, SyncInterval: 3600,
-		Config: Values{"plugin": "amazon.aws.aws_ec2", "regions": []string{"eu-central-1"}},
+		Config: SourceConfig{"plugin": "amazon.aws.aws_ec2", "regions": []string{"eu-central-1"}},
 	}
 }
 
 func exampleSource() SourceBody {
 	synced := exampleTime().Add(4 * time.Second)
 	return SourceBody{
-		ID: "src_01k0a0008vtx5zk9w2m4n6p8rs", SourceFields: exampleNewSource(),
-		SyncedAt: &synced, CreatedBy: exampleUserID, CreatedAt: exampleTime(), UpdatedAt: exampleTime(),
+		Record: httpapi.ExampleRecord("src_01k0a0008vtx5zk9w2m4n6p8rs"), SourceFields: exampleNewSource(), SyncedAt: &synced,
+	}
+}
+
+func exampleSettings() httpapi.Settings {
+	return httpapi.Settings{
+		Controls: httpapi.Controls{
+			Playbook: "deploy.yml", InventoryID: exampleInventoryID, ExtraVars: runs.Vars{"version": json.RawMessage(`"1.4.2"`)}, Timeout: 1800,
+		},
+		ProjectID: exampleProjectID, Labels: map[string]string{"team": "web"},
 	}
 }
 
 func exampleTemplate() TemplateBody {
 	return TemplateBody{
-		ID: exampleTemplateID,
+		Record: httpapi.ExampleRecord(exampleTemplateID),
 		TemplateFields: TemplateFields{
-			Name: "deploy", Playbook: "deploy.yml", ProjectID: exampleProjectID, InventoryID: exampleInventoryID,
-			ExtraVars:      runs.Vars{"version": json.RawMessage(`"1.4.2"`)},
+			Name: "deploy", Settings: exampleSettings(),
 			Survey:         Survey(`[{"var":"version","type":"text","label":"Which version?","required":true,"pattern":"\\d+\\.\\d+\\.\\d+"}]`),
-			AllowOverrides: []string{"limit", "dry_run"}, Labels: map[string]string{"team": "web"}, Timeout: 1800,
+			AllowOverrides: []string{"limit", "dry_run"},
 		},
-		CreatedBy: exampleUserID, CreatedAt: exampleTime(), UpdatedAt: exampleTime(),
 	}
 }
 
@@ -86,11 +89,12 @@ func exampleLaunch() LaunchBody {
 }
 
 func exampleRun() httpapi.RunsRunBody {
-	return httpapi.RunsRunBody{
-		ID: "run_01k0a8bq3vtx5zk9w2m4n6p8rs", Name: "deploy", Kind: "single", Status: "pending", Tool: "ansible", Playbook: "deploy.yml",
-		InventoryID: exampleInventoryID, ProjectID: exampleProjectID, ExtraVars: runs.Vars{"version": json.RawMessage(`"1.4.2"`)}, Limit: "web1",
-		Timeout: 1800, Queue: "default", Labels: map[string]string{"team": "web"}, CreatedAt: exampleTime(), Warnings: []runs.Warning{},
-		Source: "template", SourceID: exampleTemplateID, Actor: actor.Actor{Type: actor.User, ID: exampleUserID, Name: "alex"},
+	b := httpapi.RunsRunBody{
+		ID: "run_01k0a8bq3vtx5zk9w2m4n6p8rs", Name: "deploy", Kind: "single", Status: "pending", Settings: exampleSettings(),
+		CreatedAt: exampleTime(), Warnings: []runs.Warning{}, Source: "template", SourceID: exampleTemplateID,
+		Actor:  actor.Actor{Type: actor.User, ID: exampleUserID, Name: "alex"},
 		Commit: exampleCommit, Hosts: map[string]int{}, AuditReceipt: "4711:88bfe5fb1c9d4e2a7f60b3d8a1c5e9f2047b6d8e3a9c1f5072e4b6d8f0a237ce",
 	}
+	b.Tool, b.Limit, b.Queue = "ansible", "web1", "default"
+	return b
 }

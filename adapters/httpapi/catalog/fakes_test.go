@@ -29,7 +29,8 @@ type stand struct {
 	asked    []any
 	bare     bool // objects have what they must have alone
 	replayed bool
-	text     string // of a file
+	text     string             // of a file
+	kind     catalog.SourceKind // of the source that Get returns, where set
 }
 
 // ask remembers a call.
@@ -184,7 +185,11 @@ func (f sources) Create(_ context.Context, s catalog.InventorySource) (catalog.I
 }
 
 func (f sources) Get(_ context.Context, id string) (catalog.InventorySource, error) {
-	return f.source(), f.find(catalog.SourceNotFound, id, 0)
+	s := f.source()
+	if f.kind != "" {
+		s.Kind = f.kind
+	}
+	return s, f.find(catalog.SourceNotFound, id, 0)
 }
 
 func (f sources) List(_ context.Context, q catalog.Filter, w page.Window) ([]catalog.InventorySource, int, error) {

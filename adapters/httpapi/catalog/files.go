@@ -5,13 +5,19 @@ import (
 	"net/http"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
-	"github.com/writ-automation/writ/ports/fault"
 )
 
 // BrowseInput names a place in a project's repository.
 type BrowseInput struct {
 	ID   string `path:"id"`
 	Path string `query:"path" doc:"From the repository's root, with slashes."`
+	Ref  string `query:"ref" doc:"A branch, tag or commit; the project's commit where empty."`
+}
+
+// FileInput names a file of a project's repository.
+type FileInput struct {
+	ID   string `path:"id"`
+	Path string `query:"path" required:"true" minLength:"1" doc:"From the repository's root, with slashes."`
 	Ref  string `query:"ref" doc:"A branch, tag or commit; the project's commit where empty."`
 }
 
@@ -52,10 +58,7 @@ func (h *handlers) listFiles(ctx context.Context, in *BrowseInput) (*EntriesOutp
 	return &EntriesOutput{Body: out}, nil
 }
 
-func (h *handlers) getFile(ctx context.Context, in *BrowseInput) (*FileOutput, error) {
-	if in.Path == "" {
-		return nil, fault.BadField("path", "is required")
-	}
+func (h *handlers) getFile(ctx context.Context, in *FileInput) (*FileOutput, error) {
 	text, commit, err := h.Projects.File(ctx, in.ID, in.Path, in.Ref)
 	if err != nil {
 		return nil, err

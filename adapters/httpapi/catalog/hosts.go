@@ -87,12 +87,14 @@ func (h *handlers) resolve(ctx context.Context, in *LimitInput) (*ResolutionOutp
 func (h *handlers) hosts(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: inventoriesPath + "/{id}/hosts", ID: "list-inventory-hosts", Tag: tag,
-		Summary: "List an inventory's hosts with their groups and variables", Access: read(), Status: http.StatusOK, Errors: missing(),
-		Example: HostList{Hosts: []HostBody{{Name: "web1", Groups: []string{"web"}, Vars: map[string]any{"http_port": 8080}}}, Listed: exampleListed()},
+		Description: "In inventory order. Variables are those of the host itself, without those of its groups.",
+		Summary:     "List an inventory's hosts with their groups and variables", Access: read(), Status: http.StatusOK, Errors: missing(),
+		Example: HostList{Hosts: []HostBody{{Name: "web1", Groups: []string{"web"}, Vars: map[string]any{"http_port": 8080}}}, Listed: httpapi.ExampleListed()},
 	}, h.listHosts)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: inventoriesPath + "/{id}/resolve", ID: "resolve-inventory", Tag: tag, Harmless: true,
-		Summary: "Tell which hosts a limit selects", Access: read(), Status: http.StatusOK, Request: LimitBody{Limit: "web:!web9"}, Errors: missing(),
+		Description: "What Ansible would select with the same --limit. Nothing is run.",
+		Summary:     "Tell which hosts a limit selects", Access: read(), Status: http.StatusOK, Request: LimitBody{Limit: "web:!web9"}, Errors: missing(),
 		Example: ResolutionBody{Count: 2, Groups: []string{"web"}, Sample: []string{"web1", "web2"}, Warnings: []string{}},
 	}, h.resolve)
 }

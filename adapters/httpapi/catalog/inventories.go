@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
@@ -14,10 +13,10 @@ const inventoriesPath = "/v1/inventories"
 
 // InventoryFields are what a caller sets of an inventory beside its content.
 type InventoryFields struct {
-	Name          string   `json:"name" doc:"Unique within the organization, at most 200 characters."`
+	Name          string   `json:"name" minLength:"1" maxLength:"200" doc:"Unique within the organization."`
 	Format        string   `json:"format,omitempty" enum:"ini,yaml,json" doc:"How the content is written, as Ansible reads it. Told by the content where absent."`
-	CredentialIDs []string `json:"credential_ids,omitempty"`
-	Queue         string   `json:"queue,omitempty" doc:"Of runs that name none."`
+	CredentialIDs []string `json:"credential_ids,omitempty" maxItems:"1000"`
+	Queue         string   `json:"queue,omitempty" pattern:"^([A-Za-z0-9][A-Za-z0-9._:/-]{0,99})?$" patternDescription:"the name of a queue" doc:"Of runs that name none."`
 	Org           string   `json:"org_id,omitempty"`
 }
 
@@ -30,26 +29,23 @@ func (b *InventoryFields) inventory(content []byte) catalog.Inventory {
 
 // NewInventoryBody is a request for an inventory.
 type NewInventoryBody struct {
-	InventoryFields
 	Content string `json:"content"`
+	InventoryFields
 }
 
 // ChangedInventoryBody replaces an inventory, and its content where that is given.
 type ChangedInventoryBody struct {
-	InventoryFields
+	InventoryRow
 	Content *string `json:"content,omitempty" doc:"The stored one stays where absent."`
 }
 
 // InventoryRow is an inventory without its content.
 type InventoryRow struct {
-	ID string `json:"id"`
+	httpapi.Record
 	InventoryFields
-	Hosts     int       `json:"hosts"`
-	Groups    int       `json:"groups" doc:"Beside all and ungrouped."`
-	Digest    string    `json:"digest" doc:"The SHA-256 of the content, in hex."`
-	CreatedBy string    `json:"created_by"`
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
+	Hosts  int    `json:"hosts" readOnly:"true"`
+	Groups int    `json:"groups" readOnly:"true" doc:"Beside all and ungrouped."`
+	Digest string `json:"digest" readOnly:"true" doc:"The SHA-256 of the content, in hex."`
 }
 
 // InventoryBody is an inventory.
@@ -60,10 +56,10 @@ type InventoryBody struct {
 
 func inventoryRow(i catalog.Inventory) InventoryRow {
 	return InventoryRow{
-		ID: i.ID, InventoryFields: InventoryFields{
+		Record: httpapi.RecordOf(i.Record), InventoryFields: InventoryFields{
 			Name: i.Name, Format: string(i.Format), CredentialIDs: i.CredentialIDs, Queue: i.Queue, Org: i.Org,
 		},
-		Hosts: i.Hosts, Groups: i.Groups, Digest: i.Digest, CreatedBy: i.CreatedBy, CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt,
+		Hosts: i.Hosts, Groups: i.Groups, Digest: i.Digest,
 	}
 }
 
@@ -79,26 +75,29 @@ type InventoryList struct {
 	httpapi.Listed
 }
 
-func inventory(i catalog.Inventory, err error) (*ObjectOutput[InventoryBody], error) {
+func inventory(i catalog.Inventory, err error) (*httpapi.ObjectOutput[InventoryBody], error) {
 	return shown(i, err, inventoryBody, inventoryRecord)
 }
 
-func (h *handlers) createInventory(ctx context.Context, in *NewInput[NewInventoryBody]) (*NewObjectOutput[InventoryBody], error) {
+func (h *handlers) createInventory(ctx context.Context, in *httpapi.NewInput[NewInventoryBody]) (*httpapi.NewObjectOutput[InventoryBody], error) {
 	i, err := h.Inventories.Create(ctx, in.Body.inventory([]byte(in.Body.Content)))
 	return made(inventoriesPath, i, err, inventoryBody, inventoryRecord)
 }
 
-func (h *handlers) getInventory(ctx context.Context, in *IDInput) (*ObjectOutput[InventoryBody], error) {
+func (h *handlers) getInventory(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[InventoryBody], error) {
 	return inventory(h.Inventories.Get(ctx, in.ID))
 }
 
-func (h *handlers) listInventories(ctx context.Context, in *ListInput) (*ListOutput[InventoryList], error) {
+func (h *handlers) listInventories(ctx context.Context, in *ListInput) (*httpapi.ListOutput[InventoryList], error) {
 	return listed(ctx, in, h.Inventories.List, inventoryRow, func(rows []InventoryRow, l httpapi.Listed) InventoryList {
 		return InventoryList{Inventories: rows, Listed: l}
 	})
 }
 
-func (h *handlers) updateInventory(ctx context.Context, in *ChangeInput[ChangedInventoryBody]) (*ObjectOutput[InventoryBody], error) {
+func (h *handlers) updateInventory(ctx context.Context, in *httpapi.ChangeInput[ChangedInventoryBody]) (*httpapi.ObjectOutput[InventoryBody], error) {
+	if err := unchanged(ctx, in, in.Body.Record, h.Inventories.Get, inventoryRecord); err != nil {
+		return nil, err
+	}
 	var content []byte
 	if in.Body.Content != nil {
 		content = append([]byte{}, *in.Body.Content...)
@@ -106,8 +105,8 @@ func (h *handlers) updateInventory(ctx context.Context, in *ChangeInput[ChangedI
 	return inventory(h.Inventories.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.inventory(content)))
 }
 
-func (h *handlers) deleteInventory(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
-	return deleted(ctx, in, h.Inventories.Delete)
+func (h *handlers) deleteInventory(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
+	return httpapi.Deleted(ctx, in, h.Inventories.Delete)
 }
 
 func (h *handlers) inventories(r *httpapi.Router) {
@@ -120,20 +119,22 @@ func (h *handlers) inventories(r *httpapi.Router) {
 	}, h.createInventory)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: inventoriesPath, ID: "list-inventories", Tag: tag, Summary: "List inventories by name, without their contents",
-		Access: read(), Status: http.StatusOK, Errors: unlisted(),
-		Example: InventoryList{Inventories: []InventoryRow{exampleInventory().InventoryRow}, Listed: exampleListed()},
+		Description: "Those that the caller may read. The digest tells whether a content changed.",
+		Access:      read(), Status: http.StatusOK, Errors: unlisted(),
+		Example: InventoryList{Inventories: []InventoryRow{exampleInventory().InventoryRow}, Listed: httpapi.ExampleListed()},
 	}, h.listInventories)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: inventoriesPath + "/{id}", ID: "get-inventory", Tag: tag, Summary: "Read one inventory with its content",
-		Access: read(), Status: http.StatusOK, Example: exampleInventory(), Errors: missing(),
+		Description: "The ETag of the answer goes into If-Match of a change.",
+		Access:      read(), Status: http.StatusOK, Example: exampleInventory(), Errors: missing(),
 	}, h.getInventory)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: inventoriesPath + "/{id}", ID: "update-inventory", Action: audit.InventoryUpdate, Tag: tag,
 		Summary: "Replace an inventory", Description: "An omitted member clears, but for the content, which stays.", Access: write(),
-		Status: http.StatusOK, Example: exampleInventory(), Request: exampleNewInventory(), MaxBody: largeBody, Errors: unchanged(),
+		Status: http.StatusOK, Example: exampleInventory(), Request: exampleNewInventory(), MaxBody: largeBody, Errors: refused(),
 	}, h.updateInventory)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: inventoriesPath + "/{id}", ID: "delete-inventory", Action: audit.InventoryDelete, Tag: tag,
-		Summary: "Delete an inventory that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent, Errors: unchanged(),
+		Summary: "Delete an inventory that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent, Errors: refused(),
 	}, h.deleteInventory)
 }

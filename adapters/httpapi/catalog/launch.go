@@ -20,8 +20,8 @@ type LaunchBody struct {
 	Tags          *[]string         `json:"tags,omitempty"`
 	SkipTags      *[]string         `json:"skip_tags,omitempty"`
 	DryRun        *bool             `json:"dry_run,omitempty"`
-	Forks         *int              `json:"forks,omitempty"`
-	Verbosity     *int              `json:"verbosity,omitempty" doc:"0 to 4; more counts as 4."`
+	Forks         *int              `json:"forks,omitempty" minimum:"0"`
+	Verbosity     *int              `json:"verbosity,omitempty" minimum:"0" doc:"0 to 4; more counts as 4."`
 	DiffMode      *bool             `json:"diff_mode,omitempty"`
 	Labels        map[string]string `json:"labels,omitempty" doc:"Merged over the template's own."`
 	Change        *string           `json:"change,omitempty"`
@@ -33,7 +33,7 @@ func (b *LaunchBody) launch() catalog.Launch {
 		Tags: b.Tags, SkipTags: b.SkipTags, DryRun: b.DryRun, Forks: b.Forks, DiffMode: b.DiffMode, Labels: b.Labels, Change: b.Change,
 	}
 	if b.Verbosity != nil {
-		v := min(*b.Verbosity, maxVerbosity)
+		v := min(*b.Verbosity, httpapi.MaxVerbosity)
 		l.Verbosity = &v
 	}
 	return l

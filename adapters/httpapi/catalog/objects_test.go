@@ -37,7 +37,7 @@ func kinds() []kind {
 	return []kind{
 		{"/v1/projects", "projects", "project_not_found", projectJSON, projectJSON, projectInput},
 		{"/v1/inventories", "inventories", "inventory_not_found", inventoryJSON, "{" + inventoryRow + "}", `{"name":"a","format":"ini","content":"h"}`},
-		{"/v1/inventory-sources", "inventory_sources", "inventory_source_not_found", sourceJSON, sourceJSON, `{"name":"a","kind":"project","inventory_id":"inv_1"}`},
+		{"/v1/inventory-sources", "inventory_sources", "inventory_source_not_found", sourceJSON, sourceJSON, `{"name":"a","kind":"http","inventory_id":"inv_1"}`},
 		{"/v1/templates", "templates", "template_not_found", templateJSON, templateJSON, `{"name":"a"}`},
 	}
 }
@@ -87,6 +87,11 @@ func TestEveryKind(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestPutTakesWhatGetReturned(t *testing.T) {
+	t.Parallel()
+	setup(t).PutsBack()
 }
 
 func TestFaultsAreMapped(t *testing.T) {

@@ -14,7 +14,7 @@ const projectsPath = "/v1/projects"
 
 // ProjectFields are what a caller sets of a project.
 type ProjectFields struct {
-	Name         string `json:"name" doc:"Unique within the organization, at most 200 characters."`
+	Name         string `json:"name" minLength:"1" maxLength:"200" doc:"Unique within the organization."`
 	RepoURL      string `json:"repo_url" doc:"https, ssh, git, or file below the allowed root."`
 	Branch       string `json:"branch,omitempty" doc:"The remote's own where empty."`
 	CredentialID string `json:"credential_id,omitempty"`
@@ -31,23 +31,19 @@ func (b *ProjectFields) project() catalog.Project {
 
 // ProjectBody is a project.
 type ProjectBody struct {
-	ID string `json:"id"`
+	httpapi.Record
 	ProjectFields
-	Commit    string     `json:"commit,omitempty" doc:"Of the last synchronisation that succeeded."`
-	SyncedAt  *time.Time `json:"synced_at,omitempty" doc:"When that was."`
-	LastError string     `json:"last_error,omitempty" doc:"Of the last synchronisation; absent where it succeeded."`
-	CreatedBy string     `json:"created_by"`
-	CreatedAt time.Time  `json:"created_at"`
-	UpdatedAt time.Time  `json:"updated_at"`
+	Commit    string     `json:"commit,omitempty" readOnly:"true" doc:"Of the last synchronisation that succeeded."`
+	SyncedAt  *time.Time `json:"synced_at,omitempty" readOnly:"true" doc:"When that was."`
+	LastError string     `json:"last_error,omitempty" readOnly:"true" doc:"Of the last synchronisation; absent where it succeeded."`
 }
 
 func projectBody(p catalog.Project) ProjectBody {
 	return ProjectBody{
-		ID: p.ID, ProjectFields: ProjectFields{
+		Record: httpapi.RecordOf(p.Record), ProjectFields: ProjectFields{
 			Name: p.Name, RepoURL: p.RepoURL, Branch: p.Branch, CredentialID: p.CredentialID, InstallDeps: p.InstallDeps, Org: p.Org,
 		},
 		Commit: p.Commit, SyncedAt: httpapi.When(p.SyncedAt), LastError: p.LastError,
-		CreatedBy: p.CreatedBy, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
 	}
 }
 
@@ -59,34 +55,37 @@ type ProjectList struct {
 	httpapi.Listed
 }
 
-func project(p catalog.Project, err error) (*ObjectOutput[ProjectBody], error) {
+func project(p catalog.Project, err error) (*httpapi.ObjectOutput[ProjectBody], error) {
 	return shown(p, err, projectBody, projectRecord)
 }
 
-func (h *handlers) createProject(ctx context.Context, in *NewInput[ProjectFields]) (*NewObjectOutput[ProjectBody], error) {
+func (h *handlers) createProject(ctx context.Context, in *httpapi.NewInput[ProjectFields]) (*httpapi.NewObjectOutput[ProjectBody], error) {
 	p, err := h.Projects.Create(ctx, in.Body.project())
 	return made(projectsPath, p, err, projectBody, projectRecord)
 }
 
-func (h *handlers) getProject(ctx context.Context, in *IDInput) (*ObjectOutput[ProjectBody], error) {
+func (h *handlers) getProject(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[ProjectBody], error) {
 	return project(h.Projects.Get(ctx, in.ID))
 }
 
-func (h *handlers) listProjects(ctx context.Context, in *ListInput) (*ListOutput[ProjectList], error) {
+func (h *handlers) listProjects(ctx context.Context, in *ListInput) (*httpapi.ListOutput[ProjectList], error) {
 	return listed(ctx, in, h.Projects.List, projectBody, func(rows []ProjectBody, l httpapi.Listed) ProjectList {
 		return ProjectList{Projects: rows, Listed: l}
 	})
 }
 
-func (h *handlers) updateProject(ctx context.Context, in *ChangeInput[ProjectFields]) (*ObjectOutput[ProjectBody], error) {
+func (h *handlers) updateProject(ctx context.Context, in *httpapi.ChangeInput[ProjectBody]) (*httpapi.ObjectOutput[ProjectBody], error) {
+	if err := unchanged(ctx, in, in.Body.Record, h.Projects.Get, projectRecord); err != nil {
+		return nil, err
+	}
 	return project(h.Projects.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.project()))
 }
 
-func (h *handlers) deleteProject(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
-	return deleted(ctx, in, h.Projects.Delete)
+func (h *handlers) deleteProject(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
+	return httpapi.Deleted(ctx, in, h.Projects.Delete)
 }
 
-func (h *handlers) syncProject(ctx context.Context, in *IDInput) (*ObjectOutput[ProjectBody], error) {
+func (h *handlers) syncProject(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[ProjectBody], error) {
 	return project(h.Projects.Sync(ctx, in.ID))
 }
 
@@ -99,20 +98,22 @@ func (h *handlers) projects(r *httpapi.Router) {
 	}, h.createProject)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: projectsPath, ID: "list-projects", Tag: tag, Summary: "List projects by name", Access: read(),
-		Status: http.StatusOK, Example: ProjectList{Projects: []ProjectBody{exampleProject()}, Listed: exampleListed()}, Errors: unlisted(),
+		Description: "Those that the caller may read. last_error says why the last synchronisation failed.",
+		Status:      http.StatusOK, Example: ProjectList{Projects: []ProjectBody{exampleProject()}, Listed: httpapi.ExampleListed()}, Errors: unlisted(),
 	}, h.listProjects)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: projectsPath + "/{id}", ID: "get-project", Tag: tag, Summary: "Read one project", Access: read(),
-		Status: http.StatusOK, Example: exampleProject(), Errors: missing(),
+		Description: "commit is what a launch would check out now.",
+		Status:      http.StatusOK, Example: exampleProject(), Errors: missing(),
 	}, h.getProject)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: projectsPath + "/{id}", ID: "update-project", Action: audit.ProjectUpdate, Tag: tag,
 		Summary: "Replace a project", Description: "An omitted member clears.", Access: write(), Status: http.StatusOK,
-		Example: exampleProject(), Request: exampleProject().ProjectFields, Errors: unchanged(),
+		Example: exampleProject(), Request: exampleProject().ProjectFields, Errors: refused(),
 	}, h.updateProject)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: projectsPath + "/{id}", ID: "delete-project", Action: audit.ProjectDelete, Tag: tag,
-		Summary: "Delete a project that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent, Errors: unchanged(),
+		Summary: "Delete a project that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent, Errors: refused(),
 	}, h.deleteProject)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: projectsPath + "/{id}/sync", ID: "sync-project", Action: audit.ProjectSync, Tag: tag,

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/writ-automation/writ/adapters/httpapi/httpapitest"
+	"github.com/writ-automation/writ/ports/catalog"
 )
 
 // canary stands where a secret may stand.
@@ -38,8 +39,8 @@ func bodies() map[string]body {
 		members("i", "sync_interval"))}
 	template := body{`{"name":"a"`, slices.Concat(
 		members("s", "name tool playbook command inventory_id inventory project_id limit queue change org_id"),
-		members("l", "tags skip_tags credential_ids selectable_credential_ids allow_overrides"), members("i", "shards forks verbosity timeout"),
-		members("b", "diff_mode dry_run"), members("om", "extra_vars"), members("m", "labels"), members("", "notifications survey steps"))}
+		members("l", "tags skip_tags credential_ids selectable_credential_ids"), members("i", "shards forks verbosity timeout"),
+		members("b", "diff_mode dry_run"), members("om", "extra_vars"), members("m", "labels"), members("", "notifications survey steps allow_overrides"))}
 	launch := body{`{"answers":{}`, slices.Concat(members("s", "limit inventory_id change"), members("l", "credential_ids tags skip_tags"),
 		members("i", "forks verbosity"), members("b", "dry_run diff_mode"), members("om", "answers extra_vars"), members("m", "labels"))}
 	return map[string]body{
@@ -64,6 +65,7 @@ func without(valid, name string) string {
 func TestEveryMemberIsChecked(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
+	f.stand.kind = catalog.ProjectSource
 	for route, b := range bodies() {
 		method, path, _ := strings.Cut(route, " ")
 		send := func(member, value string) httpapitest.Answer {

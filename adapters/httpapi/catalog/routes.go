@@ -50,35 +50,6 @@ const largeBody = 8 << 20
 func read() httpapi.Access  { return httpapi.Needs("catalog", "read") }
 func write() httpapi.Access { return httpapi.Needs("catalog", "write") }
 
-// IDInput names an object.
-type IDInput struct {
-	ID string `path:"id"`
-}
-
-// NewInput carries an object that is to be made.
-type NewInput[B any] struct{ Body B }
-
-// ChangeInput names an object, what the client has of it, and carries what replaces it.
-type ChangeInput[B any] struct {
-	ID      string          `path:"id"`
-	IfMatch httpapi.IfMatch `header:"If-Match"`
-	Body    B
-}
-
-// CompareInput names an object and carries what would replace it.
-type CompareInput[B any] struct {
-	ID   string `path:"id"`
-	Body B
-}
-
-// DifferenceBody says what an update would change.
-type DifferenceBody struct {
-	Changed []string `json:"changed" doc:"Members with secrets that the update would change."`
-}
-
-// DifferenceOutput answers with what an update would change.
-type DifferenceOutput struct{ Body DifferenceBody }
-
 // compared describes the operation that compares an object with what would replace it.
 func compared(path, noun string, example any, maxBody int64) httpapi.Route {
 	return httpapi.Route{
@@ -86,26 +57,10 @@ func compared(path, noun string, example any, maxBody int64) httpapi.Route {
 		Summary: "Tell which members with secrets an update would change",
 		Description: "It takes the right to change the object, and a whole body of an update. What reads back masked is compared with what is " +
 			"stored; nothing of that is told.",
-		Access: write(), Status: http.StatusOK, Example: DifferenceBody{Changed: []string{}}, Request: example, MaxBody: maxBody,
+		Access: write(), Status: http.StatusOK, Example: httpapi.DifferenceBody{Changed: []string{}}, Request: example, MaxBody: maxBody,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}
 }
-
-func difference(changed []string, err error) (*DifferenceOutput, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &DifferenceOutput{Body: DifferenceBody{Changed: append([]string{}, changed...)}}, nil
-}
-
-// DeleteInput names an object and what the client has of it.
-type DeleteInput struct {
-	ID      string          `path:"id"`
-	IfMatch httpapi.IfMatch `header:"If-Match"`
-}
-
-// NoOutput answers with nothing.
-type NoOutput struct{}
 
 // ListInput asks for a list and narrows it.
 type ListInput struct {
@@ -116,57 +71,43 @@ type ListInput struct {
 
 func (in *ListInput) filter() catalog.Filter { return catalog.Filter{Name: in.Name, Org: in.Org} }
 
-// ObjectOutput answers with an object.
-type ObjectOutput[B any] struct {
-	ETag string `header:"ETag"`
-	Body B
-}
-
-// NewObjectOutput answers with an object that was made.
-type NewObjectOutput[B any] struct {
-	Location string `header:"Location"`
-	ETag     string `header:"ETag"`
-	Body     B
-}
-
-// ListOutput answers with objects.
-type ListOutput[L any] struct{ Body L }
-
 // listed answers with a page of objects, under the member that whole gives them.
 func listed[T, B, L any](
 	ctx context.Context, in *ListInput, find func(context.Context, catalog.Filter, page.Window) ([]T, int, error),
 	body func(T) B, whole func([]B, httpapi.Listed) L,
-) (*ListOutput[L], error) {
+) (*httpapi.ListOutput[L], error) {
 	list, total, err := find(ctx, in.filter(), in.Page())
 	if err != nil {
 		return nil, err
 	}
-	return &ListOutput[L]{Body: whole(httpapi.List(list, total, in.Window, body))}, nil
+	return &httpapi.ListOutput[L]{Body: whole(httpapi.List(list, total, in.Window, body))}, nil
 }
 
 // shown answers with an object, or hands on the error.
-func shown[T, B any](object T, err error, body func(T) B, record func(T) catalog.Record) (*ObjectOutput[B], error) {
+func shown[T, B any](object T, err error, body func(T) B, record func(T) catalog.Record) (*httpapi.ObjectOutput[B], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ObjectOutput[B]{ETag: httpapi.ETag(record(object).Revision), Body: body(object)}, nil
+	return &httpapi.ObjectOutput[B]{ETag: httpapi.ETag(record(object).Revision), Body: body(object)}, nil
 }
 
 // made answers with an object that was made, which is found below its list.
-func made[T, B any](list string, object T, err error, body func(T) B, record func(T) catalog.Record) (*NewObjectOutput[B], error) {
+func made[T, B any](list string, object T, err error, body func(T) B, record func(T) catalog.Record) (*httpapi.NewObjectOutput[B], error) {
 	if err != nil {
 		return nil, err
 	}
 	rec := record(object)
-	return &NewObjectOutput[B]{Location: list + "/" + rec.ID, ETag: httpapi.ETag(rec.Revision), Body: body(object)}, nil
+	return &httpapi.NewObjectOutput[B]{Location: list + "/" + rec.ID, ETag: httpapi.ETag(rec.Revision), Body: body(object)}, nil
 }
 
-// deleted answers a deletion.
-func deleted(ctx context.Context, in *DeleteInput, del func(ctx context.Context, id string, revision int64) error) (*NoOutput, error) {
-	if err := del(ctx, in.ID, in.IfMatch.Revision()); err != nil {
-		return nil, err
-	}
-	return &NoOutput{}, nil
+// unchanged refuses a PUT that changes what it may only repeat of what it read.
+func unchanged[T, B any](
+	ctx context.Context, in *httpapi.ChangeInput[B], sent httpapi.Record, get func(context.Context, string) (T, error), record func(T) catalog.Record,
+) error {
+	return sent.Unchanged(in.ID, func() (httpapi.Record, error) {
+		object, err := get(ctx, in.ID)
+		return httpapi.RecordOf(record(object)), err
+	})
 }
 
 // The statuses that several operations share.
@@ -175,6 +116,6 @@ func unlisted() []int { return []int{http.StatusServiceUnavailable} }
 func unmade() []int {
 	return []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable}
 }
-func unchanged() []int {
+func refused() []int {
 	return []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed, http.StatusServiceUnavailable}
 }

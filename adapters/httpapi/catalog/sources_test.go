@@ -59,6 +59,7 @@ func TestSourceConfigs(t *testing.T) {
 		a := f.Call("POST", "/v1/inventory-sources", "operator", body).
 			Is(201, `{"id":"known","name":"web","kind":"`+c.kind+`","config":`+c.shown+`,"inventory_id":"inv_1","update_on_launch":false,"sync_interval":0,`+stamps+`}`)
 		f.wasAsked(want)
+		f.stand.kind = catalog.SourceKind(c.kind)
 		f.Call("PUT", "/v1/inventory-sources/known", "operator", body)
 		f.wasAsked("known", int64(0), want)
 		if strings.Contains(a.Body, "T0PSECRET") {

@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
@@ -14,17 +13,12 @@ const templatesPath = "/v1/templates"
 
 // TemplateBody is a template.
 type TemplateBody struct {
-	ID string `json:"id"`
+	httpapi.Record
 	TemplateFields
-	CreatedBy string    `json:"created_by"`
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
 }
 
 func templateBody(t catalog.Template) TemplateBody {
-	return TemplateBody{
-		ID: t.ID, TemplateFields: fieldsOf(t), CreatedBy: t.CreatedBy, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
-	}
+	return TemplateBody{Record: httpapi.RecordOf(t.Record), TemplateFields: fieldsOf(t)}
 }
 
 func templateRecord(t catalog.Template) catalog.Record { return t.Record }
@@ -35,35 +29,38 @@ type TemplateList struct {
 	httpapi.Listed
 }
 
-func template(t catalog.Template, err error) (*ObjectOutput[TemplateBody], error) {
+func template(t catalog.Template, err error) (*httpapi.ObjectOutput[TemplateBody], error) {
 	return shown(t, err, templateBody, templateRecord)
 }
 
-func (h *handlers) createTemplate(ctx context.Context, in *NewInput[TemplateFields]) (*NewObjectOutput[TemplateBody], error) {
+func (h *handlers) createTemplate(ctx context.Context, in *httpapi.NewInput[TemplateFields]) (*httpapi.NewObjectOutput[TemplateBody], error) {
 	t, err := h.Templates.Create(ctx, in.Body.template())
 	return made(templatesPath, t, err, templateBody, templateRecord)
 }
 
-func (h *handlers) getTemplate(ctx context.Context, in *IDInput) (*ObjectOutput[TemplateBody], error) {
+func (h *handlers) getTemplate(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[TemplateBody], error) {
 	return template(h.Templates.Get(ctx, in.ID))
 }
 
-func (h *handlers) listTemplates(ctx context.Context, in *ListInput) (*ListOutput[TemplateList], error) {
+func (h *handlers) listTemplates(ctx context.Context, in *ListInput) (*httpapi.ListOutput[TemplateList], error) {
 	return listed(ctx, in, h.Templates.List, templateBody, func(rows []TemplateBody, l httpapi.Listed) TemplateList {
 		return TemplateList{Templates: rows, Listed: l}
 	})
 }
 
-func (h *handlers) updateTemplate(ctx context.Context, in *ChangeInput[TemplateFields]) (*ObjectOutput[TemplateBody], error) {
+func (h *handlers) updateTemplate(ctx context.Context, in *httpapi.ChangeInput[TemplateBody]) (*httpapi.ObjectOutput[TemplateBody], error) {
+	if err := unchanged(ctx, in, in.Body.Record, h.Templates.Get, templateRecord); err != nil {
+		return nil, err
+	}
 	return template(h.Templates.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.template()))
 }
 
-func (h *handlers) compareTemplate(ctx context.Context, in *CompareInput[TemplateFields]) (*DifferenceOutput, error) {
-	return difference(h.Templates.Compare(ctx, in.ID, in.Body.template()))
+func (h *handlers) compareTemplate(ctx context.Context, in *httpapi.CompareInput[TemplateFields]) (*httpapi.DifferenceOutput, error) {
+	return httpapi.Difference(h.Templates.Compare(ctx, in.ID, in.Body.template()))
 }
 
-func (h *handlers) deleteTemplate(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
-	return deleted(ctx, in, h.Templates.Delete)
+func (h *handlers) deleteTemplate(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
+	return httpapi.Deleted(ctx, in, h.Templates.Delete)
 }
 
 func (h *handlers) templates(r *httpapi.Router) {
@@ -77,22 +74,24 @@ func (h *handlers) templates(r *httpapi.Router) {
 	}, h.createTemplate)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: templatesPath, ID: "list-templates", Tag: tag, Summary: "List templates by name", Access: read(),
-		Status: http.StatusOK, Example: TemplateList{Templates: []TemplateBody{exampleTemplate()}, Listed: exampleListed()}, Errors: unlisted(),
+		Description: "Those that the caller may read.",
+		Status:      http.StatusOK, Example: TemplateList{Templates: []TemplateBody{exampleTemplate()}, Listed: httpapi.ExampleListed()}, Errors: unlisted(),
 	}, h.listTemplates)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: templatesPath + "/{id}", ID: "get-template", Tag: tag, Summary: "Read one template", Access: read(),
-		Status: http.StatusOK, Example: exampleTemplate(), Errors: missing(),
+		Description: "Variables whose name looks secret read back as [redacted], addresses of notifications masked.",
+		Status:      http.StatusOK, Example: exampleTemplate(), Errors: missing(),
 	}, h.getTemplate)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: templatesPath + "/{id}", ID: "update-template", Action: audit.TemplateUpdate, Tag: tag,
 		Summary:     "Replace a template",
 		Description: "An omitted member clears. A variable of the value [redacted] and a notification that echoes its mask keep what is stored.",
 		Access:      write(), Status: http.StatusOK, Example: exampleTemplate(), Request: exampleTemplate().TemplateFields, MaxBody: largeBody,
-		Errors: unchanged(),
+		Errors: refused(),
 	}, h.updateTemplate)
 	httpapi.Handle(r, compared(templatesPath, "template", exampleTemplate().TemplateFields, largeBody), h.compareTemplate)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: templatesPath + "/{id}", ID: "delete-template", Action: audit.TemplateDelete, Tag: tag,
-		Summary: "Delete a template that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent, Errors: unchanged(),
+		Summary: "Delete a template that nothing uses", Description: inUse, Access: write(), Status: http.StatusNoContent, Errors: refused(),
 	}, h.deleteTemplate)
 }

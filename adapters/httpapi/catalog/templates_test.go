@@ -56,7 +56,7 @@ func TestTemplates(t *testing.T) {
 	}})
 	for body, want := range map[string]catalog.TemplateSpec{
 		`"verbosity":9`: {Controls: runs.Controls{Verbosity: 4}}, `"verbosity":4`: {Controls: runs.Controls{Verbosity: 4}},
-		`"verbosity":-1`: {Controls: runs.Controls{Verbosity: -1}}, `"shards":1`: {}, `"shards":2`: {Shards: 2}, `"shards":-1`: {Shards: -1},
+		`"shards":1`: {}, `"shards":2`: {Shards: 2},
 		`"survey":null`: {}, `"survey":[]`: {Survey: json.RawMessage(`[]`)}, `"steps":[]`: {}, `"tool":null`: {}, `"tags":[]`: {Controls: runs.Controls{Tags: []string{}}},
 	} {
 		f.Call("POST", "/v1/templates", "operator", `{"name":"a",`+body+`}`)
@@ -87,7 +87,7 @@ func TestWorkflows(t *testing.T) {
 	for step, where := range map[string]string{
 		`{}`: "steps[1].name", `{"name":"b","templated":["x"]}`: "steps[1].templated", `{"name":7}`: "steps[1].name", `[]`: "steps[1]",
 		`{"name":"b","forks":1}`: "steps[1].forks", `{"name":"b","depends_on":"a"}`: "steps[1].depends_on",
-		`{"name":"b","depends_on":[1]}`: "steps[1].depends_on[0]", `{"name":"b","name":"b"}`: "steps[1].name", `{"name":"b","retries":1e30}`: "steps.retries",
+		`{"name":"b","depends_on":[1]}`: "steps[1].depends_on[0]", `{"name":"b","name":"b"}`: "steps[1].name", `{"name":"b","retries":1e30}`: "steps[1].retries",
 	} {
 		got := f.Call("POST", "/v1/templates", "operator", `{"name":"flow","steps":[{"name":"a"},`+step+`]}`).Problem(400, "invalid")
 		if !slices.Equal(got, []string{where}) {

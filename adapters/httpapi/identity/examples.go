@@ -14,8 +14,6 @@ const (
 
 func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC) }
 
-func exampleListed() httpapi.Listed { return httpapi.Listed{Count: 1, Total: 1, Limit: 1000} }
-
 func exampleUser() UserBody { return UserBody{ID: exampleUserID, Username: "alex", Role: "operator"} }
 
 // Bodies with a password are maps: a password prints as stars, also in the document.
@@ -69,10 +67,9 @@ func exampleChange() map[string]any {
 
 func exampleAccount() AccountBody {
 	return AccountBody{
-		ID: exampleUserID, Username: "alex", Role: "operator", HasPassword: true,
+		Stamps: httpapi.ExampleRecord(exampleUserID).Stamps, Username: "alex", Role: "operator", AccountState: AccountState{HasPassword: true},
 		ProfileBody: ProfileBody{FullName: "Alex Example", Email: "alex@example.com", Links: []string{"https://example.com/alex"}},
 		Identities:  []LinkBody{{Protocol: "oidc", Issuer: "https://id.example.com", Subject: "248289761001"}},
-		CreatedAt:   exampleTime(), UpdatedAt: exampleTime(),
 	}
 }
 

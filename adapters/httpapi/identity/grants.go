@@ -18,9 +18,6 @@ type NewGrantBody struct {
 	Level   string `json:"level" enum:"read,use,manage"`
 }
 
-// NewGrantInput carries it.
-type NewGrantInput struct{ Body NewGrantBody }
-
 // GrantBody gives a subject a level on an object.
 type GrantBody struct {
 	ID        string    `json:"id"`
@@ -58,19 +55,12 @@ type CreatedGrantBody struct {
 	Warnings []WarningBody `json:"warnings" doc:"Says so where this grant is the object's first and restricts it."`
 }
 
-// CreatedGrantOutput answers with it.
-type CreatedGrantOutput struct {
-	Location string `header:"Location"`
-	ETag     string `header:"ETag"`
-	Body     CreatedGrantBody
-}
-
-func (h *handlers) createGrant(ctx context.Context, in *NewGrantInput) (*CreatedGrantOutput, error) {
+func (h *handlers) createGrant(ctx context.Context, in *httpapi.NewInput[NewGrantBody]) (*httpapi.NewObjectOutput[CreatedGrantBody], error) {
 	g, first, err := h.Grants.Create(ctx, in.Body.Subject, in.Body.Object, access.Level(in.Body.Level))
 	if err != nil {
 		return nil, err
 	}
-	out := &CreatedGrantOutput{
+	out := &httpapi.NewObjectOutput[CreatedGrantBody]{
 		Location: "/v1/grants/" + g.ID, ETag: httpapi.ETag(unchanging),
 		Body: CreatedGrantBody{GrantBody: grantBody(g), Warnings: []WarningBody{}},
 	}
@@ -80,18 +70,12 @@ func (h *handlers) createGrant(ctx context.Context, in *NewGrantInput) (*Created
 	return out, nil
 }
 
-// GrantOutput answers with a grant.
-type GrantOutput struct {
-	ETag string `header:"ETag"`
-	Body GrantBody
-}
-
-func (h *handlers) getGrant(ctx context.Context, in *IDInput) (*GrantOutput, error) {
+func (h *handlers) getGrant(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[GrantBody], error) {
 	g, err := h.Grants.Get(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &GrantOutput{ETag: httpapi.ETag(unchanging), Body: grantBody(g)}, nil
+	return &httpapi.ObjectOutput[GrantBody]{ETag: httpapi.ETag(unchanging), Body: grantBody(g)}, nil
 }
 
 // GrantsInput asks for grants.
@@ -107,19 +91,16 @@ type GrantList struct {
 	httpapi.Listed
 }
 
-// GrantsOutput answers with grants.
-type GrantsOutput struct{ Body GrantList }
-
-func (h *handlers) listGrants(ctx context.Context, in *GrantsInput) (*GrantsOutput, error) {
+func (h *handlers) listGrants(ctx context.Context, in *GrantsInput) (*httpapi.ListOutput[GrantList], error) {
 	list, total, err := h.Grants.List(ctx, identity.GrantFilter{Subject: in.Subject, Object: in.Object}, in.Page())
 	if err != nil {
 		return nil, err
 	}
 	rows, listed := httpapi.List(list, total, in.Window, grantBody)
-	return &GrantsOutput{Body: GrantList{Grants: rows, Listed: listed}}, nil
+	return &httpapi.ListOutput[GrantList]{Body: GrantList{Grants: rows, Listed: listed}}, nil
 }
 
-func (h *handlers) deleteGrant(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
+func (h *handlers) deleteGrant(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
 	return remove(ctx, in, only(h.Grants.Get), h.Grants.Delete)
 }
 
@@ -134,11 +115,13 @@ func (h *handlers) granting(r *httpapi.Router) {
 	}, h.createGrant)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/grants", ID: "list-grants", Tag: tag, Summary: "List grants", Access: read, Status: http.StatusOK,
-		Example: GrantList{Grants: []GrantBody{exampleGrant()}, Listed: exampleListed()}, Errors: unlisted(),
+		Description: "In the order of their creation; subject and object narrow the list.",
+		Example:     GrantList{Grants: []GrantBody{exampleGrant()}, Listed: httpapi.ExampleListed()}, Errors: unlisted(),
 	}, h.listGrants)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/grants/{id}", ID: "get-grant", Tag: tag, Summary: "Read one grant", Access: read,
-		Status: http.StatusOK, Example: exampleGrant(), Errors: missing(),
+		Description: "A grant never changes: it is made and taken back.",
+		Status:      http.StatusOK, Example: exampleGrant(), Errors: missing(),
 	}, h.getGrant)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: "/v1/grants/{id}", ID: "delete-grant", Action: audit.GrantDelete, Tag: tag, Summary: "Take a grant back",

@@ -66,19 +66,12 @@ func memberBody(m identity.Member) MemberBody {
 	return MemberBody{UserID: m.UserID, Username: m.Username, Role: string(m.Role), AddedAt: m.AddedAt}
 }
 
-// MemberOutput answers with a member.
-type MemberOutput struct {
-	Location string `header:"Location"`
-	ETag     string `header:"ETag"`
-	Body     MemberBody
-}
-
 // member says where a member is found: in the list, since one alone cannot be read.
-func member(group string, m identity.Member, err error) (*MemberOutput, error) {
+func member(group string, m identity.Member, err error) (*httpapi.NewObjectOutput[MemberBody], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &MemberOutput{Location: group + "/members", ETag: httpapi.ETag(unchanging), Body: memberBody(m)}, nil
+	return &httpapi.NewObjectOutput[MemberBody]{Location: group + "/members", ETag: httpapi.ETag(unchanging), Body: memberBody(m)}, nil
 }
 
 // MemberList is members by user name.
@@ -87,13 +80,10 @@ type MemberList struct {
 	httpapi.Listed
 }
 
-// MembersOutput answers with members.
-type MembersOutput struct{ Body MemberList }
-
-func members(in *MembersInput, list []identity.Member, total int, err error) (*MembersOutput, error) {
+func members(in *MembersInput, list []identity.Member, total int, err error) (*httpapi.ListOutput[MemberList], error) {
 	if err != nil {
 		return nil, err
 	}
 	rows, listed := httpapi.List(list, total, in.Window, memberBody)
-	return &MembersOutput{Body: MemberList{Members: rows, Listed: listed}}, nil
+	return &httpapi.ListOutput[MemberList]{Body: MemberList{Members: rows, Listed: listed}}, nil
 }

@@ -33,11 +33,11 @@ func TestTokens(t *testing.T) {
 	f.stand.never = true
 	f.Call("POST", "/v1/tokens", "viewer", `{"name":"ci"}`).Is(201, `{`+tokenMembers+`,"token":"`+secret+`"}`)
 	f.wasAsked("ci", "", time.Duration(0))
-	f.Call("POST", "/v1/tokens", "viewer", `{"name":"ci","expires_in":9223372036}`)
-	f.wasAsked("ci", "", 9223372036*time.Second)
+	f.Call("POST", "/v1/tokens", "viewer", `{"name":"ci","expires_in":3153600000}`)
+	f.wasAsked("ci", "", 3153600000*time.Second)
 	for body, where := range map[string]string{
 		`{}`: "name", `{"name":7}`: "name", `{"name":"a","expires_in":0}`: "expires_in", `{"name":"a","expires_in":-1}`: "expires_in",
-		`{"name":"a","expires_in":9223372037}`: "expires_in", `{"name":"a","expires_in":1.5}`: "expires_in", `{"name":"a","ttl":1}`: "ttl",
+		`{"name":"a","expires_in":3153600001}`: "expires_in", `{"name":"a","expires_in":1.5}`: "expires_in", `{"name":"a","ttl":1}`: "ttl",
 	} {
 		if got := f.Call("POST", "/v1/tokens", "viewer", body).Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
 			t.Errorf("%s: %v", body, got)
@@ -110,7 +110,7 @@ func TestUsers(t *testing.T) {
 	f.Call("PUT", "/v1/users/known", "admin", `{"username":null,"role":null,"password":null,"identities":null,"email":null,"links":null}`).Is(200, accountJSON)
 	f.wasAsked("known", int64(0), identity.AccountChange{})
 	for body, where := range map[string]string{
-		`{"role":"root"}`: "role", `{"password":"short"}`: "password", `{"has_password":true}`: "has_password",
+		`{"role":"root"}`: "role", `{"password":"short"}`: "password", `{"has_password":7}`: "has_password",
 	} {
 		if got := f.Call("PUT", "/v1/users/known", "admin", body).Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
 			t.Errorf("%s: %v", body, got)
@@ -120,6 +120,11 @@ func TestUsers(t *testing.T) {
 	f.stand.answer(identity.LastAdmin.New("the last admin stays one"))
 	f.Call("PUT", "/v1/users/known", "admin", `{"role":"viewer"}`).Problem(409, "last_admin")
 	f.Call("DELETE", "/v1/users/known", "admin", "").Problem(409, "last_admin")
+}
+
+func TestPutTakesWhatGetReturned(t *testing.T) {
+	t.Parallel()
+	setup(t).PutsBack()
 }
 
 func TestPreconditions(t *testing.T) {

@@ -37,7 +37,7 @@ func (h *handlers) createOrg(ctx context.Context, in *NameInput) (*NewGroupOutpu
 	return made(orgsPath, orgBody(o), err)
 }
 
-func (h *handlers) getOrg(ctx context.Context, in *IDInput) (*GroupOutput, error) {
+func (h *handlers) getOrg(ctx context.Context, in *httpapi.IDInput) (*GroupOutput, error) {
 	o, err := h.Orgs.Get(ctx, in.ID)
 	return group(orgBody(o), err)
 }
@@ -51,21 +51,21 @@ func (h *handlers) listOrgs(ctx context.Context, in *ListInput) (*OrgsOutput, er
 	return &OrgsOutput{Body: OrgList{Orgs: rows, Listed: listed}}, nil
 }
 
-func (h *handlers) deleteOrg(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
+func (h *handlers) deleteOrg(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
 	return remove(ctx, in, only(h.Orgs.Get), h.Orgs.Delete)
 }
 
-func (h *handlers) putOrgMember(ctx context.Context, in *OrgMemberInput) (*MemberOutput, error) {
+func (h *handlers) putOrgMember(ctx context.Context, in *OrgMemberInput) (*httpapi.NewObjectOutput[MemberBody], error) {
 	m, err := h.Orgs.PutMember(ctx, in.ID, in.Body.UserID, identity.OrgRole(in.Body.Role))
 	return member(orgsPath+"/"+in.ID, m, err)
 }
 
-func (h *handlers) orgMembers(ctx context.Context, in *MembersInput) (*MembersOutput, error) {
+func (h *handlers) orgMembers(ctx context.Context, in *MembersInput) (*httpapi.ListOutput[MemberList], error) {
 	list, total, err := h.Orgs.Members(ctx, in.ID, in.Page())
 	return members(in, list, total, err)
 }
 
-func (h *handlers) removeOrgMember(ctx context.Context, in *MemberInput) (*NoOutput, error) {
+func (h *handlers) removeOrgMember(ctx context.Context, in *MemberInput) (*httpapi.NoOutput, error) {
 	return expel(ctx, in, only(h.Orgs.Get), h.Orgs.RemoveMember)
 }
 
@@ -73,34 +73,40 @@ func (h *handlers) orgs(r *httpapi.Router) {
 	read, write := httpapi.Needs("org", "read"), httpapi.Needs("org", "write")
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: orgsPath, ID: "create-org", Action: audit.OrgCreate, Tag: tag,
-		Summary: "Create an organization", Access: write,
+		Description: "Names are unique. Objects join it by their org_id.",
+		Summary:     "Create an organization", Access: write,
 		Status: http.StatusCreated, Example: exampleOrg(), Request: NameBody{Name: "retail"}, Errors: []int{http.StatusConflict},
 	}, h.createOrg)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: orgsPath, ID: "list-orgs", Tag: tag, Summary: "List organizations", Access: read,
-		Status: http.StatusOK, Example: OrgList{Orgs: []GroupBody{exampleOrg()}, Listed: exampleListed()}, Errors: unlisted(),
+		Description: "Ordered by name. Members have a list of their own.",
+		Status:      http.StatusOK, Example: OrgList{Orgs: []GroupBody{exampleOrg()}, Listed: httpapi.ExampleListed()}, Errors: unlisted(),
 	}, h.listOrgs)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: orgsPath + "/{id}", ID: "get-org", Tag: tag, Summary: "Read one organization", Access: read,
-		Status: http.StatusOK, Example: exampleOrg(), Errors: missing(),
+		Description: "Its members have a list of their own.",
+		Status:      http.StatusOK, Example: exampleOrg(), Errors: missing(),
 	}, h.getOrg)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: orgsPath + "/{id}", ID: "delete-org", Action: audit.OrgDelete, Tag: tag,
-		Summary: "Delete an organization to which nothing belongs, with its memberships", Access: write, Status: http.StatusNoContent,
+		Description: "A conflict says that objects belong to it.",
+		Summary:     "Delete an organization to which nothing belongs, with its memberships", Access: write, Status: http.StatusNoContent,
 		Errors: append(dropped(), http.StatusConflict),
 	}, h.deleteOrg)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: orgsPath + "/{id}/members", ID: "put-org-member", Action: audit.OrgMemberSet, Tag: tag,
-		Summary: "Add an account to an organization, or give a member another role", Access: write, Status: http.StatusCreated,
+		Description: "Its admins may create and change what belongs to the organization.",
+		Summary:     "Add an account to an organization, or give a member another role", Access: write, Status: http.StatusCreated,
 		Example: exampleMember("admin"), Request: OrgMemberBody{UserID: exampleUserID, Role: "admin"}, Errors: impossible(),
 	}, h.putOrgMember)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: orgsPath + "/{id}/members", ID: "list-org-members", Tag: tag,
 		Summary: "List an organization's members and their roles", Description: "For members and admins.", Access: read,
-		Status: http.StatusOK, Example: MemberList{Members: []MemberBody{exampleMember("admin")}, Listed: exampleListed()}, Errors: missing(),
+		Status: http.StatusOK, Example: MemberList{Members: []MemberBody{exampleMember("admin")}, Listed: httpapi.ExampleListed()}, Errors: missing(),
 	}, h.orgMembers)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: orgsPath + "/{id}/members/{userID}", ID: "remove-org-member", Action: audit.OrgMemberDrop, Tag: tag,
-		Summary: "Take an account out of an organization", Access: write, Status: http.StatusNoContent, Errors: dropped(),
+		Description: "Rights that came from the membership end at once.",
+		Summary:     "Take an account out of an organization", Access: write, Status: http.StatusNoContent, Errors: dropped(),
 	}, h.removeOrgMember)
 }

@@ -68,17 +68,6 @@ func Codes() []fault.Code { return []fault.Code{SignInDisabled, InsecureConnecti
 // unchanging is the revision of what is made and deleted and never changed.
 const unchanging = 1
 
-// IDInput names an object.
-type IDInput struct {
-	ID string `path:"id"`
-}
-
-// DeleteInput names an object and what the client has of it.
-type DeleteInput struct {
-	ID      string          `path:"id"`
-	IfMatch httpapi.IfMatch `header:"If-Match"`
-}
-
 // MemberInput names a member and what the client has of it.
 type MemberInput struct {
 	ID      string          `path:"id"`
@@ -95,26 +84,23 @@ type MembersInput struct {
 // ListInput asks for a list.
 type ListInput struct{ httpapi.Window }
 
-// NoOutput answers with nothing.
-type NoOutput struct{}
-
 // remove deletes what never changes: only the one revision fits it, and what does not exist is missing before it is
 // another revision.
-func remove(ctx context.Context, in *DeleteInput, get, del func(context.Context, string) error) (*NoOutput, error) {
+func remove(ctx context.Context, in *httpapi.DeleteInput, get, del func(context.Context, string) error) (*httpapi.NoOutput, error) {
 	if err := fits(ctx, in.ID, in.IfMatch, get); err != nil {
 		return nil, err
 	}
-	return &NoOutput{}, del(ctx, in.ID)
+	return &httpapi.NoOutput{}, del(ctx, in.ID)
 }
 
 // expel is remove for a member of a group. A member by itself cannot be read, so that only the group may be missing.
 func expel(ctx context.Context, in *MemberInput, get func(context.Context, string) error, del func(ctx context.Context, id, userID string) error) (
-	*NoOutput, error,
+	*httpapi.NoOutput, error,
 ) {
 	if err := fits(ctx, in.ID, in.IfMatch, get); err != nil {
 		return nil, err
 	}
-	return &NoOutput{}, del(ctx, in.ID, in.UserID)
+	return &httpapi.NoOutput{}, del(ctx, in.ID, in.UserID)
 }
 
 // fits returns an error where the write is for another revision than the only one.

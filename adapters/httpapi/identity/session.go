@@ -219,7 +219,8 @@ func (h *handlers) sessions(r *httpapi.Router) {
 	}, func(ctx context.Context, in *CheckInput) (*CheckOutput, error) { return h.check(ctx, in, r) })
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/auth/me", ID: "read-me", Tag: tag, Summary: "Tell who the server resolved the caller to be",
-		Access: self(), Status: http.StatusOK, Example: exampleMe(), Errors: unlisted(),
+		Description: "With its role, its teams and organizations, the token that it presented, and whether the install asks for none.",
+		Access:      self(), Status: http.StatusOK, Example: exampleMe(), Errors: unlisted(),
 	}, h.me)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: "/v1/auth/me/password", ID: "change-password", Action: audit.UserPassword, Tag: tag,
@@ -229,8 +230,9 @@ func (h *handlers) sessions(r *httpapi.Router) {
 	}, h.password)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/auth/logout", ID: "sign-out", Action: audit.AuthLogout, Tag: tag,
-		Summary: "End the own session, revoking its token",
-		Access:  self(), Session: true, Status: http.StatusNoContent, Errors: unlisted(),
+		Description: "The session's cookie is cleared in the answer.",
+		Summary:     "End the own session, revoking its token",
+		Access:      self(), Session: true, Status: http.StatusNoContent, Errors: unlisted(),
 	}, h.logout)
 }
 

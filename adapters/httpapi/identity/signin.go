@@ -215,7 +215,8 @@ func (h *handlers) doors(r *httpapi.Router) {
 	}, h.complete(h.Providers.SAML, bondOf(true), posted))
 	r.Raw(httpapi.Route{
 		Method: http.MethodGet, Path: "/auth/saml/metadata", ID: "read-saml-metadata", Tag: tag,
-		Summary: "Read the service provider's SAML metadata", Access: httpapi.Public(), Status: http.StatusOK,
+		Description: "For the administrator of the identity provider. 404 where the install has no SAML provider.",
+		Summary:     "Read the service provider's SAML metadata", Access: httpapi.Public(), Status: http.StatusOK,
 		Produces: "application/samlmetadata+xml", Example: "<EntityDescriptor/>", Errors: missing(),
 	}, http.HandlerFunc(h.metadata))
 }

@@ -35,7 +35,7 @@ func (h *handlers) createTeam(ctx context.Context, in *NameInput) (*NewGroupOutp
 	return made(teamsPath, teamBody(t), err)
 }
 
-func (h *handlers) getTeam(ctx context.Context, in *IDInput) (*GroupOutput, error) {
+func (h *handlers) getTeam(ctx context.Context, in *httpapi.IDInput) (*GroupOutput, error) {
 	t, err := h.Teams.Get(ctx, in.ID)
 	return group(teamBody(t), err)
 }
@@ -49,21 +49,21 @@ func (h *handlers) listTeams(ctx context.Context, in *ListInput) (*TeamsOutput, 
 	return &TeamsOutput{Body: TeamList{Teams: rows, Listed: listed}}, nil
 }
 
-func (h *handlers) deleteTeam(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
+func (h *handlers) deleteTeam(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
 	return remove(ctx, in, only(h.Teams.Get), h.Teams.Delete)
 }
 
-func (h *handlers) addTeamMember(ctx context.Context, in *TeamMemberInput) (*MemberOutput, error) {
+func (h *handlers) addTeamMember(ctx context.Context, in *TeamMemberInput) (*httpapi.NewObjectOutput[MemberBody], error) {
 	m, err := h.Teams.AddMember(ctx, in.ID, in.Body.UserID)
 	return member(teamsPath+"/"+in.ID, m, err)
 }
 
-func (h *handlers) teamMembers(ctx context.Context, in *MembersInput) (*MembersOutput, error) {
+func (h *handlers) teamMembers(ctx context.Context, in *MembersInput) (*httpapi.ListOutput[MemberList], error) {
 	list, total, err := h.Teams.Members(ctx, in.ID, in.Page())
 	return members(in, list, total, err)
 }
 
-func (h *handlers) removeTeamMember(ctx context.Context, in *MemberInput) (*NoOutput, error) {
+func (h *handlers) removeTeamMember(ctx context.Context, in *MemberInput) (*httpapi.NoOutput, error) {
 	return expel(ctx, in, only(h.Teams.Get), h.Teams.RemoveMember)
 }
 
@@ -71,33 +71,39 @@ func (h *handlers) teams(r *httpapi.Router) {
 	read, write := httpapi.Needs("team", "read"), httpapi.Needs("team", "write")
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: teamsPath, ID: "create-team", Action: audit.TeamCreate, Tag: tag, Summary: "Create a team", Access: write,
-		Status: http.StatusCreated, Example: exampleTeam(), Request: NameBody{Name: "web"}, Errors: []int{http.StatusConflict},
+		Description: "Names are unique. Grants may name the team as team:<id>.",
+		Status:      http.StatusCreated, Example: exampleTeam(), Request: NameBody{Name: "web"}, Errors: []int{http.StatusConflict},
 	}, h.createTeam)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: teamsPath, ID: "list-teams", Tag: tag, Summary: "List teams", Access: read, Status: http.StatusOK,
-		Example: TeamList{Teams: []GroupBody{exampleTeam()}, Listed: exampleListed()}, Errors: unlisted(),
+		Description: "Ordered by name. Members have a list of their own.",
+		Example:     TeamList{Teams: []GroupBody{exampleTeam()}, Listed: httpapi.ExampleListed()}, Errors: unlisted(),
 	}, h.listTeams)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: teamsPath + "/{id}", ID: "get-team", Tag: tag, Summary: "Read one team", Access: read,
-		Status: http.StatusOK, Example: exampleTeam(), Errors: missing(),
+		Description: "Its members have a list of their own.",
+		Status:      http.StatusOK, Example: exampleTeam(), Errors: missing(),
 	}, h.getTeam)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: teamsPath + "/{id}", ID: "delete-team", Action: audit.TeamDelete, Tag: tag,
-		Summary: "Delete a team with its memberships and grants", Access: write, Status: http.StatusNoContent, Errors: dropped(),
+		Description: "Rights that came from it end at once.",
+		Summary:     "Delete a team with its memberships and grants", Access: write, Status: http.StatusNoContent, Errors: dropped(),
 	}, h.deleteTeam)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: teamsPath + "/{id}/members", ID: "add-team-member", Action: audit.TeamMemberAdd, Tag: tag,
-		Summary: "Add an account to a team",
-		Access:  write, Status: http.StatusCreated, Example: exampleMember(""), Request: TeamMemberBody{UserID: exampleUserID},
+		Description: "The account has the team's grants at once.",
+		Summary:     "Add an account to a team",
+		Access:      write, Status: http.StatusCreated, Example: exampleMember(""), Request: TeamMemberBody{UserID: exampleUserID},
 		Errors: impossible(),
 	}, h.addTeamMember)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: teamsPath + "/{id}/members", ID: "list-team-members", Tag: tag, Summary: "List a team's members",
 		Description: "For members and admins.", Access: read, Status: http.StatusOK,
-		Example: MemberList{Members: []MemberBody{exampleMember("")}, Listed: exampleListed()}, Errors: missing(),
+		Example: MemberList{Members: []MemberBody{exampleMember("")}, Listed: httpapi.ExampleListed()}, Errors: missing(),
 	}, h.teamMembers)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: teamsPath + "/{id}/members/{userID}", ID: "remove-team-member", Action: audit.TeamMemberDrop, Tag: tag,
-		Summary: "Take an account out of a team", Access: write, Status: http.StatusNoContent, Errors: dropped(),
+		Description: "Rights that came from the team end at once.",
+		Summary:     "Take an account out of a team", Access: write, Status: http.StatusNoContent, Errors: dropped(),
 	}, h.removeTeamMember)
 }

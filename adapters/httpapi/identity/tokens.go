@@ -2,13 +2,11 @@ package identity
 
 import (
 	"context"
-	"math"
 	"net/http"
 	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
-	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 )
 
@@ -16,25 +14,8 @@ import (
 type MintBody struct {
 	Name      string `json:"name" minLength:"1" maxLength:"200"`
 	UserID    string `json:"user_id,omitempty" doc:"The caller where absent; another account takes an admin."`
-	ExpiresIn *int64 `json:"expires_in,omitempty" minimum:"1" doc:"Seconds; never where absent."`
+	ExpiresIn *int64 `json:"expires_in,omitempty" minimum:"1" maximum:"3153600000" doc:"Seconds, at most a hundred years; never where absent."`
 }
-
-// longest is how many seconds a time.Duration holds.
-const longest = int64(math.MaxInt64 / time.Second)
-
-// ttl returns how long the token works, zero for ever.
-func (b *MintBody) ttl() (time.Duration, error) {
-	switch {
-	case b.ExpiresIn == nil:
-		return 0, nil
-	case *b.ExpiresIn > longest:
-		return 0, fault.BadField("expires_in", "is more than %d; leave it out for a token that never expires", longest)
-	}
-	return time.Duration(*b.ExpiresIn) * time.Second, nil
-}
-
-// MintInput carries it.
-type MintInput struct{ Body MintBody }
 
 // TokenBody is a token without its secret.
 type TokenBody struct {
@@ -61,39 +42,26 @@ type MintedBody struct {
 	Token string `json:"token" doc:"The bearer token, shown here alone."`
 }
 
-// MintedOutput answers with it.
-type MintedOutput struct {
-	Location string `header:"Location"`
-	ETag     string `header:"ETag"`
-	Body     MintedBody
-}
-
-func (h *handlers) mint(ctx context.Context, in *MintInput) (*MintedOutput, error) {
-	ttl, err := in.Body.ttl()
-	if err != nil {
-		return nil, err
+func (h *handlers) mint(ctx context.Context, in *httpapi.NewInput[MintBody]) (*httpapi.NewObjectOutput[MintedBody], error) {
+	ttl := time.Duration(0) // for ever
+	if in.Body.ExpiresIn != nil {
+		ttl = time.Duration(*in.Body.ExpiresIn) * time.Second
 	}
 	t, secret, err := h.Tokens.Mint(ctx, in.Body.Name, in.Body.UserID, ttl)
 	if err != nil {
 		return nil, err
 	}
-	return &MintedOutput{
+	return &httpapi.NewObjectOutput[MintedBody]{
 		Location: "/v1/tokens/" + t.ID, ETag: httpapi.ETag(unchanging), Body: MintedBody{TokenBody: tokenBody(t), Token: secret},
 	}, nil
 }
 
-// TokenOutput answers with a token.
-type TokenOutput struct {
-	ETag string `header:"ETag"`
-	Body TokenBody
-}
-
-func (h *handlers) token(ctx context.Context, in *IDInput) (*TokenOutput, error) {
+func (h *handlers) token(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[TokenBody], error) {
 	t, err := h.Tokens.Get(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &TokenOutput{ETag: httpapi.ETag(unchanging), Body: tokenBody(t)}, nil
+	return &httpapi.ObjectOutput[TokenBody]{ETag: httpapi.ETag(unchanging), Body: tokenBody(t)}, nil
 }
 
 // TokenList is tokens in the order of their creation.
@@ -102,19 +70,16 @@ type TokenList struct {
 	httpapi.Listed
 }
 
-// TokensOutput answers with tokens.
-type TokensOutput struct{ Body TokenList }
-
-func (h *handlers) tokens(ctx context.Context, in *ListInput) (*TokensOutput, error) {
+func (h *handlers) tokens(ctx context.Context, in *ListInput) (*httpapi.ListOutput[TokenList], error) {
 	list, total, err := h.Tokens.List(ctx, in.Page())
 	if err != nil {
 		return nil, err
 	}
 	rows, listed := httpapi.List(list, total, in.Window, tokenBody)
-	return &TokensOutput{Body: TokenList{Tokens: rows, Listed: listed}}, nil
+	return &httpapi.ListOutput[TokenList]{Body: TokenList{Tokens: rows, Listed: listed}}, nil
 }
 
-func (h *handlers) revoke(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
+func (h *handlers) revoke(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
 	return remove(ctx, in, only(h.Tokens.Get), h.Tokens.Revoke)
 }
 
@@ -127,16 +92,19 @@ func (h *handlers) minting(r *httpapi.Router) {
 	}, h.mint)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/tokens", ID: "list-tokens", Tag: tag, Summary: "List tokens without their secrets",
-		Access: read, Status: http.StatusOK, Errors: unlisted(),
-		Example: TokenList{Tokens: []TokenBody{exampleToken()}, Listed: exampleListed()},
+		Description: "In the order of their creation, those of every account. For admins alone.",
+		Access:      read, Status: http.StatusOK, Errors: unlisted(),
+		Example: TokenList{Tokens: []TokenBody{exampleToken()}, Listed: httpapi.ExampleListed()},
 	}, h.tokens)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/tokens/{id}", ID: "get-token", Tag: tag, Summary: "Read one token without its secret",
-		Access: read, Status: http.StatusOK, Example: exampleToken(), Errors: missing(),
+		Description: "last_used_at is exact to a minute.",
+		Access:      read, Status: http.StatusOK, Example: exampleToken(), Errors: missing(),
 	}, h.token)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: "/v1/tokens/{id}", ID: "revoke-token", Action: audit.TokenRevoke, Tag: tag,
-		Summary: "Revoke a token everywhere at once",
-		Access:  httpapi.Needs("token", "revoke"), Status: http.StatusNoContent, Errors: dropped(),
+		Description: "Live streams and sessions that it opened end with it.",
+		Summary:     "Revoke a token everywhere at once",
+		Access:      httpapi.Needs("token", "revoke"), Status: http.StatusNoContent, Errors: dropped(),
 	}, h.revoke)
 }

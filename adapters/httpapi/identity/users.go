@@ -3,7 +3,6 @@ package identity
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
@@ -41,23 +40,22 @@ func links(list []LinkBody) []identity.Link {
 
 // NewAccountBody is a request for an account.
 type NewAccountBody struct {
-	Username string            `json:"username"`
+	Username string            `json:"username" minLength:"1" maxLength:"64"`
 	Role     string            `json:"role" enum:"viewer,operator,admin"`
 	Password identity.Password `json:"password,omitempty" minLength:"12" maxLength:"1024" doc:"Nobody signs in by password where absent."`
 	ProfileBody
-	Identities []LinkBody `json:"identities,omitempty"`
+	Identities []LinkBody `json:"identities,omitempty" maxItems:"16"`
 }
-
-// NewAccountInput carries it.
-type NewAccountInput struct{ Body NewAccountBody }
 
 // ChangedAccountBody replaces an account's profile and, where they are given, the rest.
 type ChangedAccountBody struct {
-	Username *string            `json:"username,omitempty"`
+	httpapi.Stamps
+	AccountState
+	Username *string            `json:"username,omitempty" minLength:"1" maxLength:"64"`
 	Role     *string            `json:"role,omitempty" enum:"viewer,operator,admin"`
 	Password *identity.Password `json:"password,omitempty" minLength:"12" maxLength:"1024" doc:"Ends the account's sessions."`
 	ProfileBody
-	Identities *[]LinkBody `json:"identities,omitempty"`
+	Identities *[]LinkBody `json:"identities,omitempty" maxItems:"16"`
 }
 
 func (b *ChangedAccountBody) change() identity.AccountChange {
@@ -73,33 +71,30 @@ func (b *ChangedAccountBody) change() identity.AccountChange {
 	return c
 }
 
-// ChangedAccountInput carries it.
-type ChangedAccountInput struct {
-	ID      string          `path:"id"`
-	IfMatch httpapi.IfMatch `header:"If-Match"`
-	Body    ChangedAccountBody
+// AccountState is what is told of an account and not set.
+type AccountState struct {
+	HasPassword bool `json:"has_password" readOnly:"true"`
 }
 
 // AccountBody is an account whole, for admins.
 type AccountBody struct {
-	ID          string `json:"id"`
-	Username    string `json:"username"`
-	Role        string `json:"role" enum:"viewer,operator,admin"`
-	HasPassword bool   `json:"has_password"`
+	httpapi.Stamps
+	Username string `json:"username"`
+	Role     string `json:"role" enum:"viewer,operator,admin"`
 	ProfileBody
+	AccountState
 	Identities []LinkBody `json:"identities"`
-	CreatedAt  time.Time  `json:"created_at"`
-	UpdatedAt  time.Time  `json:"updated_at"`
 }
 
 func accountBody(a identity.Account) AccountBody {
 	b := AccountBody{
-		ID: a.ID, Username: a.Username, Role: string(a.Role), HasPassword: a.HasPassword,
+		Stamps: httpapi.Stamps{ID: a.ID, CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt}, Username: a.Username, Role: string(a.Role),
+		AccountState: AccountState{HasPassword: a.HasPassword},
 		ProfileBody: ProfileBody{
 			FullName: a.Profile.FullName, Email: a.Profile.Email, Phone: a.Profile.Phone, Title: a.Profile.Title,
 			Links: a.Profile.Links, Notes: a.Profile.Notes,
 		},
-		Identities: make([]LinkBody, 0, len(a.Identities)), CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt,
+		Identities: make([]LinkBody, 0, len(a.Identities)),
 	}
 	for _, l := range a.Identities {
 		b.Identities = append(b.Identities, LinkBody{Protocol: string(l.Protocol), Issuer: l.Issuer, Subject: l.Subject})
@@ -107,27 +102,14 @@ func accountBody(a identity.Account) AccountBody {
 	return b
 }
 
-// AccountOutput answers with an account.
-type AccountOutput struct {
-	ETag string `header:"ETag"`
-	Body AccountBody
-}
-
-// NewAccountOutput answers with an account that was made.
-type NewAccountOutput struct {
-	Location string `header:"Location"`
-	ETag     string `header:"ETag"`
-	Body     AccountBody
-}
-
-func account(a identity.Account, err error) (*AccountOutput, error) {
+func account(a identity.Account, err error) (*httpapi.ObjectOutput[AccountBody], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &AccountOutput{ETag: httpapi.ETag(a.Revision), Body: accountBody(a)}, nil
+	return &httpapi.ObjectOutput[AccountBody]{ETag: httpapi.ETag(a.Revision), Body: accountBody(a)}, nil
 }
 
-func (h *handlers) createAccount(ctx context.Context, in *NewAccountInput) (*NewAccountOutput, error) {
+func (h *handlers) createAccount(ctx context.Context, in *httpapi.NewInput[NewAccountBody]) (*httpapi.NewObjectOutput[AccountBody], error) {
 	out, err := account(h.Accounts.Create(ctx, identity.NewAccount{
 		Username: in.Body.Username, Role: identity.Role(in.Body.Role), Password: in.Body.Password, Profile: in.Body.profile(),
 		Identities: links(in.Body.Identities),
@@ -135,19 +117,27 @@ func (h *handlers) createAccount(ctx context.Context, in *NewAccountInput) (*New
 	if err != nil {
 		return nil, err
 	}
-	return &NewAccountOutput{Location: "/v1/users/" + out.Body.ID, ETag: out.ETag, Body: out.Body}, nil
+	return &httpapi.NewObjectOutput[AccountBody]{Location: "/v1/users/" + out.Body.ID, ETag: out.ETag, Body: out.Body}, nil
 }
 
-func (h *handlers) getAccount(ctx context.Context, in *IDInput) (*AccountOutput, error) {
+func (h *handlers) getAccount(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[AccountBody], error) {
 	return account(h.Accounts.Get(ctx, in.ID))
 }
 
-func (h *handlers) updateAccount(ctx context.Context, in *ChangedAccountInput) (*AccountOutput, error) {
+func (h *handlers) updateAccount(ctx context.Context, in *httpapi.ChangeInput[ChangedAccountBody]) (*httpapi.ObjectOutput[AccountBody], error) {
+	sent := httpapi.Record{Stamps: in.Body.Stamps}
+	err := sent.Unchanged(in.ID, func() (httpapi.Record, error) {
+		a, err := h.Accounts.Get(ctx, in.ID)
+		return httpapi.Record{Stamps: httpapi.Stamps{CreatedAt: a.CreatedAt}}, err
+	})
+	if err != nil {
+		return nil, err
+	}
 	return account(h.Accounts.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.change()))
 }
 
-func (h *handlers) deleteAccount(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
-	return &NoOutput{}, h.Accounts.Delete(ctx, in.ID, in.IfMatch.Revision())
+func (h *handlers) deleteAccount(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
+	return &httpapi.NoOutput{}, h.Accounts.Delete(ctx, in.ID, in.IfMatch.Revision())
 }
 
 // AccountList is accounts by user name.
@@ -156,16 +146,13 @@ type AccountList struct {
 	httpapi.Listed
 }
 
-// AccountsOutput answers with accounts.
-type AccountsOutput struct{ Body AccountList }
-
-func (h *handlers) listAccounts(ctx context.Context, in *ListInput) (*AccountsOutput, error) {
+func (h *handlers) listAccounts(ctx context.Context, in *ListInput) (*httpapi.ListOutput[AccountList], error) {
 	list, total, err := h.Accounts.List(ctx, in.Page())
 	if err != nil {
 		return nil, err
 	}
 	rows, listed := httpapi.List(list, total, in.Window, accountBody)
-	return &AccountsOutput{Body: AccountList{Users: rows, Listed: listed}}, nil
+	return &httpapi.ListOutput[AccountList]{Body: AccountList{Users: rows, Listed: listed}}, nil
 }
 
 func (h *handlers) accounts(r *httpapi.Router) {
@@ -173,18 +160,21 @@ func (h *handlers) accounts(r *httpapi.Router) {
 	changed := []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed, http.StatusServiceUnavailable}
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/users", ID: "create-user", Action: audit.UserCreate, Tag: tag,
-		Summary: "Create an account", Access: write,
+		Description: "It has no token yet; it signs in by its password or through a provider.",
+		Summary:     "Create an account", Access: write,
 		Status: http.StatusCreated, Example: exampleAccount(), Request: exampleNewAccount(),
 		Errors: []int{http.StatusConflict, http.StatusServiceUnavailable},
 	}, h.createAccount)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/users", ID: "list-users", Tag: tag, Summary: "List accounts with their profiles", Access: read,
-		Status: http.StatusOK, Errors: unlisted(),
-		Example: AccountList{Users: []AccountBody{exampleAccount()}, Listed: exampleListed()},
+		Description: "Ordered by name. For admins alone.",
+		Status:      http.StatusOK, Errors: unlisted(),
+		Example: AccountList{Users: []AccountBody{exampleAccount()}, Listed: httpapi.ExampleListed()},
 	}, h.listAccounts)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/users/{id}", ID: "get-user", Tag: tag, Summary: "Read one account", Access: read,
-		Status: http.StatusOK, Example: exampleAccount(), Errors: missing(),
+		Description: "For admins alone; everybody reads the own account at /v1/auth/me.",
+		Status:      http.StatusOK, Example: exampleAccount(), Errors: missing(),
 	}, h.getAccount)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: "/v1/users/{id}", ID: "update-user", Action: audit.UserUpdate, Tag: tag,
@@ -195,6 +185,7 @@ func (h *handlers) accounts(r *httpapi.Router) {
 	}, h.updateAccount)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: "/v1/users/{id}", ID: "delete-user", Action: audit.UserDelete, Tag: tag,
-		Summary: "Delete an account with its tokens, memberships and grants", Access: write, Status: http.StatusNoContent, Errors: changed,
+		Description: "The last admin cannot be deleted. What the account did stays in the trail.",
+		Summary:     "Delete an account with its tokens, memberships and grants", Access: write, Status: http.StatusNoContent, Errors: changed,
 	}, h.deleteAccount)
 }

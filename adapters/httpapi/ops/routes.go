@@ -55,13 +55,15 @@ type HealthOutput struct{ Body HealthBody }
 func (h *handlers) health(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/healthz", ID: "check-liveness", Tag: tag, Summary: "Tell whether the process serves",
-		Access: httpapi.Public(), Status: http.StatusOK, Example: HealthBody{Status: "ok"}, Errors: []int{http.StatusInternalServerError},
+		Description: "Asks nothing of the store, so that a store that is gone restarts no process.",
+		Access:      httpapi.Public(), Status: http.StatusOK, Example: HealthBody{Status: "ok"}, Errors: []int{http.StatusInternalServerError},
 	}, func(context.Context, *struct{}) (*HealthOutput, error) {
 		return &HealthOutput{Body: HealthBody{Status: "ok"}}, nil
 	})
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/readyz", ID: "check-readiness", Tag: tag, Summary: "Tell whether the store answers",
-		Access: httpapi.Public(), Status: http.StatusOK, Example: HealthBody{Status: "ready"}, Errors: []int{http.StatusServiceUnavailable},
+		Description: "Reads one row of the store within a second; 503 says that requests would fail now.",
+		Access:      httpapi.Public(), Status: http.StatusOK, Example: HealthBody{Status: "ready"}, Errors: []int{http.StatusServiceUnavailable},
 	}, func(ctx context.Context, _ *struct{}) (*HealthOutput, error) {
 		if err := h.Health.Ready(ctx); err != nil {
 			return nil, err
@@ -74,7 +76,8 @@ func (h *handlers) health(r *httpapi.Router) {
 	}
 	r.Raw(httpapi.Route{
 		Method: http.MethodGet, Path: "/metrics", ID: "read-metrics", Tag: tag, Summary: "Read the metrics as text",
-		Access: access, Status: http.StatusOK, Produces: "text/plain", Example: "writ_runs{status=\"running\"} 3\n",
+		Description: "In the text format of Prometheus. They hold counts and times, and no text that a user wrote.",
+		Access:      access, Status: http.StatusOK, Produces: "text/plain", Example: "writ_runs{status=\"running\"} 3\n",
 		Errors: []int{http.StatusInternalServerError},
 	}, h.Metrics)
 }
@@ -89,7 +92,8 @@ func (h *handlers) documents(r *httpapi.Router) {
 	} {
 		r.Raw(httpapi.Route{
 			Method: http.MethodGet, Path: d.path, ID: d.id, Tag: tag, Summary: "Read the API document",
-			Access: httpapi.Public(), Status: http.StatusOK, Produces: d.media, Example: "openapi: 3.1.0",
+			Description: "OpenAPI 3.1, as JSON and as YAML. Its version is that of the product.",
+			Access:      httpapi.Public(), Status: http.StatusOK, Produces: d.media, Example: "openapi: 3.1.0",
 			Errors: []int{http.StatusInternalServerError},
 		}, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			json, yaml, err := r.Document()

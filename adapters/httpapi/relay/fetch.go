@@ -35,6 +35,7 @@ func (h *handlers) fetching(r *httpapi.Router) {
 	}, h.run)
 	declare(r, http.MethodGet, "/inventory", httpapi.Route{
 		ID: "fetch-inventory", Summary: "Fetch the inventory of the run that is held", Example: exampleInventory(),
+		Description: "Its content and format as they were when the run was claimed.",
 	}, h.inventory)
 	declare(r, http.MethodGet, "/project", httpapi.Route{
 		ID: "fetch-project", Summary: "Fetch the project of the run that is held", Produces: "application/x-tar", Example: "project/site.yml",

@@ -13,7 +13,7 @@ type IDInput struct {
 
 // ReasonBody tells why a held run is decided as it is.
 type ReasonBody struct {
-	Reason string `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty" maxLength:"2000"`
 }
 
 // DecideInput decides a held run; the body may be absent.

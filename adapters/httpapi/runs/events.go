@@ -9,7 +9,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
-	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -21,10 +20,10 @@ const (
 
 // EventsInput asks for a stretch of events.
 type EventsInput struct {
-	ID       string        `path:"id"`
-	After    httpapi.Count `query:"after" doc:"The sequence number that the stretch begins behind."`
-	Limit    httpapi.Count `query:"limit" doc:"500 unless given, at most 5000. A download without it holds every event."`
-	Download string        `query:"download" doc:"1 answers with newline-delimited JSON as an attachment. One that breaks off ends with a line of export_incomplete and reason."`
+	ID       string         `path:"id"`
+	After    httpapi.Count  `query:"after" doc:"The sequence number that the stretch begins behind."`
+	Limit    httpapi.Count  `query:"limit" doc:"500 unless given, at most 5000. A download without it holds every event."`
+	Download httpapi.Switch `query:"download" doc:"1 answers with newline-delimited JSON as an attachment. One that breaks off ends with a line of export_incomplete and reason."`
 }
 
 // EventsBody is a stretch of events.
@@ -39,25 +38,10 @@ type EventsBody struct {
 // StreamOutput answers piece by piece.
 type StreamOutput struct{ Body func(huma.Context) }
 
-// flag reads a switch of the query.
-func flag(where, v string) (bool, error) {
-	switch v {
-	case "", "0", "false":
-		return false, nil
-	case "1", "true":
-		return true, nil
-	}
-	return false, fault.BadField(where, "is neither 0 nor 1")
-}
-
 // events answers with a page or a download; which one it is decides on the media type.
 func (h *handlers) events(ctx context.Context, in *EventsInput) (*StreamOutput, error) {
-	download, err := flag("download", in.Download)
-	if err != nil {
-		return nil, err
-	}
 	limit := in.Limit.Clamp(defaultEvents, maxEvents)
-	if download {
+	if in.Download.On() {
 		limit = maxEvents
 		if in.Limit.Set && in.Limit.N > 0 {
 			limit = min(limit, in.Limit.Int())
@@ -67,7 +51,7 @@ func (h *handlers) events(ctx context.Context, in *EventsInput) (*StreamOutput, 
 	if err != nil {
 		return nil, err
 	}
-	if download {
+	if in.Download.On() {
 		return &StreamOutput{Body: h.export(in, page)}, nil
 	}
 	body := EventsBody{

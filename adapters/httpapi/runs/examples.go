@@ -19,28 +19,32 @@ const (
 func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC) }
 
 func exampleSubmit() httpapi.RunsSubmitBody {
-	return httpapi.RunsSubmitBody{
-		Playbook: "site.yml", Inventory: "hosts.ini", Limit: "web", ExtraVars: runs.Vars{"version": json.RawMessage(`"1.4.2"`)},
-		Labels: map[string]string{"team": "web"}, Change: "CHG-1042",
+	return httpapi.RunsSubmitBody{Settings: exampleSettings()}
+}
+
+func exampleSettings() httpapi.Settings {
+	return httpapi.Settings{
+		Controls:  httpapi.Controls{Playbook: "site.yml", Limit: "web", ExtraVars: runs.Vars{"version": json.RawMessage(`"1.4.2"`)}},
+		Inventory: "hosts.ini", Labels: map[string]string{"team": "web"}, Change: "CHG-1042",
 	}
 }
 
 func exampleRun() httpapi.RunsRunBody {
 	b := exampleRow()
-	b.ExtraVars = runs.Vars{"version": json.RawMessage(`"1.4.2"`)}
+	b.ExtraVars = exampleSettings().ExtraVars
 	b.AuditReceipt = exampleReceipt
 	return b
 }
 
 func exampleRow() httpapi.RunsRunBody {
 	started, ended, code := exampleTime().Add(time.Second), exampleTime().Add(42*time.Second), 0
-	return httpapi.RunsRunBody{
-		ID: exampleID, Kind: "single", Status: "succeeded", Tool: "ansible", Playbook: "site.yml", Inventory: "hosts.ini",
-		Limit: "web", Queue: "default", Labels: map[string]string{"team": "web"}, Change: "CHG-1042",
-		CreatedAt: exampleTime(), StartedAt: &started, EndedAt: &ended, DurationMS: 41000, ExitCode: &code,
+	b := httpapi.RunsRunBody{
+		ID: exampleID, Kind: "single", Status: "succeeded", Settings: exampleSettings(), CreatedAt: exampleTime(), StartedAt: &started, EndedAt: &ended, DurationMS: 41000, ExitCode: &code,
 		Warnings: []runs.Warning{}, Source: "api", Actor: actor.Actor{Type: actor.User, ID: "usr_01k0a0000vtx5zk9w2m4n6p8rs", Name: "admin"},
 		Worker: "wkr_01k0a0001vtx5zk9w2m4n6p8rs", Hosts: map[string]int{"changed": 2, "ok": 1}, HostsTouched: 3, EventCount: 27, LogBytes: 4096,
 	}
+	b.Tool, b.Queue, b.ExtraVars = "ansible", "default", nil
+	return b
 }
 
 func exampleList() ListBody {
@@ -49,14 +53,14 @@ func exampleList() ListBody {
 
 func examplePipeline() httpapi.RunsPipelineBody {
 	return httpapi.RunsPipelineBody{Name: "release", Inventory: "hosts.ini", Steps: []httpapi.RunsStepInput{
-		{Name: "build", Tool: "bash", Command: "make build"},
-		{Name: "deploy", Playbook: "deploy.yml", DependsOn: []string{"build"}, Retries: 1},
+		{Name: "build", Controls: httpapi.Controls{Tool: "bash", Command: "make build"}},
+		{Name: "deploy", Controls: httpapi.Controls{Playbook: "deploy.yml"}, DependsOn: []string{"build"}, Retries: 1},
 	}}
 }
 
 func examplePipelineRun() httpapi.RunsRunBody {
 	return httpapi.RunsRunBody{
-		ID: exampleID, Name: "release", Kind: "pipeline", Status: "pending", Inventory: "hosts.ini", CreatedAt: exampleTime(),
+		ID: exampleID, Name: "release", Kind: "pipeline", Status: "pending", Settings: httpapi.Settings{Inventory: "hosts.ini"}, CreatedAt: exampleTime(),
 		Warnings: []runs.Warning{}, Source: "api", Actor: actor.Actor{Type: actor.User, Name: "admin"}, Hosts: map[string]int{},
 		Steps: []httpapi.RunsStepBody{{Name: "build", Status: "pending", RunID: exampleOther}, {Name: "deploy", Status: "pending"}},
 	}

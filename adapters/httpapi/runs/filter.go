@@ -25,9 +25,9 @@ type ListInput struct {
 	Offset httpapi.Count `query:"offset"`
 	Cursor string        `query:"cursor" doc:"The next_cursor of the page before; stays stable while runs arrive."`
 	Status []string      `query:"status,explode" doc:"Repeated, or a list with commas."`
-	Tool   string        `query:"tool"`
-	Order  string        `query:"order" doc:"newest, the default, or oldest."`
-	Task   string        `query:"task" doc:"Runs in which a task of this name ran."`
+	Tool   string        `query:"tool" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$" patternDescription:"the name of a tool"`
+	Order  string        `query:"order" enum:"newest,oldest" doc:"newest where absent."`
+	Task   string        `query:"task" maxLength:"1000" doc:"Runs in which a task of this name ran."`
 	After  string        `query:"after" doc:"Created at or after this instant, RFC 3339."`
 	Before string        `query:"before" doc:"Created before this instant, RFC 3339."`
 	Q      string        `query:"q" doc:"Words, and the terms status: tool: source: actor: host: label:k=v change: template: queue:. Quotes hold a value with spaces."`
@@ -36,30 +36,17 @@ type ListInput struct {
 // filter reads the query. A value that makes no sense is an Invalid fault that names its parameter.
 func (in *ListInput) filter() (runs.Filter, error) {
 	f := runs.Filter{
-		Task: in.Task, Limit: in.Limit.Clamp(defaultRows, maxRows), Offset: in.Offset.Int(), Cursor: in.Cursor,
+		Tool: in.Tool, Task: in.Task, Oldest: in.Order == "oldest", Limit: in.Limit.Clamp(defaultRows, maxRows), Offset: in.Offset.Int(), Cursor: in.Cursor,
 	}
 	var err error
 	if f.Statuses, err = statuses("status", in.Status); err != nil {
 		return f, err
-	}
-	if f.Tool, err = name("tool", in.Tool); err != nil {
-		return f, err
-	}
-	switch in.Order {
-	case "", "newest":
-	case "oldest":
-		f.Oldest = true
-	default:
-		return f, fault.BadField("order", "is neither newest nor oldest")
 	}
 	if f.After, err = instant("after", in.After); err != nil {
 		return f, err
 	}
 	if f.Before, err = instant("before", in.Before); err != nil {
 		return f, err
-	}
-	if len(in.Task) > maxQuery {
-		return f, fault.BadField("task", "is longer than %d bytes", maxQuery)
 	}
 	return f, search(&f, in.Q)
 }

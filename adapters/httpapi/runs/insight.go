@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
-	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -56,11 +55,11 @@ func (h *handlers) failures(ctx context.Context, in *IDInput) (*FailuresOutput, 
 
 // FindInput searches a log.
 type FindInput struct {
-	ID    string        `path:"id"`
-	Q     string        `query:"q" doc:"The text, or an RE2 expression with regex=1."`
-	Case  string        `query:"case" doc:"1 matches letters in their own case alone."`
-	Regex string        `query:"regex" doc:"1 reads q as an RE2 expression."`
-	Limit httpapi.Count `query:"limit" doc:"Hits: 100 unless given, at most 1000."`
+	ID    string         `path:"id"`
+	Q     string         `query:"q" required:"true" minLength:"1" maxLength:"1000" doc:"The text, or an RE2 expression with regex=1."`
+	Case  httpapi.Switch `query:"case" doc:"1 matches letters in their own case alone."`
+	Regex httpapi.Switch `query:"regex" doc:"1 reads q as an RE2 expression."`
+	Limit httpapi.Count  `query:"limit" doc:"Hits: 100 unless given, at most 1000."`
 }
 
 // HitBody is a line found.
@@ -82,17 +81,7 @@ type HitsBody struct {
 type HitsOutput struct{ Body HitsBody }
 
 func (h *handlers) find(ctx context.Context, in *FindInput) (*HitsOutput, error) {
-	q := runs.LogQuery{Text: in.Q, Limit: in.Limit.Clamp(defaultHits, maxHits)}
-	var err error
-	if q.Case, err = flag("case", in.Case); err != nil {
-		return nil, err
-	}
-	if q.Regex, err = flag("regex", in.Regex); err != nil {
-		return nil, err
-	}
-	if q.Text == "" || len(q.Text) > maxQuery {
-		return nil, fault.BadField("q", "is required, at most %d bytes", maxQuery)
-	}
+	q := runs.LogQuery{Text: in.Q, Case: in.Case.On(), Regex: in.Regex.On(), Limit: in.Limit.Clamp(defaultHits, maxHits)}
 	found, err := h.Insight.Find(ctx, in.ID, q)
 	if err != nil {
 		return nil, err
@@ -145,12 +134,20 @@ func (h *handlers) explaining(r *httpapi.Router) {
 		},
 		Errors: []int{http.StatusNotFound},
 	}, h.matrix)
-	part(r, "failures", "list-failures", "Fold a run's failures into groups that are alike", FailuresBody{
-		Groups: []FailureBody{{Task: "Install packages", Message: "No package matching 'ngnix'", Outcome: string(runs.HostFailed), Count: 2, Hosts: []string{"web1", "web2"}}},
-		Count:  1, Total: 1,
+	part(r, "failures", httpapi.Route{
+		ID: "list-failures", Summary: "Fold a run's failures into groups that are alike",
+		Description: "Messages that differ by names of hosts, digits and paths alone are one group.",
+		Example: FailuresBody{
+			Groups: []FailureBody{{Task: "Install packages", Message: "No package matching 'ngnix'", Outcome: string(runs.HostFailed), Count: 2, Hosts: []string{"web1", "web2"}}},
+			Count:  1, Total: 1,
+		},
 	}, h.failures)
-	part(r, "logs/find", "find-in-log", "Search a run's output", HitsBody{
-		Total: 1, Count: 1, Hits: []HitBody{{Line: 12, Offset: 403, Text: "fatal: [web1]: FAILED!"}}, Limit: defaultHits,
+	part(r, "logs/find", httpapi.Route{
+		ID: "find-in-log", Summary: "Search a run's output",
+		Description: "A plain text, or with regex an expression of RE2. Lines and byte offsets lead into the log.",
+		Example: HitsBody{
+			Total: 1, Count: 1, Hits: []HitBody{{Line: 12, Offset: 403, Text: "fatal: [web1]: FAILED!"}}, Limit: defaultHits,
+		},
 	}, h.find)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/runs/{id}/why", ID: "explain-state", Tag: tag,

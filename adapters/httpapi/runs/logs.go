@@ -19,17 +19,13 @@ const maxTail = 4 << 20
 
 // LogsInput asks for a log or a part of it.
 type LogsInput struct {
-	ID       string        `path:"id"`
-	Tail     httpapi.Count `query:"tail" doc:"Bytes at the end, at most 4 MiB; Service-Log-Tail tells how many were asked for in the end."`
-	Download string        `query:"download" doc:"1 answers with an attachment."`
-	Range    string        `header:"Range" doc:"One range of bytes in all that the run printed, as in bytes=0-1023. Not used with tail. Where part of it was not kept, the answer is its first part without a gap, as Content-Range says."`
+	ID       string         `path:"id"`
+	Tail     httpapi.Count  `query:"tail" doc:"Bytes at the end, at most 4 MiB; Service-Log-Tail tells how many were asked for in the end."`
+	Download httpapi.Switch `query:"download" doc:"1 answers with an attachment."`
+	Range    string         `header:"Range" doc:"One range of bytes in all that the run printed, as in bytes=0-1023. Not used with tail. Where part of it was not kept, the answer is its first part without a gap, as Content-Range says."`
 }
 
 func (h *handlers) logs(ctx context.Context, in *LogsInput) (*StreamOutput, error) {
-	download, err := flag("download", in.Download)
-	if err != nil {
-		return nil, err
-	}
 	ask := runs.LogRange{Tail: min(in.Tail.N, maxTail)}
 	view, err := h.Reader.Log(ctx, in.ID, ask)
 	if err != nil {
@@ -54,7 +50,7 @@ func (h *handlers) logs(ctx context.Context, in *LogsInput) (*StreamOutput, erro
 			if ask.Tail > 0 {
 				hd.Set("Service-Log-Tail", strconv.FormatInt(ask.Tail, 10))
 			}
-			if download {
+			if in.Download.On() {
 				hd.Set("Content-Disposition", attachment(in.ID, "log.txt"))
 			}
 		})

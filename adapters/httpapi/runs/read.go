@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
-	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -157,16 +156,13 @@ func (h *handlers) tasks(ctx context.Context, in *IDInput) (*TasksOutput, error)
 // CompareInput names a run and its baseline.
 type CompareInput struct {
 	ID   string `path:"id"`
-	With string `query:"with" doc:"The baseline's id, or prev for the run before of the same source."`
+	With string `query:"with" required:"true" minLength:"1" doc:"The baseline's id, or prev for the run before of the same source."`
 }
 
 // CompareOutput answers with a comparison.
 type CompareOutput struct{ Body CompareBody }
 
 func (h *handlers) compare(ctx context.Context, in *CompareInput) (*CompareOutput, error) {
-	if in.With == "" {
-		return nil, fault.BadField("with", "is required: a run's id, or prev")
-	}
 	c, err := h.Reader.Compare(ctx, in.ID, in.With)
 	if err != nil {
 		return nil, err

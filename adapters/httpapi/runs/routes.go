@@ -55,22 +55,26 @@ func control() httpapi.Access { return httpapi.Needs("run", "control") }
 func (h *handlers) making(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/runs", ID: "list-runs", Tag: tag, Summary: "List runs, newest first",
-		Access: read(), Status: http.StatusOK, Example: exampleList(), Errors: []int{http.StatusServiceUnavailable},
+		Description: "Filters combine. A cursor stays right while runs arrive, an offset does not. Variables, logs and events are read of one run.",
+		Access:      read(), Status: http.StatusOK, Example: exampleList(), Errors: []int{http.StatusServiceUnavailable},
 	}, h.list)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/runs", ID: "submit-run", Tag: tag, Summary: "Submit a run",
-		Access: httpapi.Needs("run", "submit"), Action: audit.RunSubmit, Status: http.StatusCreated, Example: exampleRun(), Request: exampleSubmit(),
+		Description: "Answers once the run is stored: as pending, or as pending_approval where a rule holds it. Variables are data and never templated.",
+		Access:      httpapi.Needs("run", "submit"), Action: audit.RunSubmit, Status: http.StatusCreated, Example: exampleRun(), Request: exampleSubmit(),
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
 	}, h.submit)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/pipelines", ID: "submit-pipeline", Tag: tag,
-		Summary: "Submit steps as one pipeline", Access: httpapi.Needs("pipeline", "submit"), Action: audit.RunSubmit, Status: http.StatusCreated,
+		Description: "The first steps are queued with the answer, unless a rule holds the pipeline. Outputs of a step reach those that depend on it as variables.",
+		Summary:     "Submit steps as one pipeline", Access: httpapi.Needs("pipeline", "submit"), Action: audit.RunSubmit, Status: http.StatusCreated,
 		Example: examplePipelineRun(), Request: examplePipeline(),
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
 	}, h.pipeline)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/runs/{id}", ID: "get-run", Tag: tag, Summary: "Read one run", Access: read(),
-		Status: http.StatusOK, Example: exampleRun(), Errors: []int{http.StatusNotFound},
+		Description: "Values that look secret are redacted. The ETag changes with the record.",
+		Status:      http.StatusOK, Example: exampleRun(), Errors: []int{http.StatusNotFound},
 	}, h.get)
 }
 
@@ -86,42 +90,71 @@ func (h *handlers) acting(r *httpapi.Router) {
 	reason := ReasonBody{Reason: "checked with the owner"}
 	act(r, "cancel", httpapi.Route{
 		ID: "cancel-run", Summary: "Cancel a held, pending or running run", Access: control(), Action: audit.RunCancel, Status: http.StatusOK,
+		Description: "A held or pending run ends at once; a running one is asked to, and its process tree is ended. It may be repeated.",
 	}, h.cancel)
 	act(r, "approve", httpapi.Route{
 		ID: "approve-run", Summary: "Release a held run", Access: approve, Action: audit.RunApprove, Status: http.StatusOK, Request: reason,
+		Description: "The run is queued. A conflict says that it is not held any more.",
 	}, h.approve)
 	act(r, "reject", httpapi.Route{
 		ID: "reject-run", Summary: "Deny a held run", Access: approve, Action: audit.RunReject, Status: http.StatusOK, Request: reason,
+		Description: "The run ends as rejected, with the reason in its record.",
 	}, h.reject)
 	act(r, "retry", httpapi.Route{
 		ID: "retry-run", Summary: "Split the failed shards of a finished split anew", Access: control(), Action: audit.RunRetry,
-		Status: http.StatusCreated,
+		Description: "The hosts of the shards that succeeded are left alone. Only a split that has ended can be retried.",
+		Status:      http.StatusCreated,
 	}, h.retry)
 	act(r, "relaunch-failed", httpapi.Route{
 		ID: "relaunch-failed", Summary: "Run again on the hosts left failed or unreachable", Access: control(), Action: audit.RunRelaunch,
-		Status: http.StatusCreated,
+		Description: "A new run of the same settings, bound to those hosts. A conflict says that there are none.",
+		Status:      http.StatusCreated,
 	}, h.relaunch)
 	act(r, "rerun", httpapi.Route{
 		ID: "rerun-run", Summary: "Submit a fresh run with this run's settings", Access: control(), Action: audit.RunRerun,
-		Status: http.StatusCreated,
+		Description: "It passes the rights and rules of a new request by the caller.",
+		Status:      http.StatusCreated,
 	}, h.rerun)
 }
 
-// part declares a reading of a part of a run.
-func part[I, O any](r *httpapi.Router, path, id, summary string, example any, f func(context.Context, *I) (*O, error)) {
-	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: "/v1/runs/{id}/" + path, ID: id, Tag: tag, Summary: summary, Access: read(),
-		Status: http.StatusOK, Example: example, Errors: []int{http.StatusNotFound},
-	}, f)
+// part declares a reading of a part of a run: id, summary, description and example are the route's own.
+func part[I, O any](r *httpapi.Router, path string, route httpapi.Route, f func(context.Context, *I) (*O, error)) {
+	route.Method, route.Path, route.Tag, route.Access, route.Status = http.MethodGet, "/v1/runs/{id}/"+path, tag, read(), http.StatusOK
+	route.Errors = []int{http.StatusNotFound}
+	httpapi.Handle(r, route, f)
 }
 
 func (h *handlers) reading(r *httpapi.Router) {
-	part(r, "shards", "list-shards", "List the shard runs of a split", exampleShards(), h.shards)
-	part(r, "steps", "list-steps", "List the step runs of a pipeline that exist", exampleSteps(), h.steps)
-	part(r, "hosts", "list-run-hosts", "Sum up what a run did on each host", exampleHosts(), h.hosts)
-	part(r, "tasks", "list-run-tasks", "Sum up what a run did in each task", exampleTasks(), h.tasks)
-	part(r, "compare", "compare-runs", "Hold a run against a baseline", exampleCompare(), h.compare)
-	part(r, "events", "list-events", "Read or download a run's events", exampleEvents(), h.events)
+	part(r, "shards", httpapi.Route{
+		ID: "list-shards", Summary: "List the shard runs of a split",
+		Description: "Each is a run of its own, with the hosts that it is bound to.",
+		Example:     exampleShards(),
+	}, h.shards)
+	part(r, "steps", httpapi.Route{
+		ID: "list-steps", Summary: "List the step runs of a pipeline that exist",
+		Description: "A step that was skipped or has not begun has no run; the pipeline's record names all steps.",
+		Example:     exampleSteps(),
+	}, h.steps)
+	part(r, "hosts", httpapi.Route{
+		ID: "list-run-hosts", Summary: "Sum up what a run did on each host",
+		Description: "One row a host, with how often each outcome occurred and the worst of them.",
+		Example:     exampleHosts(),
+	}, h.hosts)
+	part(r, "tasks", httpapi.Route{
+		ID: "list-run-tasks", Summary: "Sum up what a run did in each task",
+		Description: "One row a task, with its outcomes over all hosts and how long it took.",
+		Example:     exampleTasks(),
+	}, h.tasks)
+	part(r, "compare", httpapi.Route{
+		ID: "compare-runs", Summary: "Hold a run against a baseline",
+		Description: "with names the baseline, a run's id or prev for the one before of the same source. Without a baseline it is 404 with no_baseline.",
+		Example:     exampleCompare(),
+	}, h.compare)
+	part(r, "events", httpapi.Route{
+		ID: "list-events", Summary: "Read or download a run's events",
+		Description: "In order, without gaps. after names the last one that the client has; next_after is where to go on.",
+		Example:     exampleEvents(),
+	}, h.events)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/runs/{id}/logs", ID: "read-log", Tag: tag, Summary: "Read a run's output",
 		Description: "Streamed as plain text. Where output was dropped, Service-Log-Truncated is 1 and Service-Log-Omitted-Bytes " +
@@ -134,7 +167,8 @@ func (h *handlers) reading(r *httpapi.Router) {
 func (h *handlers) following(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/runs/{id}/stream-ticket", ID: "mint-stream-ticket", Tag: tag,
-		Summary: "Mint a single-use ticket for a run's live stream", Access: read(), Harmless: true, Status: http.StatusOK,
+		Description: "For clients that cannot send a header, such as EventSource. It is good once, for this run, for a short time.",
+		Summary:     "Mint a single-use ticket for a run's live stream", Access: read(), Harmless: true, Status: http.StatusOK,
 		Example: TicketBody{Ticket: "<STREAM_TICKET>", ExpiresIn: 30}, Errors: []int{http.StatusNotFound},
 	}, h.mint)
 	httpapi.Handle(r, httpapi.Route{

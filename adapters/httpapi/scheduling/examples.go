@@ -9,7 +9,6 @@ import (
 )
 
 const (
-	exampleUserID     = "usr_01k0a0000vtx5zk9w2m4n6p8rs"
 	exampleTemplateID = "tpl_01k0a0006vtx5zk9w2m4n6p8rs"
 	exampleRunID      = "run_01k0a8bq3vtx5zk9w2m4n6p8rs"
 	exampleSecret     = "<SIGNING_SECRET>"
@@ -17,8 +16,6 @@ const (
 )
 
 func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC) }
-
-func exampleListed() httpapi.Listed { return httpapi.Listed{Count: 1, Total: 1, Limit: 1000} }
 
 func exampleTarget() TargetBody {
 	return TargetBody{TemplateID: exampleTemplateID, Answers: runs.Vars{"version": json.RawMessage(`"1.4.2"`)}}
@@ -33,31 +30,30 @@ func exampleSchedule() ScheduleBody {
 	next := exampleTime().Add(17 * time.Hour)
 	last := next.Add(-24 * time.Hour)
 	return ScheduleBody{
-		ID: "sch_01k0a0007vtx5zk9w2m4n6p8rs", Name: "nightly", Cron: "30 2 * * *", Timezone: "Europe/Berlin", Enabled: true,
-		TargetBody: exampleTarget(), CreatedBy: exampleUserID, NextRunAt: &next, LastRunAt: &last, LastRunID: exampleRunID,
-		CreatedAt: exampleTime(), UpdatedAt: exampleTime(),
+		Record: httpapi.ExampleRecord("sch_01k0a0007vtx5zk9w2m4n6p8rs"), NewScheduleBody: exampleNewSchedule(),
+		NextRunAt: &next, LastRunAt: &last, LastRunID: exampleRunID,
 	}
 }
 
 func examplePreview() PreviewBody {
 	next := exampleTime().Add(17 * time.Hour)
-	return PreviewBody{Cron: "30 2 * * *", Timezone: "Europe/Berlin", Next: []time.Time{next, next.Add(24 * time.Hour)}, Notes: []string{}}
+	return PreviewBody{Cron: "30 2 * * *", Timezone: "Europe/Berlin", Count: 2, Next: []time.Time{next, next.Add(24 * time.Hour)}, Notes: []string{}}
 }
 
 func exampleNewTrigger() NewTriggerBody {
 	return NewTriggerBody{Name: "push to main", TemplateID: exampleTemplateID, Branch: "main"}
 }
 
-func exampleTriggerChange() ChangedTriggerBody {
-	signed := true
-	return ChangedTriggerBody{Name: "push to main", RequireSignature: &signed}
+func exampleTriggerChange() map[string]any {
+	return map[string]any{"name": "push to main", "require_signature": true}
 }
 
 func exampleTrigger() TriggerBody {
 	fired := exampleTime()
 	return TriggerBody{
-		ID: "trg_01k0a0008vtx5zk9w2m4n6p8rs", Name: "push to main", TemplateID: exampleTemplateID, RequireSignature: true, Branch: "main",
-		Events: []string{}, CreatedBy: exampleUserID, CreatedAt: exampleTime(), UpdatedAt: exampleTime(), LastFiredAt: &fired, LastRunID: exampleRunID,
+		Record: httpapi.ExampleRecord("trg_01k0a0008vtx5zk9w2m4n6p8rs"), TriggerState: TriggerState{LastFiredAt: &fired, LastRunID: exampleRunID},
+		Name: "push to main", TemplateID: exampleTemplateID, RequireSignature: true, Branch: "main",
+		Events: []string{},
 	}
 }
 

@@ -34,17 +34,6 @@ const tag = "scheduling"
 func reading() httpapi.Access { return httpapi.Needs("catalog", "read") }
 func writing() httpapi.Access { return httpapi.Needs("catalog", "write") }
 
-// IDInput names an object.
-type IDInput struct {
-	ID string `path:"id"`
-}
-
-// DeleteInput names an object and what the client has of it.
-type DeleteInput struct {
-	ID      string          `path:"id"`
-	IfMatch httpapi.IfMatch `header:"If-Match"`
-}
-
 // ListInput asks for a list.
 type ListInput struct {
 	httpapi.Window
@@ -56,9 +45,6 @@ type ListInput struct {
 func (in *ListInput) filter() scheduling.Filter {
 	return scheduling.Filter{Name: in.Name, Org: in.Org, TemplateID: in.TemplateID}
 }
-
-// NoOutput answers with nothing.
-type NoOutput struct{}
 
 // attempts is how often a change that builds on what is stored is made where somebody else's comes between.
 const attempts = 3

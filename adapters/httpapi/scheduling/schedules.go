@@ -14,8 +14,8 @@ const schedulesPath = "/v1/schedules"
 
 // NewScheduleBody is a schedule as somebody keeps it.
 type NewScheduleBody struct {
-	Name     string `json:"name"`
-	Cron     string `json:"cron" doc:"Five fields, or a word such as @daily. Days of month and days of week that are both restricted mean either."`
+	Name     string `json:"name" minLength:"1" maxLength:"200"`
+	Cron     string `json:"cron" minLength:"1" doc:"Five fields, or a word such as @daily. Days of month and days of week that are both restricted mean either."`
 	Timezone string `json:"timezone,omitempty" doc:"An IANA name; the server's local time where absent."`
 	Enabled  *bool  `json:"enabled,omitempty" doc:"True where absent."`
 	TargetBody
@@ -33,64 +33,31 @@ func (b *NewScheduleBody) schedule(t TargetBody) (scheduling.Schedule, error) {
 	}, nil
 }
 
-// NewScheduleInput carries it.
-type NewScheduleInput struct{ Body NewScheduleBody }
-
-// ChangedScheduleInput carries what a schedule becomes.
-type ChangedScheduleInput struct {
-	ID      string          `path:"id"`
-	IfMatch httpapi.IfMatch `header:"If-Match"`
-	Body    NewScheduleBody
-}
-
 // ScheduleBody is a schedule. Members that are empty are absent.
 type ScheduleBody struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	Cron     string `json:"cron"`
-	Timezone string `json:"timezone,omitempty"`
-	Enabled  bool   `json:"enabled"`
-	TargetBody
-	Org       string     `json:"org_id,omitempty"`
-	CreatedBy string     `json:"created_by"`
-	NextRunAt *time.Time `json:"next_run_at,omitempty" doc:"Absent where it fires no more."`
-	LastRunAt *time.Time `json:"last_run_at,omitempty" doc:"The time that fired last."`
-	LastRunID string     `json:"last_run_id,omitempty"`
-	LastError string     `json:"last_error,omitempty" doc:"Why that made no run."`
-	CreatedAt time.Time  `json:"created_at"`
-	UpdatedAt time.Time  `json:"updated_at"`
+	httpapi.Record
+	NewScheduleBody
+	NextRunAt *time.Time `json:"next_run_at,omitempty" readOnly:"true" doc:"Absent where it fires no more."`
+	LastRunAt *time.Time `json:"last_run_at,omitempty" readOnly:"true" doc:"The time that fired last."`
+	LastRunID string     `json:"last_run_id,omitempty" readOnly:"true"`
+	LastError string     `json:"last_error,omitempty" readOnly:"true" doc:"Why that made no run."`
 }
 
 func scheduleBody(s scheduling.Schedule) (ScheduleBody, error) {
 	target, err := targetBody(s.Target)
 	return ScheduleBody{
-		ID: s.ID, Name: s.Name, Cron: s.Cron, Timezone: s.Timezone, Enabled: s.Enabled, TargetBody: target, Org: s.Org,
-		CreatedBy: s.CreatedBy, NextRunAt: when(s.NextRunAt), LastRunAt: when(s.LastRunAt), LastRunID: s.LastRunID, LastError: s.LastError,
-		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
+		Record: recordBody(s.Record), NewScheduleBody: NewScheduleBody{
+			Name: s.Name, Cron: s.Cron, Timezone: s.Timezone, Enabled: &s.Enabled, TargetBody: target, Org: s.Org,
+		},
+		NextRunAt: httpapi.When(s.NextRunAt), LastRunAt: httpapi.When(s.LastRunAt), LastRunID: s.LastRunID, LastError: s.LastError,
 	}, err
 }
 
-func when(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
+func recordBody(r scheduling.Record) httpapi.Record {
+	return httpapi.Record{Stamps: httpapi.Stamps{ID: r.ID, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}, CreatedBy: r.CreatedBy}
 }
 
-// ScheduleOutput answers with a schedule.
-type ScheduleOutput struct {
-	ETag string `header:"ETag"`
-	Body ScheduleBody
-}
-
-// NewScheduleOutput answers with a schedule that was made.
-type NewScheduleOutput struct {
-	Location string `header:"Location"`
-	ETag     string `header:"ETag"`
-	Body     ScheduleBody
-}
-
-func schedule(s scheduling.Schedule, err error) (*ScheduleOutput, error) {
+func schedule(s scheduling.Schedule, err error) (*httpapi.ObjectOutput[ScheduleBody], error) {
 	if err != nil {
 		return nil, err
 	}
@@ -98,10 +65,10 @@ func schedule(s scheduling.Schedule, err error) (*ScheduleOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ScheduleOutput{ETag: httpapi.ETag(s.Revision), Body: b}, nil
+	return &httpapi.ObjectOutput[ScheduleBody]{ETag: httpapi.ETag(s.Revision), Body: b}, nil
 }
 
-func (h *handlers) createSchedule(ctx context.Context, in *NewScheduleInput) (*NewScheduleOutput, error) {
+func (h *handlers) createSchedule(ctx context.Context, in *httpapi.NewInput[NewScheduleBody]) (*httpapi.NewObjectOutput[ScheduleBody], error) {
 	s, err := in.Body.schedule(in.Body.TargetBody)
 	if err != nil {
 		return nil, err
@@ -110,14 +77,14 @@ func (h *handlers) createSchedule(ctx context.Context, in *NewScheduleInput) (*N
 	if err != nil {
 		return nil, err
 	}
-	return &NewScheduleOutput{Location: schedulesPath + "/" + out.Body.ID, ETag: out.ETag, Body: out.Body}, nil
+	return &httpapi.NewObjectOutput[ScheduleBody]{Location: schedulesPath + "/" + out.Body.ID, ETag: out.ETag, Body: out.Body}, nil
 }
 
-func (h *handlers) getSchedule(ctx context.Context, in *IDInput) (*ScheduleOutput, error) {
+func (h *handlers) getSchedule(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[ScheduleBody], error) {
 	return schedule(h.Schedules.Get(ctx, in.ID))
 }
 
-func (h *handlers) updateSchedule(ctx context.Context, in *ChangedScheduleInput) (*ScheduleOutput, error) {
+func (h *handlers) updateSchedule(ctx context.Context, in *httpapi.ChangeInput[ScheduleBody]) (*httpapi.ObjectOutput[ScheduleBody], error) {
 	if _, err := in.Body.schedule(in.Body.TargetBody); err != nil {
 		return nil, err
 	}
@@ -127,6 +94,10 @@ func (h *handlers) updateSchedule(ctx context.Context, in *ChangedScheduleInput)
 	}
 	return schedule(amend(ctx, in.IfMatch.Revision(), get,
 		func(ctx context.Context, stored scheduling.Schedule, revision int64) (scheduling.Schedule, error) {
+			err := in.Body.Unchanged(in.ID, func() (httpapi.Record, error) { return recordBody(stored.Record), nil })
+			if err != nil {
+				return stored, err
+			}
 			target, err := in.Body.unmasked(stored.Target)
 			if err != nil {
 				return stored, err
@@ -139,21 +110,7 @@ func (h *handlers) updateSchedule(ctx context.Context, in *ChangedScheduleInput)
 		}))
 }
 
-// CompareScheduleInput names a schedule and carries what would replace it.
-type CompareScheduleInput struct {
-	ID   string `path:"id"`
-	Body NewScheduleBody
-}
-
-// DifferenceBody says what an update would change.
-type DifferenceBody struct {
-	Changed []string `json:"changed" doc:"Members with secrets that the update would change."`
-}
-
-// DifferenceOutput answers with what an update would change.
-type DifferenceOutput struct{ Body DifferenceBody }
-
-func (h *handlers) compareSchedule(ctx context.Context, in *CompareScheduleInput) (*DifferenceOutput, error) {
+func (h *handlers) compareSchedule(ctx context.Context, in *httpapi.CompareInput[NewScheduleBody]) (*httpapi.DifferenceOutput, error) {
 	stored, err := h.Schedules.Get(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -166,15 +123,11 @@ func (h *handlers) compareSchedule(ctx context.Context, in *CompareScheduleInput
 	if err != nil {
 		return nil, err
 	}
-	changed, err := h.Schedules.Compare(ctx, in.ID, s)
-	if err != nil {
-		return nil, err
-	}
-	return &DifferenceOutput{Body: DifferenceBody{Changed: append([]string{}, changed...)}}, nil
+	return httpapi.Difference(h.Schedules.Compare(ctx, in.ID, s))
 }
 
-func (h *handlers) deleteSchedule(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
-	return &NoOutput{}, h.Schedules.Delete(ctx, in.ID, in.IfMatch.Revision())
+func (h *handlers) deleteSchedule(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
+	return &httpapi.NoOutput{}, h.Schedules.Delete(ctx, in.ID, in.IfMatch.Revision())
 }
 
 // ScheduleList is schedules by name.
@@ -183,10 +136,7 @@ type ScheduleList struct {
 	httpapi.Listed
 }
 
-// SchedulesOutput answers with schedules.
-type SchedulesOutput struct{ Body ScheduleList }
-
-func (h *handlers) listSchedules(ctx context.Context, in *ListInput) (*SchedulesOutput, error) {
+func (h *handlers) listSchedules(ctx context.Context, in *ListInput) (*httpapi.ListOutput[ScheduleList], error) {
 	list, total, err := h.Schedules.List(ctx, in.filter(), in.Page())
 	if err != nil {
 		return nil, err
@@ -199,7 +149,7 @@ func (h *handlers) listSchedules(ctx context.Context, in *ListInput) (*Schedules
 		}
 		return b
 	})
-	return &SchedulesOutput{Body: ScheduleList{Schedules: rows, Listed: listed}}, failed
+	return &httpapi.ListOutput[ScheduleList]{Body: ScheduleList{Schedules: rows, Listed: listed}}, failed
 }
 
 // PreviewInput asks when an expression fires.
@@ -213,6 +163,7 @@ type PreviewInput struct {
 type PreviewBody struct {
 	Cron     string      `json:"cron"`
 	Timezone string      `json:"timezone" doc:"Empty for the server's local time."`
+	Count    int         `json:"count" doc:"The count that was used."`
 	Next     []time.Time `json:"next" doc:"Ascending; fewer than asked for where it fires no more."`
 	Notes    []string    `json:"notes" doc:"What may surprise: hours that the clocks skip or repeat, days that do not exist."`
 }
@@ -221,12 +172,13 @@ type PreviewBody struct {
 type PreviewOutput struct{ Body PreviewBody }
 
 func (h *handlers) preview(_ context.Context, in *PreviewInput) (*PreviewOutput, error) {
-	p, err := h.Planner.Preview(in.Cron, in.Timezone, in.Count.Clamp(scheduling.DefaultPreview, scheduling.MaxPreview))
+	count := in.Count.Clamp(scheduling.DefaultPreview, scheduling.MaxPreview)
+	p, err := h.Planner.Preview(in.Cron, in.Timezone, count)
 	if err != nil {
 		return nil, err
 	}
 	return &PreviewOutput{Body: PreviewBody{
-		Cron: p.Cron, Timezone: p.Timezone, Next: append([]time.Time{}, p.Next...), Notes: append([]string{}, p.Notes...),
+		Cron: p.Cron, Timezone: p.Timezone, Count: count, Next: append([]time.Time{}, p.Next...), Notes: append([]string{}, p.Notes...),
 	}}, nil
 }
 
@@ -238,16 +190,19 @@ func (h *handlers) schedules(r *httpapi.Router) {
 	}, h.createSchedule)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: schedulesPath, ID: "list-schedules", Tag: tag, Summary: "List schedules", Access: reading(),
-		Status: http.StatusOK, Errors: unlisted(),
-		Example: ScheduleList{Schedules: []ScheduleBody{exampleSchedule()}, Listed: exampleListed()},
+		Description: "Those that the caller may read. next_run_at is when each fires.",
+		Status:      http.StatusOK, Errors: unlisted(),
+		Example: ScheduleList{Schedules: []ScheduleBody{exampleSchedule()}, Listed: httpapi.ExampleListed()},
 	}, h.listSchedules)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: schedulesPath + "/preview", ID: "preview-schedule", Tag: tag, Summary: "Tell when an expression fires next",
-		Access: reading(), Status: http.StatusOK, Example: examplePreview(), Errors: []int{http.StatusBadRequest},
+		Description: "Nothing is stored. Notes tell of hours that the clocks skip or repeat.",
+		Access:      reading(), Status: http.StatusOK, Example: examplePreview(), Errors: []int{http.StatusBadRequest},
 	}, h.preview)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: schedulesPath + "/{id}", ID: "get-schedule", Tag: tag, Summary: "Read one schedule", Access: reading(),
-		Status: http.StatusOK, Example: exampleSchedule(), Errors: missing(),
+		Description: "Values that look secret read back as [redacted].",
+		Status:      http.StatusOK, Example: exampleSchedule(), Errors: missing(),
 	}, h.getSchedule)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: schedulesPath + "/{id}", ID: "update-schedule", Action: audit.ScheduleUpdate, Tag: tag,
@@ -261,11 +216,12 @@ func (h *handlers) schedules(r *httpapi.Router) {
 		Summary: "Tell which members with secrets an update would change",
 		Description: "It takes the right to change the schedule, and a whole body of an update. What reads back masked is compared with what " +
 			"is stored; nothing of that is told.",
-		Access: writing(), Status: http.StatusOK, Example: DifferenceBody{Changed: []string{}}, Request: exampleNewSchedule(),
+		Access: writing(), Status: http.StatusOK, Example: httpapi.DifferenceBody{Changed: []string{}}, Request: exampleNewSchedule(),
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, h.compareSchedule)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: schedulesPath + "/{id}", ID: "delete-schedule", Action: audit.ScheduleDelete, Tag: tag,
-		Summary: "Delete a schedule", Access: writing(), Status: http.StatusNoContent, Errors: dropped(),
+		Description: "Runs that it made stay.",
+		Summary:     "Delete a schedule", Access: writing(), Status: http.StatusNoContent, Errors: dropped(),
 	}, h.deleteSchedule)
 }

@@ -2,6 +2,7 @@ package scheduling_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -66,7 +67,7 @@ func TestBadSchedules(t *testing.T) {
 	for body, where := range map[string]string{
 		`{"cron":"@daily","template_id":"t"}`: "name", `{"name":"a","template_id":"t"}`: "cron", `{"name":"a","cron":"@daily"}`: "template_id",
 		`{"name":"a","cron":"@daily","template_id":"t","run":{}}`:                     "template_id",
-		`{"name":"a","cron":"@daily","run":{},"pipeline":{"steps":[]}}`:               "template_id",
+		`{"name":"a","cron":"@daily","run":{},"pipeline":{"steps":[{"name":"s"}]}}`:   "template_id",
 		`{"name":"a","cron":"@daily","run":{},"answers":{"a":1}}`:                     "answers",
 		`{"name":"a","cron":"@daily","run":{"forks":"x"}}`:                            "run.forks",
 		`{"name":"a","cron":"@daily","run":{"template_id":"x"}}`:                      "run.template_id",
@@ -181,6 +182,11 @@ func TestAnEchoKeepsSecrets(t *testing.T) {
 	}
 }
 
+func TestPutTakesWhatGetReturned(t *testing.T) {
+	t.Parallel()
+	setup(t).PutsBack()
+}
+
 func TestRevisions(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -225,13 +231,14 @@ func TestPreview(t *testing.T) {
 	f := setup(t)
 	f.stand.plan = scheduling.Preview{Cron: "30 2 * * *", Timezone: "Europe/Berlin", Next: []time.Time{next, next.AddDate(0, 0, 1)}, Notes: []string{"note"}}
 	f.Call("GET", "/v1/schedules/preview?cron=30+2+*+*+*&timezone=Europe/Berlin&count=2", "viewer", "").
-		Is(200, `{"cron":"30 2 * * *","timezone":"Europe/Berlin","next":["2026-01-06T02:30:00Z","2026-01-07T02:30:00Z"],"notes":["note"]}`)
+		Is(200, `{"cron":"30 2 * * *","timezone":"Europe/Berlin","count":2,"next":["2026-01-06T02:30:00Z","2026-01-07T02:30:00Z"],"notes":["note"]}`)
 	f.wasAsked("30 2 * * *", "Europe/Berlin", 2)
 	f.stand.plan = scheduling.Preview{Cron: "0 0 31 2 *"}
-	f.Call("GET", "/v1/schedules/preview?cron=0+0+31+2+*", "viewer", "").Is(200, `{"cron":"0 0 31 2 *","timezone":"","next":[],"notes":[]}`)
+	f.Call("GET", "/v1/schedules/preview?cron=0+0+31+2+*", "viewer", "").Is(200, `{"cron":"0 0 31 2 *","timezone":"","count":5,"next":[],"notes":[]}`)
 	f.wasAsked("0 0 31 2 *", "", 5)
 	for query, count := range map[string]int{"count=0": 5, "count=50": 50, "count=51": 50, "count=99999999999999999999": 50} {
-		f.Call("GET", "/v1/schedules/preview?cron=@daily&"+query, "viewer", "")
+		f.Call("GET", "/v1/schedules/preview?cron=@daily&"+query, "viewer", "").
+			Is(200, fmt.Sprintf(`{"cron":"0 0 31 2 *","timezone":"","count":%d,"next":[],"notes":[]}`, count))
 		f.wasAsked("@daily", "", count)
 	}
 	for query, where := range map[string]string{"": "cron", "?cron=": "cron", "?cron=bad": "cron", "?cron=@daily&count=-1": "count", "?cron=@daily&tz=UTC": "tz"} {

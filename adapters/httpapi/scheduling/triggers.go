@@ -15,24 +15,23 @@ const triggersPath = "/v1/triggers"
 
 // NewTriggerBody is a request for a trigger.
 type NewTriggerBody struct {
-	Name             string   `json:"name"`
-	TemplateID       string   `json:"template_id"`
+	Name             string   `json:"name" minLength:"1" maxLength:"200"`
+	TemplateID       string   `json:"template_id" minLength:"1"`
 	RequireSignature *bool    `json:"require_signature,omitempty" doc:"True where absent."`
-	Branch           string   `json:"branch,omitempty" doc:"Only pushes to it launch; any where absent."`
-	Events           []string `json:"events,omitempty" doc:"Only these launch, as the forge names them; push alone where absent."`
+	Branch           string   `json:"branch,omitempty" maxLength:"255" doc:"Only pushes to it launch; any where absent."`
+	Events           []string `json:"events,omitempty" maxItems:"20" doc:"Only these launch, as the forge names them; push alone where absent."`
 	Org              string   `json:"org_id,omitempty"`
 }
 
-// NewTriggerInput carries it.
-type NewTriggerInput struct{ Body NewTriggerBody }
-
 // ChangedTriggerBody is what a trigger becomes.
 type ChangedTriggerBody struct {
-	Name             string    `json:"name"`
+	httpapi.Record
+	TriggerState
+	Name             string    `json:"name" minLength:"1" maxLength:"200"`
 	TemplateID       *string   `json:"template_id,omitempty"`
 	RequireSignature *bool     `json:"require_signature,omitempty"`
-	Branch           *string   `json:"branch,omitempty"`
-	Events           *[]string `json:"events,omitempty"`
+	Branch           *string   `json:"branch,omitempty" maxLength:"255"`
+	Events           *[]string `json:"events,omitempty" maxItems:"20"`
 	Org              *string   `json:"org_id,omitempty"`
 }
 
@@ -53,35 +52,30 @@ func replace[T any](to, with *T) {
 	}
 }
 
-// ChangedTriggerInput carries it.
-type ChangedTriggerInput struct {
-	ID      string          `path:"id"`
-	IfMatch httpapi.IfMatch `header:"If-Match"`
-	Body    ChangedTriggerBody
-}
-
 // TriggerBody is a trigger. Members that are empty are absent, except events.
 type TriggerBody struct {
-	ID               string     `json:"id"`
-	Name             string     `json:"name"`
-	TemplateID       string     `json:"template_id"`
-	RequireSignature bool       `json:"require_signature"`
-	Branch           string     `json:"branch,omitempty"`
-	Events           []string   `json:"events"`
-	Org              string     `json:"org_id,omitempty"`
-	CreatedBy        string     `json:"created_by"`
-	CreatedAt        time.Time  `json:"created_at"`
-	UpdatedAt        time.Time  `json:"updated_at"`
-	LastFiredAt      *time.Time `json:"last_fired_at,omitempty"`
-	LastRunID        string     `json:"last_run_id,omitempty"`
-	LastError        string     `json:"last_error,omitempty"`
+	httpapi.Record
+	TriggerState
+	Name             string   `json:"name"`
+	TemplateID       string   `json:"template_id"`
+	RequireSignature bool     `json:"require_signature"`
+	Branch           string   `json:"branch,omitempty"`
+	Events           []string `json:"events"`
+	Org              string   `json:"org_id,omitempty"`
+}
+
+// TriggerState is what became of the last delivery that launched.
+type TriggerState struct {
+	LastFiredAt *time.Time `json:"last_fired_at,omitempty" readOnly:"true"`
+	LastRunID   string     `json:"last_run_id,omitempty" readOnly:"true"`
+	LastError   string     `json:"last_error,omitempty" readOnly:"true"`
 }
 
 func triggerBody(t scheduling.Trigger) TriggerBody {
 	return TriggerBody{
-		ID: t.ID, Name: t.Name, TemplateID: t.TemplateID, RequireSignature: t.RequireSignature, Branch: t.Branch,
-		Events: append([]string{}, t.Events...), Org: t.Org, CreatedBy: t.CreatedBy, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
-		LastFiredAt: when(t.LastFiredAt), LastRunID: t.LastRunID, LastError: t.LastError,
+		Record: recordBody(t.Record), TriggerState: TriggerState{httpapi.When(t.LastFiredAt), t.LastRunID, t.LastError},
+		Name: t.Name, TemplateID: t.TemplateID, RequireSignature: t.RequireSignature, Branch: t.Branch,
+		Events: append([]string{}, t.Events...), Org: t.Org,
 	}
 }
 
@@ -99,33 +93,14 @@ type RotatedTriggerBody struct {
 	SigningSecret string `json:"signing_secret" doc:"Shown this once. The one before holds no more."`
 }
 
-// TriggerOutput answers with a trigger.
-type TriggerOutput struct {
-	ETag string `header:"ETag"`
-	Body TriggerBody
-}
-
-// MadeTriggerOutput answers with a trigger that was made.
-type MadeTriggerOutput struct {
-	Location string `header:"Location"`
-	ETag     string `header:"ETag"`
-	Body     MadeTriggerBody
-}
-
-// RotatedTriggerOutput answers with a trigger and its new secret.
-type RotatedTriggerOutput struct {
-	ETag string `header:"ETag"`
-	Body RotatedTriggerBody
-}
-
-func trigger(t scheduling.Trigger, err error) (*TriggerOutput, error) {
+func trigger(t scheduling.Trigger, err error) (*httpapi.ObjectOutput[TriggerBody], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &TriggerOutput{ETag: httpapi.ETag(t.Revision), Body: triggerBody(t)}, nil
+	return &httpapi.ObjectOutput[TriggerBody]{ETag: httpapi.ETag(t.Revision), Body: triggerBody(t)}, nil
 }
 
-func (h *handlers) createTrigger(ctx context.Context, in *NewTriggerInput) (*MadeTriggerOutput, error) {
+func (h *handlers) createTrigger(ctx context.Context, in *httpapi.NewInput[NewTriggerBody]) (*httpapi.NewObjectOutput[MadeTriggerBody], error) {
 	b := in.Body
 	t, err := h.Triggers.Create(ctx, scheduling.Trigger{
 		Record: scheduling.Record{Name: b.Name, Org: b.Org}, TemplateID: b.TemplateID,
@@ -135,7 +110,7 @@ func (h *handlers) createTrigger(ctx context.Context, in *NewTriggerInput) (*Mad
 		return nil, err
 	}
 	token := t.Token.Reveal()
-	return &MadeTriggerOutput{
+	return &httpapi.NewObjectOutput[MadeTriggerBody]{
 		Location: triggersPath + "/" + t.ID, ETag: httpapi.ETag(t.Revision),
 		Body: MadeTriggerBody{
 			TriggerBody: triggerBody(t.Trigger), Token: token, HookPath: hooksPath + url.PathEscape(token), SigningSecret: t.SigningSecret.Reveal(),
@@ -143,33 +118,37 @@ func (h *handlers) createTrigger(ctx context.Context, in *NewTriggerInput) (*Mad
 	}, nil
 }
 
-func (h *handlers) getTrigger(ctx context.Context, in *IDInput) (*TriggerOutput, error) {
+func (h *handlers) getTrigger(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[TriggerBody], error) {
 	return trigger(h.Triggers.Get(ctx, in.ID))
 }
 
-func (h *handlers) updateTrigger(ctx context.Context, in *ChangedTriggerInput) (*TriggerOutput, error) {
+func (h *handlers) updateTrigger(ctx context.Context, in *httpapi.ChangeInput[ChangedTriggerBody]) (*httpapi.ObjectOutput[TriggerBody], error) {
 	get := func(ctx context.Context) (scheduling.Trigger, int64, error) {
 		t, err := h.Triggers.Get(ctx, in.ID)
 		return t, t.Revision, err
 	}
 	return trigger(amend(ctx, in.IfMatch.Revision(), get,
 		func(ctx context.Context, stored scheduling.Trigger, revision int64) (scheduling.Trigger, error) {
+			err := in.Body.Unchanged(in.ID, func() (httpapi.Record, error) { return recordBody(stored.Record), nil })
+			if err != nil {
+				return stored, err
+			}
 			return h.Triggers.Update(ctx, in.ID, revision, in.Body.over(stored))
 		}))
 }
 
-func (h *handlers) rotateSecret(ctx context.Context, in *IDInput) (*RotatedTriggerOutput, error) {
+func (h *handlers) rotateSecret(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[RotatedTriggerBody], error) {
 	t, err := h.Triggers.Rotate(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &RotatedTriggerOutput{
+	return &httpapi.ObjectOutput[RotatedTriggerBody]{
 		ETag: httpapi.ETag(t.Revision), Body: RotatedTriggerBody{TriggerBody: triggerBody(t.Trigger), SigningSecret: t.SigningSecret.Reveal()},
 	}, nil
 }
 
-func (h *handlers) deleteTrigger(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
-	return &NoOutput{}, h.Triggers.Delete(ctx, in.ID, in.IfMatch.Revision())
+func (h *handlers) deleteTrigger(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
+	return &httpapi.NoOutput{}, h.Triggers.Delete(ctx, in.ID, in.IfMatch.Revision())
 }
 
 // TriggerList is triggers by name.
@@ -178,16 +157,13 @@ type TriggerList struct {
 	httpapi.Listed
 }
 
-// TriggersOutput answers with triggers.
-type TriggersOutput struct{ Body TriggerList }
-
-func (h *handlers) listTriggers(ctx context.Context, in *ListInput) (*TriggersOutput, error) {
+func (h *handlers) listTriggers(ctx context.Context, in *ListInput) (*httpapi.ListOutput[TriggerList], error) {
 	list, total, err := h.Triggers.List(ctx, in.filter(), in.Page())
 	if err != nil {
 		return nil, err
 	}
 	rows, listed := httpapi.List(list, total, in.Window, triggerBody)
-	return &TriggersOutput{Body: TriggerList{Triggers: rows, Listed: listed}}, nil
+	return &httpapi.ListOutput[TriggerList]{Body: TriggerList{Triggers: rows, Listed: listed}}, nil
 }
 
 func (h *handlers) triggers(r *httpapi.Router) {
@@ -198,11 +174,13 @@ func (h *handlers) triggers(r *httpapi.Router) {
 	}, h.createTrigger)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: triggersPath, ID: "list-triggers", Tag: tag, Summary: "List triggers", Access: reading(),
-		Status: http.StatusOK, Errors: unlisted(), Example: TriggerList{Triggers: []TriggerBody{exampleTrigger()}, Listed: exampleListed()},
+		Description: "Those that the caller may read. last_error says why the last delivery made no run.",
+		Status:      http.StatusOK, Errors: unlisted(), Example: TriggerList{Triggers: []TriggerBody{exampleTrigger()}, Listed: httpapi.ExampleListed()},
 	}, h.listTriggers)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: triggersPath + "/{id}", ID: "get-trigger", Tag: tag, Summary: "Read one trigger", Access: reading(),
-		Status: http.StatusOK, Example: exampleTrigger(), Errors: missing(),
+		Description: "The token and the signing secret are never shown again.",
+		Status:      http.StatusOK, Example: exampleTrigger(), Errors: missing(),
 	}, h.getTrigger)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: triggersPath + "/{id}", ID: "update-trigger", Action: audit.TriggerUpdate, Tag: tag,
@@ -213,7 +191,8 @@ func (h *handlers) triggers(r *httpapi.Router) {
 	}, h.updateTrigger)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: triggersPath + "/{id}", ID: "delete-trigger", Action: audit.TriggerDelete, Tag: tag,
-		Summary: "Delete a trigger and revoke its hook", Access: writing(), Status: http.StatusNoContent, Errors: dropped(),
+		Description: "Deliveries are refused from then on. Runs that it made stay.",
+		Summary:     "Delete a trigger and revoke its hook", Access: writing(), Status: http.StatusNoContent, Errors: dropped(),
 	}, h.deleteTrigger)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: triggersPath + "/{id}/rotate-secret", ID: "rotate-trigger-secret", Action: audit.TriggerRotate, Tag: tag,

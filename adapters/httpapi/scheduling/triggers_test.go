@@ -86,7 +86,7 @@ func TestRenameKeepsTheRest(t *testing.T) {
 		f.wasAsked("known", int64(3), want)
 	}
 	for body, where := range map[string]string{
-		`{}`: "name", `{"require_signature":true}`: "name", `{"name":7}`: "name", `{"name":"a","last_error":"x"}`: "last_error",
+		`{}`: "name", `{"require_signature":true}`: "name", `{"name":7}`: "name", `{"name":"a","last_error":7}`: "last_error",
 	} {
 		if got := f.Call("PUT", "/v1/triggers/known", "operator", body).Problem(400, "invalid"); !slices.Equal(got, []string{where}) {
 			t.Errorf("%s: %v", body, got)

@@ -2,8 +2,8 @@ package secrets
 
 import (
 	"context"
+	"errors"
 	"net/http"
-	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
@@ -21,7 +21,7 @@ type SourceBody struct {
 
 // CredentialFields are what a caller sets of a credential beside its secrets, and reads back.
 type CredentialFields struct {
-	Name     string      `json:"name" doc:"Unique within the organization, at most 200 characters."`
+	Name     string      `json:"name" minLength:"1" maxLength:"200" doc:"Unique within the organization."`
 	Kind     string      `json:"kind,omitempty" enum:"ssh_key,ssh_password,vault_password,become_password,become,network,env,token,registry,aws,azure,gcp,vmware,openstack,custom" doc:"Required unless there is a type_id, which makes it custom."`
 	Settings Values      `json:"settings,omitempty" doc:"By kind: what of it is no secret."`
 	Source   *SourceBody `json:"source,omitempty" doc:"Where the secrets are fetched when a run needs them. Stored ones fill what it does not give."`
@@ -33,7 +33,18 @@ type CredentialFields struct {
 // CredentialInputBody is what a caller says of a credential.
 type CredentialInputBody struct {
 	CredentialFields
+	CredentialSecret
+}
+
+// CredentialSecret is what is sealed of a credential.
+type CredentialSecret struct {
 	Secret Values `json:"secret,omitempty" doc:"By kind: what of it is secret. It is sealed and never read back: a member that is omitted keeps what is stored, an empty one clears it."`
+}
+
+// ChangedCredentialBody replaces a credential.
+type ChangedCredentialBody struct {
+	CredentialBody
+	CredentialSecret
 }
 
 func (b *CredentialInputBody) change() (secrets.Change, error) {
@@ -54,12 +65,9 @@ func (b *CredentialInputBody) change() (secrets.Change, error) {
 
 // CredentialBody is a credential. It never holds a secret.
 type CredentialBody struct {
-	ID string `json:"id"`
+	httpapi.Record
 	CredentialFields
-	HasSecret bool      `json:"has_secret" doc:"Whether every secret that it needs is stored, or fetched from a source."`
-	CreatedBy string    `json:"created_by"`
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
+	HasSecret bool `json:"has_secret" readOnly:"true" doc:"Whether every secret that it needs is stored, or fetched from a source."`
 }
 
 // SavedCredentialBody is a credential that was made or changed.
@@ -70,10 +78,10 @@ type SavedCredentialBody struct {
 
 func credentialBody(c secrets.Credential) CredentialBody {
 	b := CredentialBody{
-		ID: c.ID, CredentialFields: CredentialFields{
+		Record: httpapi.RecordOf(c.Record), CredentialFields: CredentialFields{
 			Name: c.Name, Kind: string(c.Kind), Settings: c.Settings, TypeID: c.TypeID, Fields: c.Fields, Org: c.Org,
 		},
-		HasSecret: c.HasSecret, CreatedBy: c.CreatedBy, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
+		HasSecret: c.HasSecret,
 	}
 	if c.Source != nil {
 		b.Source = &SourceBody{Engine: c.Source.Engine, Config: c.Source.Config}
@@ -96,7 +104,7 @@ type CredentialsInput struct {
 	TypeID string `query:"type_id" doc:"Only credentials of this custom type."`
 }
 
-func (h *handlers) createCredential(ctx context.Context, in *NewInput[CredentialInputBody]) (*NewObjectOutput[SavedCredentialBody], error) {
+func (h *handlers) createCredential(ctx context.Context, in *httpapi.NewInput[CredentialInputBody]) (*httpapi.NewObjectOutput[SavedCredentialBody], error) {
 	change, err := in.Body.change()
 	if err != nil {
 		return nil, err
@@ -105,43 +113,54 @@ func (h *handlers) createCredential(ctx context.Context, in *NewInput[Credential
 	if err != nil {
 		return nil, err
 	}
-	return &NewObjectOutput[SavedCredentialBody]{
+	return &httpapi.NewObjectOutput[SavedCredentialBody]{
 		Location: credentialsPath + "/" + c.ID, ETag: httpapi.ETag(c.Revision), Body: SavedCredentialBody{credentialBody(c), warnings},
 	}, nil
 }
 
-func (h *handlers) getCredential(ctx context.Context, in *IDInput) (*ObjectOutput[CredentialBody], error) {
+func (h *handlers) getCredential(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[CredentialBody], error) {
 	c, err := h.Credentials.Get(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &ObjectOutput[CredentialBody]{ETag: httpapi.ETag(c.Revision), Body: credentialBody(c)}, nil
+	return &httpapi.ObjectOutput[CredentialBody]{ETag: httpapi.ETag(c.Revision), Body: credentialBody(c)}, nil
 }
 
-func (h *handlers) listCredentials(ctx context.Context, in *CredentialsInput) (*ListOutput[CredentialList], error) {
+func (h *handlers) listCredentials(ctx context.Context, in *CredentialsInput) (*httpapi.ListOutput[CredentialList], error) {
 	f := secrets.Filter{Name: in.Name, Org: in.Org, Kind: secrets.Kind(in.Kind), TypeID: in.TypeID}
 	list, total, err := h.Credentials.List(ctx, f, in.Page())
 	if err != nil {
 		return nil, err
 	}
 	rows, listed := httpapi.List(list, total, in.Window, credentialBody)
-	return &ListOutput[CredentialList]{Body: CredentialList{Credentials: rows, Listed: listed}}, nil
+	return &httpapi.ListOutput[CredentialList]{Body: CredentialList{Credentials: rows, Listed: listed}}, nil
 }
 
-func (h *handlers) updateCredential(ctx context.Context, in *ChangeInput[CredentialInputBody]) (*ObjectOutput[SavedCredentialBody], error) {
-	change, err := in.Body.change()
+func (h *handlers) updateCredential(ctx context.Context, in *httpapi.ChangeInput[ChangedCredentialBody]) (*httpapi.ObjectOutput[SavedCredentialBody], error) {
+	b := CredentialInputBody{in.Body.CredentialFields, in.Body.CredentialSecret}
+	change, err := b.change()
 	if err != nil {
+		return nil, err
+	}
+	stored, err := h.Credentials.Get(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(
+		in.Body.Unchanged(in.ID, func() (httpapi.Record, error) { return httpapi.RecordOf(stored.Record), nil }),
+		httpapi.Fixed("kind", b.Kind, string(stored.Kind)),
+	); err != nil {
 		return nil, err
 	}
 	c, warnings, err := h.Credentials.Update(ctx, in.ID, in.IfMatch.Revision(), change)
 	if err != nil {
 		return nil, err
 	}
-	return &ObjectOutput[SavedCredentialBody]{ETag: httpapi.ETag(c.Revision), Body: SavedCredentialBody{credentialBody(c), warnings}}, nil
+	return &httpapi.ObjectOutput[SavedCredentialBody]{ETag: httpapi.ETag(c.Revision), Body: SavedCredentialBody{credentialBody(c), warnings}}, nil
 }
 
-func (h *handlers) deleteCredential(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
-	return deleted(ctx, in, h.Credentials.Delete)
+func (h *handlers) deleteCredential(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
+	return httpapi.Deleted(ctx, in, h.Credentials.Delete)
 }
 
 func (h *handlers) credentials(r *httpapi.Router) {
@@ -154,18 +173,20 @@ func (h *handlers) credentials(r *httpapi.Router) {
 	}, h.createCredential)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: credentialsPath, ID: "list-credentials", Tag: tag, Summary: "List credentials by name, without their secrets",
-		Access: read, Status: http.StatusOK, Errors: unlisted(),
-		Example: CredentialList{Credentials: []CredentialBody{exampleCredential()}, Listed: exampleListed()},
+		Description: "Those that the caller may read. has_secret says which of them could serve a run.",
+		Access:      read, Status: http.StatusOK, Errors: unlisted(),
+		Example: CredentialList{Credentials: []CredentialBody{exampleCredential()}, Listed: httpapi.ExampleListed()},
 	}, h.listCredentials)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: credentialsPath + "/{id}", ID: "get-credential", Tag: tag, Summary: "Read one credential without its secrets",
-		Access: read, Status: http.StatusOK, Example: exampleCredential(), Errors: missing(),
+		Description: "Its settings, where its secrets come from and whether they are there.",
+		Access:      read, Status: http.StatusOK, Example: exampleCredential(), Errors: missing(),
 	}, h.getCredential)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: credentialsPath + "/{id}", ID: "update-credential", Action: audit.CredentialUpdate, Tag: tag,
 		Summary: "Replace a credential",
 		Description: "An omitted member clears, but for secrets: one that is omitted keeps what is stored, an empty one clears it. " +
-			"Those of another kind, type or engine are not kept. While something uses the credential it stays of its kind.",
+			"Those of another type or engine are not kept. The kind stays as it was created.",
 		Access: write, Status: http.StatusOK, Example: exampleSaved(), Request: exampleNewCredential(), Errors: unchanged(),
 	}, h.updateCredential)
 	httpapi.Handle(r, httpapi.Route{

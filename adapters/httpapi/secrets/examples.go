@@ -1,32 +1,24 @@
 package secrets
 
 import (
-	"time"
-
 	"github.com/writ-automation/writ/adapters/httpapi"
 )
 
 const (
-	exampleUserID = "usr_01k0a0000vtx5zk9w2m4n6p8rs"
 	exampleTypeID = "cty_01k0a000bvtx5zk9w2m4n6p8rs"
 )
-
-func exampleTime() time.Time { return time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC) }
-
-func exampleListed() httpapi.Listed { return httpapi.Listed{Count: 1, Total: 1, Limit: 1000} }
 
 func exampleFields() CredentialFields {
 	return CredentialFields{Name: "registry", Kind: "registry", Settings: Values{"username": "deploy", "server": "registry.example.com"}}
 }
 
 func exampleNewCredential() CredentialInputBody {
-	return CredentialInputBody{CredentialFields: exampleFields(), Secret: Values{"password": "correct horse battery staple"}}
+	return CredentialInputBody{CredentialFields: exampleFields(), CredentialSecret: CredentialSecret{Values{"password": "correct horse battery staple"}}}
 }
 
 func exampleCredential() CredentialBody {
 	return CredentialBody{
-		ID: "crd_01k0a000avtx5zk9w2m4n6p8rs", CredentialFields: exampleFields(), HasSecret: true, CreatedBy: exampleUserID,
-		CreatedAt: exampleTime(), UpdatedAt: exampleTime(),
+		Record: httpapi.ExampleRecord("crd_01k0a000avtx5zk9w2m4n6p8rs"), CredentialFields: exampleFields(), HasSecret: true,
 	}
 }
 
@@ -49,5 +41,5 @@ func exampleNewType() TypeFields {
 }
 
 func exampleType() TypeBody {
-	return TypeBody{ID: exampleTypeID, TypeFields: exampleNewType(), CreatedBy: exampleUserID, CreatedAt: exampleTime(), UpdatedAt: exampleTime()}
+	return TypeBody{Record: httpapi.ExampleRecord(exampleTypeID), TypeFields: exampleNewType()}
 }

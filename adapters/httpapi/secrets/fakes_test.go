@@ -22,6 +22,7 @@ type stand struct {
 	asked    []any
 	bare     bool // objects have what they must have alone
 	warnings []secrets.Warning
+	kind     secrets.Kind // of the credential that Get returns, where set
 }
 
 // ask remembers a call.
@@ -80,7 +81,11 @@ func (f credentials) Create(_ context.Context, c secrets.Change) (secrets.Creden
 }
 
 func (f credentials) Get(_ context.Context, id string) (secrets.Credential, error) {
-	return f.credential(), f.find(secrets.CredentialNotFound, id, 0)
+	c := f.credential()
+	if f.kind != "" {
+		c.Kind = f.kind
+	}
+	return c, f.find(secrets.CredentialNotFound, id, 0)
 }
 
 func (f credentials) List(_ context.Context, q secrets.Filter, w page.Window) ([]secrets.Credential, int, error) {

@@ -78,6 +78,11 @@ func TestEveryKind(t *testing.T) {
 	}
 }
 
+func TestPutTakesWhatGetReturned(t *testing.T) {
+	t.Parallel()
+	setup(t).PutsBack()
+}
+
 func TestFilters(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -165,6 +170,7 @@ func TestCredentialBodies(t *testing.T) {
 			continue
 		}
 		f.wasAsked(want)
+		f.stand.kind = want.Kind
 		f.Call("PUT", "/v1/credentials/known", "operator", body).Is(200, credentialJSON)
 		f.wasAsked("known", int64(0), want)
 	}
@@ -175,9 +181,11 @@ func TestWarnings(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	f.stand.bare, f.stand.warnings = true, []secrets.Warning{{Code: secrets.WarnNoSecret, Message: "it has none"}}
+	f.stand.kind = secrets.AWS
 	warned := strings.TrimSuffix(bareCredential, "}") + `,"warnings":[{"code":"no_secret","message":"it has none"}]}`
 	f.Call("POST", "/v1/credentials", "operator", `{"name":"a","kind":"aws"}`).Is(201, warned)
 	f.Call("PUT", "/v1/credentials/known", "operator", `{"name":"a","kind":"aws"}`).Is(200, warned)
+	f.stand.kind = ""
 	f.Call("GET", "/v1/credentials/known", "operator", "").Is(200, bareCredential)
 }
 

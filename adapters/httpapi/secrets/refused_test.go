@@ -38,7 +38,7 @@ func TestWrongTypes(t *testing.T) {
 		`{"name":"a","kind":"aws","source":"` + canary + `"}`: "source", `{"name":"a","kind":"aws","source":{"config":{}}}`: "source.engine",
 		`{"name":"a","kind":"aws","source":{"engine":"e","config":"` + canary + `"}}`: "source.config",
 		`{"name":"a","kind":"aws","source":{"engine":"e","token":"` + canary + `"}}`:  "source.token",
-		`{"name":"a","kind":"aws","password":"` + canary + `"}`:                       "password", `{"name":"a","kind":"aws","has_secret":true}`: "has_secret",
+		`{"name":"a","kind":"aws","password":"` + canary + `"}`:                       "password", `{"name":"a","kind":"aws","has_secret":7}`: "has_secret",
 		`{"name":"a","kind":"aws","id":"x"}`: "id", `{"name":"a","kind":"aws","Secret":{}}`: "Secret", `{"name":"a"} {}`: "body",
 		`{"name":"a","kind":"aws","org_id":7}`: "org_id", `{"name":"a","kind":"aws","warnings":[]}`: "warnings",
 	} {

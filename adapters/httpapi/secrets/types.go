@@ -3,7 +3,6 @@ package secrets
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
@@ -33,7 +32,7 @@ type InjectBody struct {
 
 // TypeFields are what a caller sets of a type.
 type TypeFields struct {
-	Name   string      `json:"name" doc:"Unique, at most 200 characters."`
+	Name   string      `json:"name" minLength:"1" maxLength:"200" doc:"Unique."`
 	Fields []FieldBody `json:"fields"`
 	Inject InjectBody  `json:"inject" required:"false"`
 }
@@ -53,19 +52,15 @@ func (b *TypeFields) custom() secrets.Type {
 
 // TypeBody is a type.
 type TypeBody struct {
-	ID string `json:"id"`
+	httpapi.Record
 	TypeFields
-	CreatedBy string    `json:"created_by"`
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
 }
 
 func typeBody(t secrets.Type) TypeBody {
 	b := TypeBody{
-		ID: t.ID, TypeFields: TypeFields{
+		Record: httpapi.RecordOf(t.Record), TypeFields: TypeFields{
 			Name: t.Name, Fields: []FieldBody{}, Inject: InjectBody{Env: t.Inject.Env, ExtraVars: t.Inject.ExtraVars, Files: t.Inject.Files},
 		},
-		CreatedBy: t.CreatedBy, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
 	}
 	for _, f := range t.Fields {
 		b.Fields = append(b.Fields, FieldBody{
@@ -87,40 +82,47 @@ type TypesInput struct {
 	Name string `query:"name" doc:"Only the type of exactly this name."`
 }
 
-func custom(t secrets.Type, err error) (*ObjectOutput[TypeBody], error) {
+func custom(t secrets.Type, err error) (*httpapi.ObjectOutput[TypeBody], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ObjectOutput[TypeBody]{ETag: httpapi.ETag(t.Revision), Body: typeBody(t)}, nil
+	return &httpapi.ObjectOutput[TypeBody]{ETag: httpapi.ETag(t.Revision), Body: typeBody(t)}, nil
 }
 
-func (h *handlers) createType(ctx context.Context, in *NewInput[TypeFields]) (*NewObjectOutput[TypeBody], error) {
+func (h *handlers) createType(ctx context.Context, in *httpapi.NewInput[TypeFields]) (*httpapi.NewObjectOutput[TypeBody], error) {
 	t, err := h.Types.Create(ctx, in.Body.custom())
 	if err != nil {
 		return nil, err
 	}
-	return &NewObjectOutput[TypeBody]{Location: typesPath + "/" + t.ID, ETag: httpapi.ETag(t.Revision), Body: typeBody(t)}, nil
+	return &httpapi.NewObjectOutput[TypeBody]{Location: typesPath + "/" + t.ID, ETag: httpapi.ETag(t.Revision), Body: typeBody(t)}, nil
 }
 
-func (h *handlers) getType(ctx context.Context, in *IDInput) (*ObjectOutput[TypeBody], error) {
+func (h *handlers) getType(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[TypeBody], error) {
 	return custom(h.Types.Get(ctx, in.ID))
 }
 
-func (h *handlers) listTypes(ctx context.Context, in *TypesInput) (*ListOutput[TypeList], error) {
+func (h *handlers) listTypes(ctx context.Context, in *TypesInput) (*httpapi.ListOutput[TypeList], error) {
 	list, total, err := h.Types.List(ctx, in.Name, in.Page())
 	if err != nil {
 		return nil, err
 	}
 	rows, listed := httpapi.List(list, total, in.Window, typeBody)
-	return &ListOutput[TypeList]{Body: TypeList{Types: rows, Listed: listed}}, nil
+	return &httpapi.ListOutput[TypeList]{Body: TypeList{Types: rows, Listed: listed}}, nil
 }
 
-func (h *handlers) updateType(ctx context.Context, in *ChangeInput[TypeFields]) (*ObjectOutput[TypeBody], error) {
+func (h *handlers) updateType(ctx context.Context, in *httpapi.ChangeInput[TypeBody]) (*httpapi.ObjectOutput[TypeBody], error) {
+	err := in.Body.Unchanged(in.ID, func() (httpapi.Record, error) {
+		stored, err := h.Types.Get(ctx, in.ID)
+		return httpapi.RecordOf(stored.Record), err
+	})
+	if err != nil {
+		return nil, err
+	}
 	return custom(h.Types.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.custom()))
 }
 
-func (h *handlers) deleteType(ctx context.Context, in *DeleteInput) (*NoOutput, error) {
-	return deleted(ctx, in, h.Types.Delete)
+func (h *handlers) deleteType(ctx context.Context, in *httpapi.DeleteInput) (*httpapi.NoOutput, error) {
+	return httpapi.Deleted(ctx, in, h.Types.Delete)
 }
 
 func (h *handlers) types(r *httpapi.Router) {
@@ -133,11 +135,13 @@ func (h *handlers) types(r *httpapi.Router) {
 	}, h.createType)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: typesPath, ID: "list-credential-types", Tag: tag, Summary: "List custom types of credentials by name",
-		Access: read, Status: http.StatusOK, Errors: unlisted(), Example: TypeList{Types: []TypeBody{exampleType()}, Listed: exampleListed()},
+		Description: "Ordered by name. For admins alone.",
+		Access:      read, Status: http.StatusOK, Errors: unlisted(), Example: TypeList{Types: []TypeBody{exampleType()}, Listed: httpapi.ExampleListed()},
 	}, h.listTypes)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: typesPath + "/{id}", ID: "get-credential-type", Tag: tag, Summary: "Read one custom type of credentials",
-		Access: read, Status: http.StatusOK, Example: exampleType(), Errors: missing(),
+		Description: "With its fields and what credentials of it put into a run. For admins alone.",
+		Access:      read, Status: http.StatusOK, Example: exampleType(), Errors: missing(),
 	}, h.getType)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: typesPath + "/{id}", ID: "update-credential-type", Action: audit.CredentialTypeUpdate, Tag: tag,
@@ -148,6 +152,7 @@ func (h *handlers) types(r *httpapi.Router) {
 	}, h.updateType)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: typesPath + "/{id}", ID: "delete-credential-type", Action: audit.CredentialTypeDelete, Tag: tag,
-		Summary: "Delete a custom type that no credential is of", Access: write, Status: http.StatusNoContent, Errors: unchanged(),
+		Description: "A conflict counts the credentials that are of it.",
+		Summary:     "Delete a custom type that no credential is of", Access: write, Status: http.StatusNoContent, Errors: unchanged(),
 	}, h.deleteType)
 }

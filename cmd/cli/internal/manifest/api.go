@@ -26,7 +26,7 @@ func fromAPI(members []member, o map[string]any, name func(kind, id string) Ref)
 	out := make(map[string]any)
 	for i := range members {
 		m := &members[i]
-		v, ok := o[m.field()]
+		v, ok := o[m.api]
 		if !ok || v == nil {
 			continue
 		}
@@ -83,9 +83,9 @@ func ToAPI(d *Document, stored map[string]any, id func(Key) (string, error)) (ma
 		switch {
 		case given || !m.keep:
 		case stored == nil:
-			body[m.field()] = m.preset
+			body[m.api] = m.preset
 		case m.echo:
-			body[m.field()] = stored[m.name]
+			body[m.api] = stored[m.name]
 		}
 	}
 	body["name"] = d.Name
@@ -99,7 +99,7 @@ func toAPI(members []member, spec map[string]any, id func(Key) (string, error)) 
 		v, ok := spec[m.name]
 		if !ok {
 			if m.always {
-				out[m.field()] = m.preset
+				out[m.api] = m.preset
 			}
 			continue
 		}
@@ -107,7 +107,7 @@ func toAPI(members []member, spec map[string]any, id func(Key) (string, error)) 
 		if err != nil {
 			return nil, err
 		}
-		out[m.field()] = v
+		out[m.api] = v
 	}
 	return out, nil
 }

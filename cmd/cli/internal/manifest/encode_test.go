@@ -103,6 +103,9 @@ func TestEncodes(t *testing.T) {
 name: "Deploy: all"
 org: bank
 spec:
+  credentials:
+    - crd_1
+    - key
   survey:
     - var: v
       type: int
@@ -115,17 +118,14 @@ spec:
       inventory: web
     - name: two
       playbook: b.yml
+      inventory:
+        name: web
+        org: ""
       extra_vars:
         a: 1
         b: |
           x
           y
-      inventory:
-        name: web
-        org: ""
-  credentials:
-    - crd_1
-    - key
 `
 	if diff := cmp.Diff(want, string(raw)); diff != "" {
 		t.Error(diff)

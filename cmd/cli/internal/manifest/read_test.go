@@ -43,9 +43,8 @@ func TestBadFiles(t *testing.T) {
 		{"kind: Template\nname: a\n\"\\e[2J\": x\n", `a.yaml:3: \x1b[2J: is no member; known are kind, name, org, spec`},
 		{"- a\n", "a.yaml:1: takes an object"},
 		{"kind: Template\nname: a\nspce: {}\n", "a.yaml:3: spce: is no member; known are kind, name, org, spec"},
-		{template + "  playbok: x\n", "a.yaml:4: spec.playbok: is no member; known are tool, playbook, command, command_file, shards, inventory, inventory_path, project, " +
-			"extra_vars, limit, tags, skip_tags, forks, verbosity, diff_mode, timeout, notifications, survey, steps, credentials, selectable_credentials, queue, " +
-			"labels, change, dry_run, allow_overrides"},
+		{template + "  playbok: x\n", "a.yaml:4: spec.playbok: is no member; known are tool, playbook, command, command_file, inventory, extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
+			"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, survey, steps, selectable_credentials, allow_overrides"},
 		{template + "  limit: a\n  limit: b\n", "a.yaml:5: spec.limit: is there twice"},
 		{template + "  forks: many\n", "a.yaml:4: spec.forks: takes a whole number"},
 		{template + "  forks: 0x10\n", "a.yaml:4: spec.forks: takes a whole number"},
@@ -73,9 +72,8 @@ func TestBadFiles(t *testing.T) {
 		{template + "  inventory: {id: x}\n", "a.yaml:4: spec.inventory.id: is no member; known are name, org"},
 		{"kind: Project\nname: a\n---\nkind: Project\nname: a\n", `a.yaml:4: project "a" is in DIR/a.yaml:1 already`},
 		{"kind: InventorySource\nname: a\nspec: {kind: script, config: {url: 5, urls: x}}\n", "a.yaml:3: spec.config.urls: is no member; known are content, content_file, url, headers"},
-		{"kind: Schedule\nname: a\nspec: {run: {steps: []}}\n", "a.yaml:3: spec.run.steps: is no member; known are name, tool, playbook, command, command_file, shards, " +
-			"inventory, inventory_path, project, extra_vars, limit, tags, skip_tags, forks, verbosity, diff_mode, dry_run, timeout, notifications, env, credentials, " +
-			"queue, priority, require_approval, labels, change"},
+		{"kind: Schedule\nname: a\nspec: {run: {steps: []}}\n", "a.yaml:3: spec.run.steps: is no member; known are name, tool, playbook, command, command_file, inventory, extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
+			"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, env, priority, require_approval"},
 	} {
 		dir := tree(t, map[string]string{"a.yaml": c.said, "bytes.sh": "\xff"})
 		if err := os.Symlink("/etc/hostname", filepath.Join(dir, "out.sh")); err != nil {

@@ -1,0 +1,156 @@
+package manifest
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// document holds what the API's document says of the bodies that make objects: `make golden` writes it.
+//
+//go:embed schema.json
+var document []byte
+
+// apiDocument is the part of an OpenAPI document that the members of files are made of.
+type apiDocument struct {
+	Bodies  map[string]string     `json:"bodies"` // names of schemas by the path that takes them
+	Schemas map[string]*apiSchema `json:"schemas"`
+}
+
+type apiSchema struct {
+	Ref                  string                `json:"$ref,omitempty"`
+	Type                 string                `json:"type,omitempty"`
+	Format               string                `json:"format,omitempty"`
+	ReadOnly             bool                  `json:"readOnly,omitempty"`
+	Items                *apiSchema            `json:"items,omitempty"`
+	AdditionalProperties any                   `json:"additionalProperties,omitempty"`
+	AnyOf                []*apiSchema          `json:"anyOf,omitempty"`
+	Properties           map[string]*apiSchema `json:"properties,omitempty"`
+	Order                []string              `json:"x-order,omitempty"`
+}
+
+// kinds reads the document once. It is part of the program, and a test reads it.
+var kinds = sync.OnceValue(func() []Kind {
+	out := []Kind{
+		{Name: Project, Plural: "projects", Path: "/v1/projects"},
+		{Name: Inventory, Plural: "inventories", Path: "/v1/inventories"},
+		{Name: Source, Plural: "inventory_sources", Path: "/v1/inventory-sources"},
+		{Name: Template, Plural: "templates", Path: "/v1/templates"},
+		{Name: Schedule, Plural: "schedules", Path: "/v1/schedules"},
+		{Name: Trigger, Plural: "triggers", Path: "/v1/triggers"},
+	}
+	var doc apiDocument
+	if err := json.Unmarshal(document, &doc); err != nil {
+		panic(fmt.Sprintf("the schemas in this program: %v", err))
+	}
+	for i := range out {
+		k := &out[i]
+		k.members = slices.DeleteFunc(doc.members(k.Name, doc.Schemas[doc.Bodies[k.Path]]), func(m member) bool {
+			return m.name == "name" || m.api == "org_id" // which stand beside spec
+		})
+	}
+	return out
+})
+
+// reference is the name of a member that names other objects.
+var reference = regexp.MustCompile(`^((?:[a-z]+_)*)(project|inventory|template|credential)_id(s?)$`)
+
+// members lists what a caller sets of a schema. in names what it belongs to: a kind, or a member.
+func (d *apiDocument) members(in string, s *apiSchema) []member {
+	var out []member
+	for _, name := range s.Order {
+		p := s.Properties[name]
+		if p == nil || p.ReadOnly {
+			continue
+		}
+		m := d.member(name, p)
+		_, referred := s.Properties[name+"_id"]
+		switch r := reference.FindStringSubmatch(name); {
+		case r != nil:
+			m.name, m.to = r[1]+r[2]+r[3], strings.ToUpper(r[2][:1])+r[2][1:]
+			m.shape = ref
+			if r[3] != "" {
+				m.shape = refs
+			}
+		case referred:
+			m.name += "_path" // its name is that of the reference
+		}
+		special(in, &m)
+		out = append(out, m)
+	}
+	return out
+}
+
+func (d *apiDocument) member(name string, s *apiSchema) member {
+	m := member{name: name, api: name}
+	for strings.HasPrefix(s.Ref, "#/components/schemas/") {
+		s = d.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
+	}
+	m.secret = s.Format == "password"
+	switch s.Type {
+	case "string":
+		m.shape = text
+	case "integer":
+		m.shape = number
+	case "boolean":
+		m.shape = flag
+	case "array":
+		m.shape = texts
+		if item := d.member(name, s.Items); item.shape == record {
+			m.shape, m.fields = records, item.fields
+		}
+	case "object":
+		d.object(&m, s)
+	default:
+		m.shape = value
+	}
+	return m
+}
+
+func (d *apiDocument) object(m *member, s *apiSchema) {
+	of, isMap := s.AdditionalProperties.(map[string]any)
+	switch {
+	case len(s.AnyOf) > 0:
+		m.shape = record
+		for _, one := range s.AnyOf {
+			m.fields = append(m.fields, d.members(m.name, one)...)
+		}
+	case len(s.Properties) > 0:
+		m.shape, m.fields = record, d.members(m.name, s)
+	case isMap && of["type"] == "string":
+		m.shape, m.secret = pairs, of["format"] == "password"
+	default:
+		m.shape = object
+	}
+}
+
+// special adds what the document does not say of a member.
+func special(in string, m *member) {
+	m.beside = m.name == "command" || m.name == "content"
+	switch m.name {
+	case "tool":
+		m.preset = "ansible"
+	case "shards":
+		m.preset, m.most = json.Number("1"), 512
+	case "verbosity":
+		m.most = 4
+	case "enabled", "require_signature":
+		m.preset, m.always = true, true
+	}
+	switch {
+	case in == Inventory && m.name == "content":
+		m.keep, m.preset = true, ""
+	case in == Inventory && m.name == "format":
+		m.keep, m.echo, m.preset = true, true, "ini"
+	case in == Trigger && m.shape == text:
+		m.always, m.preset = true, "" // what a change leaves out stays on the server
+	case in == Trigger && m.shape == texts:
+		m.always, m.preset = true, []any{}
+	case in == "survey":
+		m.zero = m.shape == number || m.shape == value
+	}
+}

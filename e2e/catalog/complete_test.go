@@ -1,0 +1,277 @@
+package catalog
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/writ-automation/writ/e2e/harness"
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/platform/db/dbtest"
+)
+
+type object = map[string]any
+
+// variant is a body of a kind of object: what excludes one another takes several.
+type variant struct {
+	name  string
+	leave []string
+	set   object
+	// unfiled are members that files do not tell: what a source fills.
+	unfiled []string
+}
+
+// kind is a kind of objects. unlike are members that its answer has in another form.
+type kind struct {
+	path     string
+	variants []variant
+	unlike   []string
+}
+
+// groups are the kinds that others name, and those that only the API knows.
+func groups() []kind {
+	return []kind{
+		{path: "/v1/orgs", variants: []variant{{}}},
+		{path: "/v1/teams", variants: []variant{{}}},
+		{path: "/v1/users", variants: []variant{{}}},
+		{path: "/v1/tokens", variants: []variant{{}}},
+		{path: "/v1/credential-types", variants: []variant{{}}},
+		{path: "/v1/credentials", variants: []variant{
+			{name: "chosen", leave: []string{"kind", "settings", "secret", "source"}},
+			{name: "fetched", leave: []string{"type_id", "fields", "secret"}, set: object{
+				"kind": "token", "settings": object{"env_name": "B"},
+			}},
+			{name: "given", leave: []string{"type_id", "fields", "source"}, set: object{
+				"kind": "token", "secret": object{"token": "plain"},
+			}},
+		}},
+	}
+}
+
+// filed are the kinds that files know, in the order in which they name one another.
+func filed() []kind {
+	alone := strings.Fields("playbook command tool shards limit tags skip_tags forks verbosity diff_mode inventory_id")
+	file := []string{"path", "project_id"}
+	return []kind{
+		{path: "/v1/projects", variants: []variant{{}}},
+		{path: "/v1/inventories", variants: []variant{
+			{name: "filled", unfiled: []string{"content", "format"}}, {name: "kept"},
+		}},
+		{path: "/v1/inventory-sources", variants: []variant{
+			{name: "http", leave: file, set: object{"kind": "http", "config": object{
+				"url": "https://hosts.example.org/x", "headers": object{"X-Key": "plain"},
+			}}},
+			{name: "project", leave: []string{"config"}, set: object{"kind": "project"}},
+			{name: "script", leave: file, set: object{"kind": "script", "config": object{"content": "#!/bin/sh\n"}}},
+			{name: "plugin", leave: file, set: object{"kind": "plugin", "config": object{"plugin": "a.b.c", "n": 7}}},
+		}},
+		{path: "/v1/templates", variants: []variant{
+			{name: "flow", leave: alone, set: object{"allow_overrides": []any{"labels"}}},
+			{name: "split", leave: []string{"steps", "inventory", "tool"}},
+			{name: "plain", leave: []string{"steps", "inventory", "shards"}},
+		}},
+		{path: "/v1/schedules", variants: []variant{
+			{name: "of a template", leave: []string{"run", "pipeline"}},
+			{name: "of a run", leave: []string{"template_id", "answers", "pipeline", "run.inventory", "run.tool"}},
+			{name: "of a run by path", leave: []string{"template_id", "answers", "pipeline", "run.inventory_id", "run.shards"}},
+			{name: "of a pipeline", leave: []string{"template_id", "answers", "run", "pipeline.inventory"}},
+			{name: "of a pipeline by path", leave: []string{"template_id", "answers", "run", "pipeline.inventory_id"}},
+		}},
+		{path: "/v1/triggers", variants: []variant{{}}},
+	}
+}
+
+// records are what is submitted and never changed.
+func records() []kind {
+	return []kind{
+		{path: "/v1/runs", variants: []variant{
+			{leave: []string{"inventory", "tool"}}, {leave: []string{"inventory_id", "shards"}},
+		}},
+		{path: "/v1/pipelines", variants: []variant{
+			{leave: []string{"inventory"}}, {leave: []string{"inventory_id"}},
+		}, unlike: []string{"steps"}},
+		{path: "/v1/grants", variants: []variant{{}}},
+	}
+}
+
+// constants are values that members of these names take.
+func constants(repo *repo) object {
+	return object{
+		"repo_url": repo.url(), "branch": "main", "cron": "30 2 * * *", "timezone": "Europe/Berlin",
+		"tool": "bash", "playbook": "site.yml", "path": "hosts.ini", "queue": "far", "enabled": false, "require_signature": false,
+		"sync_interval": 60, "depends_on": []any{"first"}, "content": "all:\n  hosts:\n    web1:\n", "format": "yaml",
+		"events": []any{"push"}, "allow_overrides": []any{"limit"}, "answers": object{"version": "v1"}, "links": []any{"https://example.org/a"},
+		"email": "a@example.org", "username": "alex", "password": "a long enough password",
+		"settings": object{"env_name": "A"}, "source": object{"engine": "env", "config": object{"name": "X"}},
+		"notifications": []any{
+			object{"kind": "webhook", "url": "https://hooks.example.org/plain", "key": "plain", "on_failure": true},
+			object{"kind": "email", "to": "a@example.org"},
+		},
+		"survey": []any{
+			object{
+				"var": "version", "type": "text", "label": "Which?", "help": "v1", "required": true, "default": "v1",
+				"min_length": 1, "max_length": 9, "pattern": "v[0-9]+",
+			},
+			object{"var": "count", "type": "int", "min": 0, "max": 9, "default": 0},
+			object{"var": "where", "type": "choice", "choices": []any{"eu", "us"}},
+		},
+		"fields": []any{
+			object{
+				"name": "region", "label": "Region", "type": "choice", "required": true, "default": "eu", "choices": []any{"eu", "us"},
+			},
+			object{"name": "key", "type": "text", "secret": true},
+		},
+		"inject": object{
+			"env": object{"A": "{{region}}"}, "extra_vars": object{"pager": "{{region}}"}, "files": object{"a.ini": "k={{key}}"},
+		},
+	}
+}
+
+// entry is an object that was made.
+type entry struct {
+	kind
+	name, id string
+	sent     object
+}
+
+// fill makes an object of every variant of the kinds, and checks that it reads back as it was sent, and that a PUT of
+// that loses nothing.
+func (w *world) fill(f *filler, kinds []kind) []entry {
+	w.t.Helper()
+	var out []entry
+	for _, k := range kinds {
+		for _, v := range k.variants {
+			body := f.body(k.path, v)
+			if _, has := body["name"]; has {
+				body["name"] = strings.TrimSpace(strings.TrimPrefix(k.path, "/v1/") + " " + v.name)
+			}
+			made := w.want(http.StatusCreated, http.MethodPost, k.path, body)
+			e := entry{kind: k, sent: body}
+			e.id, _ = made["id"].(string)
+			e.name, _ = body["name"].(string)
+			for _, member := range k.unlike {
+				delete(body, member)
+			}
+			at := k.path + "/" + e.id
+			if k.path == "/v1/pipelines" {
+				at = "/v1/runs/" + e.id
+			}
+			read := w.want(http.StatusOK, http.MethodGet, at, nil)
+			for _, member := range lost("", body, read, false) {
+				w.t.Errorf("%s %q loses %s", k.path, v.name, member)
+			}
+			if a := w.Do(http.MethodPut, at, read); a.Status != http.StatusMethodNotAllowed {
+				if a.Status != http.StatusOK {
+					w.t.Errorf("PUT %s %q of what GET returned: %d %s", k.path, v.name, a.Status, a.Body)
+				}
+				for _, member := range lost("", body, w.want(http.StatusOK, http.MethodGet, at, nil), false) {
+					w.t.Errorf("PUT %s %q loses %s", k.path, v.name, member)
+				}
+			}
+			for _, member := range v.unfiled {
+				delete(body, member)
+			}
+			f.named(k.path, e.id)
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// named lets what follows name an object.
+func (f *filler) named(path, id string) {
+	switch path {
+	case "/v1/orgs":
+		f.values["org_id"] = id
+	case "/v1/users":
+		f.values["user_id"], f.values["subject"] = id, "user:"+id
+	case "/v1/credential-types":
+		f.values["type_id"] = id
+		f.values["fields"] = object{"region": "us"}
+	case "/v1/credentials":
+		f.values["selectable_credential_ids"] = f.values["credential_ids"]
+		f.values["credential_id"], f.values["credential_ids"] = id, []any{id}
+	case "/v1/projects":
+		f.values["project_id"], f.values["object"] = id, id
+	case "/v1/inventories":
+		if f.values["inventory_id"] == nil {
+			f.values["inventory_id"] = id
+		}
+	case "/v1/templates":
+		f.values["template_id"] = id
+	}
+}
+
+// TestNoMemberIsLost: every member that the API document lets a caller set is read back, through each engine, by a
+// PUT of what was read, and by files that are exported and applied to another install.
+func TestNoMemberIsLost(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, dbURL string) {
+		one := newWorld(t, harness.Options{DB: dbURL, Flags: []string{"--secret-env", "X"}})
+		site := one.repo("site", map[string]string{"site.yml": "- hosts: all\n", "hosts.ini": "web1\n"})
+		f := newFiller(t, one.Client)
+		f.values = constants(site)
+		one.fill(f, groups())
+		made := one.fill(f, filed())
+		one.fill(f, records())
+		var paths []string
+		for _, list := range [][]kind{groups(), filed(), records()} {
+			for _, k := range list {
+				paths = append(paths, k.path)
+			}
+		}
+		f.whole(paths)
+
+		dir, again := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
+		one.must("export", dir)
+		exported := tree(t, dir)
+		other := harness.Options{Flags: []string{"--local-projects", one.root, "--secret-env", "X"}}
+		if dbURL != "" {
+			other.DB = dbtest.Fresh(t, db.Postgres, nil)
+		}
+		two := &world{t: t, root: one.root, Server: harness.Start(t, other)}
+		g := newFiller(t, two.Client)
+		g.values = constants(site)
+		two.fill(g, groups())
+		for name, text := range exported {
+			// What stands for a secret means nothing to another install.
+			text = strings.ReplaceAll(text, "***", "plain")
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		two.must("apply", "-f", dir)
+		for _, e := range made {
+			read := two.named(e)
+			for _, member := range lost("", e.sent, read, true) {
+				t.Errorf("%s %q loses %s on its way through files", e.path, e.name, member)
+			}
+		}
+		two.must("export", again)
+		if d := cmp.Diff(exported, tree(t, again)); d != "" {
+			t.Errorf("exported again:\n%s", d)
+		}
+	})
+}
+
+// named reads the object of an entry's name.
+func (w *world) named(e entry) object {
+	w.t.Helper()
+	var list map[string]any
+	a := w.Do(http.MethodGet, e.path, nil)
+	a.JSON(w.t, &list)
+	for _, rows := range list {
+		rows, _ := rows.([]any)
+		for _, row := range rows {
+			if row, _ := row.(object); row["name"] == e.name {
+				return w.want(http.StatusOK, http.MethodGet, e.path+"/"+row["id"].(string), nil)
+			}
+		}
+	}
+	w.t.Fatalf("there is no %q at %s", e.name, e.path)
+	return nil
+}
