@@ -164,7 +164,9 @@ func resolves(t *testing.T, s Stores) {
 	l, other := letter(1, "notify"), letter(1, "estate")
 	add(t, s, l, other)
 	for range 2 {
-		do(t, s, func(ctx context.Context) error { return s.DeadLetters.ResolveDeadLetter(ctx, l.Message.ID, l.Subscriber) })
+		do(t, s, func(ctx context.Context) error {
+			return s.DeadLetters.ResolveDeadLetter(ctx, l.Message.ID, l.Subscriber)
+		})
 	}
 	if diff := cmp.Diff([]system.DeadLetter{other}, all(t, s)); diff != "" {
 		t.Error(diff)
