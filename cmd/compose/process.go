@@ -46,7 +46,7 @@ func assemble(x *Executor, root string, options func(dir *dataDir, fail failure)
 
 // base is what every process has.
 func base(x *Executor, dir *dataDir) fx.Option {
-	return fx.Options(fx.WithLogger(quiet), fx.StartTimeout(startTimeout), fx.StopTimeout(x.StopTimeout()), fx.Supply(x, dir, x.Log))
+	return fx.Options(fx.WithLogger(quiet), fx.StartTimeout(startTimeout), fx.StopTimeout(x.StopTimeout()), fx.Supply(x, dir, x.Log), x.replacements())
 }
 
 // Start brings everything up in order.

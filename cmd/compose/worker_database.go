@@ -55,7 +55,7 @@ func databaseOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 		platform(), stores()[storeOf(s.DB)], tools(), auditmodule.Module,
 		fx.Module("first", fx.Invoke(awaitSchema, borrowKeys)),
 		sealing(), lending(&s.Install, true), agents(), fetching(&s.Install, dir),
-		fx.Module("work", fx.Provide(work, materials, plane, fx.Annotate(outbox.NewWriter, fx.As(new(events.Publisher))))),
+		fx.Supply(s.audience()), fx.Module("work", fx.Provide(work, materials, plane, fx.Annotate(outbox.NewWriter, fx.As(new(events.Publisher))))),
 		fx.Supply(auditmodule.HolderName(executing.Worker), fx.Annotate(anchor.NewHeadShelf(dir.path(headsDir)), fx.As(new(audit.HeadShelf)))),
 		auditmodule.Holding, execution.WorkerModule,
 		fx.Module("ready", fx.Invoke(readyLast)),
