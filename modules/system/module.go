@@ -22,7 +22,6 @@ var Module = fx.Module("system", fx.Provide(
 	func(p system.Probe) (system.Health, error) { return New(Params{Probe: p}) },
 	fx.Annotate(provideDoctor, fx.ParamTags(``, system.CheckGroup, `optional:"true"`)),
 	fx.Annotate(provideDeadLetters, fx.As(new(system.DeadLetters)), fx.As(new(events.DeadLetters))),
-	fx.Annotate(NewDeadLetterCheck, fx.As(new(system.Check)), fx.ResultTags(system.CheckGroup)),
 ))
 
 func provideDeadLetters(

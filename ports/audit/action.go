@@ -84,8 +84,8 @@ const (
 
 // What happens to messages that a subscriber did not handle.
 const (
-	DeadLetterRetry  Action = "dead_letter.retry"
-	DeadLetterDelete Action = "dead_letter.delete"
+	DeadLetterRetry  Action = "deadletter.retry"
+	DeadLetterDelete Action = "deadletter.delete"
 )
 
 // Actions lists every action.
