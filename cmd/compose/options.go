@@ -29,7 +29,7 @@ type Option struct {
 //   - identity.Provider: who signs in at /auth/oidc, whether the flags of OpenID are set or not
 //
 // Its parameters are ports of the process. Where it takes the port that it returns, it gets the implementation that it
-// replaces. A process without a port ignores its constructor: a worker over the relay stores no log.
+// replaces. A port is replaced once. A process without a port ignores its constructor: a worker over the relay stores no log.
 func With(constructors ...any) Option { return Option{constructors: constructors} }
 
 // Subscribe adds subscribers of domain events. They hear of them on servers.
@@ -74,36 +74,34 @@ func returns(constructor any) ([]reflect.Type, error) {
 	return ports, nil
 }
 
-// signIn returns the constructor of the last option that replaces who signs in, nil for none.
-func (x *Executor) signIn() any {
-	var last any
-	for _, o := range x.Options {
-		for _, c := range o.constructors {
-			if ports, err := returns(c); err == nil && slices.Contains(ports, providerType) {
-				last = c
-			}
-		}
-	}
-	return last
-}
-
-// replacements are what the options ask for. Later ones wrap earlier ones.
-func (x *Executor) replacements() fx.Option {
+// replacements are what the options ask for. They wrap the implementations that they replace, but for signIn: it stands
+// for a provider whether there is one to replace or not.
+func (x *Executor) replacements() (decorators fx.Option, signIn any, err error) {
 	var list []fx.Option
+	replaced := map[reflect.Type]bool{}
 	for _, o := range x.Options {
 		for _, c := range o.constructors {
 			ports, err := returns(c)
+			if err != nil {
+				return nil, nil, err
+			}
+			for _, p := range ports {
+				if replaced[p] {
+					return nil, nil, fmt.Errorf("compose.With: %s is replaced twice", p)
+				}
+				replaced[p] = true
+			}
 			switch {
-			case err != nil:
-				list = append(list, fx.Error(err))
 			case !slices.Contains(ports, providerType):
 				list = append(list, fx.Decorate(c))
 			case len(ports) > 1:
-				list = append(list, fx.Error(fmt.Errorf("compose.With: %s returns identity.Provider and more", reflect.TypeOf(c))))
+				return nil, nil, fmt.Errorf("compose.With: %s returns %s and more; give each a function", reflect.TypeOf(c), providerType)
+			default:
+				signIn = c
 			}
 		}
 	}
-	return fx.Options(list...)
+	return fx.Options(list...), signIn, nil
 }
 
 // subscriptions are those that the options add.

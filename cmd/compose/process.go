@@ -37,7 +37,11 @@ func assemble(x *Executor, root string, options func(dir *dataDir, fail failure)
 	if err != nil {
 		return nil, errors.Join(err, dir.close())
 	}
-	p.app = fx.New(base(x, dir), list, fx.Options(more...))
+	replaced, _, err := x.replacements()
+	if err != nil {
+		return nil, errors.Join(err, dir.close())
+	}
+	p.app = fx.New(base(x, dir), list, replaced, fx.Options(more...))
 	if err := p.app.Err(); err != nil {
 		return nil, errors.Join(rootCause(err), dir.close())
 	}
@@ -46,7 +50,7 @@ func assemble(x *Executor, root string, options func(dir *dataDir, fail failure)
 
 // base is what every process has.
 func base(x *Executor, dir *dataDir) fx.Option {
-	return fx.Options(fx.WithLogger(quiet), fx.StartTimeout(startTimeout), fx.StopTimeout(x.StopTimeout()), fx.Supply(x, dir, x.Log), x.replacements())
+	return fx.Options(fx.WithLogger(quiet), fx.StartTimeout(startTimeout), fx.StopTimeout(x.StopTimeout()), fx.Supply(x, dir, x.Log))
 }
 
 // Start brings everything up in order.
