@@ -3,6 +3,8 @@ package compose
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -126,4 +128,16 @@ func TestWithSomethingElse(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
+}
+
+// TestWithOnARelayWorker replaces what a worker over the relay does not have.
+func TestWithOnARelayWorker(t *testing.T) {
+	t.Parallel()
+	startWorker(t, WorkerSettings{
+		Executor: Executor{
+			DataDir: t.TempDir(), RunsDir: filepath.Join(t.TempDir(), "runs"), Executors: 1, Log: slog.New(slog.DiscardHandler),
+			Options: []Option{With(func(l runs.LogStore) runs.LogStore { return logs{l} })},
+		},
+		Relay: Relay{Server: "http://127.0.0.1:1", Token: "a-worker-token-that-is-long-enough"},
+	})()
 }
