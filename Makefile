@@ -65,7 +65,7 @@ test-plain:
 
 test-long: setup ## storms, soaks, large cases and everything else, all with the race detector, in another order each time
 	@mkdir -p $(BINARIES)-race
-	go build $(RACE_FLAGS) -buildvcs=false -o $(BINARIES)-race/ ./cmd/writ ./e2e/extensions/custom
+	go build $(RACE_FLAGS) -buildvcs=false -o $(BINARIES)-race/ ./cmd/writ ./e2e/extensions/custom ./docs/examples/custom-adapter
 	go build $(RACE_FLAGS) -buildvcs=false -tags crashpoints -o $(BINARIES)-race/writ-crashpoints ./cmd/writ
 	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags '-s -w' -o $(BINARIES)-race/writ-release ./cmd/writ
 	$(PG) $(MAKE) --no-print-directory BINARIES=$(BINARIES)-race test-long-all
@@ -83,7 +83,7 @@ vet: ## go vet for everything, the long tests included
 # since the test cache compares times.
 binaries: ## build what the end-to-end tests run
 	@mkdir -p $(BINARIES) $(BINARIES).new
-	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags '-s -w' -o $(BINARIES).new/ ./cmd/writ ./e2e/extensions/custom
+	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags '-s -w' -o $(BINARIES).new/ ./cmd/writ ./e2e/extensions/custom ./docs/examples/custom-adapter
 	$(PLAIN) go build $(FLAGS) -buildvcs=false -ldflags '-s -w' -tags crashpoints -o $(BINARIES).new/writ-crashpoints ./cmd/writ
 	@ln -f $(BINARIES).new/writ $(BINARIES).new/writ-release
 	@for f in $(BINARIES).new/*; do cmp -s "$$f" "$(BINARIES)/$${f##*/}" || mv -f "$$f" $(BINARIES)/; done; rm -rf $(BINARIES).new

@@ -7,6 +7,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/identity/identitytest"
 )
 
 const none = identity.Role("")
@@ -15,82 +16,15 @@ func roles() []identity.Role {
 	return []identity.Role{none, "root", "Admin", "*", identity.Viewer, identity.Operator, identity.Admin}
 }
 
-// TestMatrixByRole asks every question about kinds for every role. What is not named here takes an admin.
-func TestMatrixByRole(t *testing.T) {
+func TestConformance(t *testing.T) {
 	t.Parallel()
-	a := setup(t, Config{}, newStore())
-	least := map[string]identity.Role{
-		"run read": identity.Viewer, "account self": identity.Viewer, "token mint": identity.Viewer, "team read": identity.Viewer,
-		"org read": identity.Viewer, "system read": identity.Viewer, "run submit": identity.Operator, "run control": identity.Operator,
-		"pipeline submit": identity.Operator, "worker read": identity.Viewer,
-	}
-	kinds := []string{"run", "pipeline", "account", "token", "team", "org", "grant", "system", "user", "policy", "audit", "project",
-		"template", "inventory", "credential", "queue", "source", "schedule", "trigger", "worker", "license", "", "*", "unheard of"}
-	actions := []string{"read", "list", "use", "manage", "create", "submit", "control", "approve", "mint", "self", "revoke", "delete",
-		"diagnose", "", "*", "unheard of"}
-	met := 0
-	for _, kind := range kinds {
-		for _, act := range actions {
-			role, known := least[kind+" "+act]
-			if known {
-				met++
-			} else {
-				role = identity.Admin
-			}
-			for _, r := range roles() {
-				err := a.Authorize(t.Context(), as("usr_1", r, 0), identity.Need{Kind: kind, Act: act})
-				if want := r.Rank() >= role.Rank(); want != (err == nil) {
-					t.Errorf("%q asks to %q %q: %v", r, act, kind, err)
-				}
-				if err != nil && !identity.NotAllowed.Is(err) {
-					t.Errorf("%q asks to %q %q: the refusal is %v", r, act, kind, err)
-				}
-			}
+	identitytest.RunAuthorizer(t, func(t *testing.T, rights identity.RightsStore, strict bool) identity.Authorizer {
+		a, err := New(Config{Strict: strict}, rights)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if met != len(least) {
-		t.Errorf("%d of %d questions were asked", met, len(least))
-	}
-}
-
-// TestEveryRuleWorks takes away every way but one, and holds each row of the matrix to exactly that way.
-func TestEveryRuleWorks(t *testing.T) {
-	t.Parallel()
-	const me, org = "usr_1", "org_1"
-	objects := map[string]string{identity.KindProject: "prj_1", identity.KindTemplate: "tpl_1", identity.KindInventory: "inv_1",
-		identity.KindCredential: "crd_1", identity.KindQueue: "queue:q"}
-	for _, r := range identity.Matrix() {
-		if r.Via == identity.ViaRole {
-			continue // TestMatrixByRole
-		}
-		w := newStore()
-		o, n := granted(objects[r.Kind], ""), identity.Need{Kind: r.Kind, Act: r.Act, Object: objects[r.Kind]}
-		switch r.Via {
-		case identity.ViaOpen:
-			o.Restricted = false
-		case identity.ViaGrant:
-			o = granted(o.Object, "", identity.UserSubject(me), r.Act)
-		case identity.ViaOrg:
-			o.Org = org
-			w.member(identity.UserRights{UserID: me, Admin: []string{org}})
-		default:
-			t.Fatalf("nobody tests %q", r.Via)
-		}
-		if r.Act == create {
-			n.Object, n.Org = "", org
-		}
-		v := w.put(o)
-		a := setup(t, Config{}, w)
-		for _, role := range roles() {
-			err := a.Authorize(t.Context(), as(me, role, v), n)
-			if want := role.Rank() >= r.Role.Rank(); want != (err == nil) || err != nil && !identity.NotAllowed.Is(err) {
-				t.Errorf("%+v as %q: %v", r, role, err)
-			}
-			if err := a.Authorize(t.Context(), as("usr_2", role, v), n); r.Via != identity.ViaOpen && role != identity.Admin && err == nil {
-				t.Errorf("%+v: somebody else may as %q", r, role)
-			}
-		}
-	}
+		return a
+	})
 }
 
 // TestEveryLevel computes the level of every role for every kind, grant, organization role and mode by itself.

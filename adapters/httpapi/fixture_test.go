@@ -23,6 +23,7 @@ import (
 	runsapi "github.com/writ-automation/writ/adapters/httpapi/runs"
 	schedulingapi "github.com/writ-automation/writ/adapters/httpapi/scheduling"
 	secretsapi "github.com/writ-automation/writ/adapters/httpapi/secrets"
+	systemapi "github.com/writ-automation/writ/adapters/httpapi/system"
 	"github.com/writ-automation/writ/ports/system"
 )
 
@@ -78,7 +79,7 @@ func routesOf(t *testing.T, f *fixture) []httpapi.Routes {
 
 // whole adds the routes that other tests try out, for tests of the API document.
 func whole(p *httpapi.Params) {
-	p.Routes = append(p.Routes, identityapi.New(identityapi.Params{}), executionapi.New(nil),
+	p.Routes = append(p.Routes, identityapi.New(identityapi.Params{}), executionapi.New(nil), systemapi.New(nil),
 		catalogapi.New(catalogapi.Params{}), schedulingapi.New(schedulingapi.Params{}), secretsapi.New(secretsapi.Params{}), notifyapi.New(nil),
 		relayapi.New(relayapi.Params{}))
 }

@@ -49,7 +49,7 @@ type happened struct {
 func (happened) EventName() string { return "test.thing_happened" }
 func (happened) EventVersion() int { return 3 }
 
-// recorder is a bus that keeps what it is sent and refuses while down.
+// recorder is a bus that keeps what it is sent, refuses while down, and hangs on what is for the subscriber "hangs".
 type recorder struct {
 	mu    sync.Mutex
 	down  bool
@@ -57,7 +57,11 @@ type recorder struct {
 	sent  []events.Message
 }
 
-func (r *recorder) Send(_ context.Context, m events.Message) error {
+func (r *recorder) Send(ctx context.Context, m events.Message) error {
+	if m.To == "hangs" {
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tries++
@@ -88,9 +92,10 @@ func (r *recorder) got() (sent []string, tries int) {
 }
 
 type fixture struct {
-	db     *db.DB
-	writer *Writer
-	bus    *recorder
+	db       *db.DB
+	audience *Audience
+	writer   *Writer
+	bus      *recorder
 }
 
 func each(t *testing.T, fn func(t *testing.T, f fixture)) {
@@ -98,7 +103,8 @@ func each(t *testing.T, fn func(t *testing.T, f fixture)) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations(t), func(t *testing.T, d *db.DB) {
 		c := clock.New()
-		fn(t, fixture{db: d, writer: NewWriter(d, d.Signals(), c, ids.New(c)), bus: &recorder{}})
+		a := NewAudience(map[string][]string{happened{}.EventName(): {"notify"}})
+		fn(t, fixture{db: d, audience: a, writer: NewWriter(d, d.Signals(), a, c, ids.New(c)), bus: &recorder{}})
 	})
 }
 
@@ -106,7 +112,7 @@ func each(t *testing.T, fn func(t *testing.T, f fixture)) {
 func (f fixture) start(t *testing.T, poll time.Duration) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	r := NewRelay(f.db, f.db.Signals(), f.bus, nil)
+	r := NewRelay(f.db, f.db.Signals(), f.bus, f.audience, nil)
 	r.poll = poll
 	var running sync.WaitGroup
 	running.Go(func() { r.Run(ctx) })
@@ -173,7 +179,7 @@ func TestMessagesLeaveWithTheCommit(t *testing.T) {
 			t.Error(diff)
 		}
 		m := f.bus.sent[0]
-		if !portids.Valid(portids.Message, m.ID) || m.Name != "test.thing_happened" || m.Version != 3 || m.At.IsZero() {
+		if !portids.Valid(portids.Message, m.ID) || m.To != "notify" || m.Redelivered || m.Name != "test.thing_happened" || m.Version != 3 || m.At.IsZero() {
 			t.Errorf("the message is %+v", m)
 		}
 	})
@@ -230,7 +236,7 @@ func TestModuleRunsTheRelay(t *testing.T) {
 	d := dbtest.Open(t, db.SQLite, migrations(t))
 	bus := &recorder{}
 	var publisher events.Publisher
-	app := fxtest.New(t, Module, fx.NopLogger, fx.Supply(d, slog.New(slog.DiscardHandler)),
+	app := fxtest.New(t, Module, fx.NopLogger, fx.Supply(d, slog.New(slog.DiscardHandler), NewAudience(map[string][]string{happened{}.EventName(): {"notify"}})),
 		fx.Provide(
 			func() events.Bus { return bus },
 			func() events.Signals { return d.Signals() },

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -14,47 +15,80 @@ import (
 	"github.com/writ-automation/writ/ports/ids"
 )
 
-// row is a message that waits.
+// row is a message that waits for a subscriber. An empty subscriber stands for all: a binary from before wrote it.
 type row struct {
 	bun.BaseModel `bun:"table:outbox"`
 
-	ID      string    `bun:"id,pk"`
-	Name    string    `bun:"name"`
-	Version int       `bun:"version"`
-	At      time.Time `bun:"at"`
-	Data    string    `bun:"data"`
+	Subscriber  string    `bun:"subscriber,pk"`
+	ID          string    `bun:"id,pk"`
+	Name        string    `bun:"name"`
+	Version     int       `bun:"version"`
+	At          time.Time `bun:"at"`
+	Data        string    `bun:"data"`
+	Redelivered bool      `bun:"redelivered"`
 }
 
-// Writer implements events.Publisher by a row in the unit of work that the context carries.
+// Writer implements events.Publisher by a row for each subscriber in the unit of work that the context carries.
 type Writer struct {
-	db      *db.DB
-	signals events.Signals
-	clock   clock.Clock
-	ids     ids.Generator
+	db       *db.DB
+	signals  events.Signals
+	audience *Audience
+	clock    clock.Clock
+	ids      ids.Generator
 }
 
-var _ events.Publisher = (*Writer)(nil)
+var (
+	_ events.Publisher   = (*Writer)(nil)
+	_ events.Redeliverer = (*Writer)(nil)
+)
 
 // NewWriter makes a Writer on a database whose schema has the table outbox.
-func NewWriter(d *db.DB, signals events.Signals, c clock.Clock, gen ids.Generator) *Writer {
-	return &Writer{db: d, signals: signals, clock: c, ids: gen}
+func NewWriter(d *db.DB, signals events.Signals, a *Audience, c clock.Clock, gen ids.Generator) *Writer {
+	return &Writer{db: d, signals: signals, audience: a, clock: c, ids: gen}
 }
 
-// Publish implements events.Publisher. Outside of a unit of work it is an Internal fault.
+const (
+	insert = "INSERT INTO outbox (subscriber, id, name, version, at, data) VALUES "
+	values = "(?, ?, ?, ?, ?, ?)"
+)
+
+// Publish stores an event that has subscribers. Outside of a unit of work it is an Internal fault.
 func (w *Writer) Publish(ctx context.Context, e events.Event) error {
-	data, err := json.Marshal(e)
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", e.EventName(), err)
-	}
 	write, err := w.db.Write(ctx)
 	if err != nil {
 		return err
 	}
-	// Plain SQL: every run passes here twice, and a text that is always the same stays prepared.
-	_, err = write.ExecContext(ctx, "INSERT INTO outbox (id, name, version, at, data) VALUES (?, ?, ?, ?, ?)",
-		w.ids.New(ids.Message), e.EventName(), e.EventVersion(), w.clock.Now(), string(data))
+	names := w.audience.Of(e.EventName())
+	if len(names) == 0 {
+		return nil
+	}
+	data, err := json.Marshal(e)
 	if err != nil {
+		return fmt.Errorf("encode %s: %w", e.EventName(), err)
+	}
+	id, now := w.ids.New(ids.Message), w.clock.Now()
+	args := make([]any, 0, 6*len(names))
+	for _, name := range names {
+		args = append(args, name, id, e.EventName(), e.EventVersion(), now, string(data))
+	}
+	// Plain SQL: every run passes here, and a text that is always the same stays prepared.
+	if _, err = write.ExecContext(ctx, insert+values+strings.Repeat(", "+values, len(names)-1), args...); err != nil {
 		return fmt.Errorf("publish %s: %w", e.EventName(), db.Translate(err))
+	}
+	return w.signals.Signal(ctx, events.TopicOutbox, "")
+}
+
+// Redeliver stores a message for the subscriber that it names. A message that waits for it already is not doubled.
+func (w *Writer) Redeliver(ctx context.Context, m events.Message) error {
+	write, err := w.db.Write(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = write.NewInsert().Model(&row{
+		Subscriber: m.To, ID: m.ID, Name: m.Name, Version: m.Version, At: m.At, Data: string(m.Data), Redelivered: true,
+	}).On("CONFLICT (subscriber, id) DO UPDATE").Set("redelivered = TRUE").Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("send %s again: %w", m.ID, db.Translate(err))
 	}
 	return w.signals.Signal(ctx, events.TopicOutbox, "")
 }

@@ -13,6 +13,7 @@ import (
 	sqlruns "github.com/writ-automation/writ/adapters/sqlstore/runs"
 	sqlscheduling "github.com/writ-automation/writ/adapters/sqlstore/scheduling"
 	sqlsecrets "github.com/writ-automation/writ/adapters/sqlstore/secrets"
+	sqlsystem "github.com/writ-automation/writ/adapters/sqlstore/system"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -23,6 +24,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/secrets"
+	"github.com/writ-automation/writ/ports/system"
 )
 
 // Module provides the stores of every context, and in the group sealed_holders each secrets.Holder of theirs. It needs a *db.DB whose
@@ -44,6 +46,7 @@ var Module = fx.Module("sqlstore",
 		fx.Annotate(sqlscheduling.New, fx.As(new(scheduling.ScheduleStore)), fx.As(new(scheduling.SlotStore)),
 			fx.As(new(scheduling.TriggerStore)), fx.As(new(scheduling.DeliveryStore))),
 		fx.Annotate(sqlsecrets.New, fx.As(new(secrets.Store)), fx.As(new(secrets.TypeStore)), fx.As(new(secrets.LeaseStore))),
+		fx.Annotate(sqlsystem.New, fx.As(new(system.DeadLetterStore))),
 		fx.Annotate(holders, fx.ResultTags(`group:"sealed_holders,flatten"`)),
 	),
 )

@@ -22,6 +22,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/secrets"
+	"github.com/writ-automation/writ/ports/system"
 )
 
 // apart reports whether a table is made otherwise on each engine: the structures of the full-text search, and what
@@ -137,7 +138,7 @@ func TestTheModuleProvidesEveryStore(t *testing.T) {
 		identity.RightsStore, identity.HandshakeStore, audit.ChainStore, audit.ChainReader, audit.TileStore, audit.AnchorStore,
 		audit.IdentityStore, catalog.ProjectStore, catalog.InventoryStore, catalog.SourceStore, catalog.TemplateStore, object.Usage,
 		scheduling.ScheduleStore, scheduling.SlotStore, scheduling.TriggerStore, scheduling.DeliveryStore, notify.Store, notify.TargetStore, execution.WorkerStore,
-		execution.ClaimStore, secrets.Store, secrets.TypeStore, secrets.LeaseStore,
+		execution.ClaimStore, secrets.Store, secrets.TypeStore, secrets.LeaseStore, system.DeadLetterStore,
 	) {
 	}))
 	if err := app.Err(); err != nil {

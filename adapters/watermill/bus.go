@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/fault"
 )
@@ -22,15 +25,19 @@ type Config struct {
 
 // Params are what a Bus needs. A nil Log discards.
 type Params struct {
-	Config Config
-	Log    *slog.Logger
+	Config  Config
+	Letters events.DeadLetters
+	Clock   clock.Clock
+	Log     *slog.Logger
 }
 
-// Bus implements events.Bus.
+// Bus implements events.Bus by watermill's router.
 type Bus struct {
-	log    *slog.Logger
-	carry  transport
-	policy policy
+	letters events.DeadLetters
+	clock   clock.Clock
+	log     *slog.Logger
+	carry   transport
+	policy  policy
 
 	mu      sync.Mutex
 	subs    []events.Subscription
@@ -46,23 +53,30 @@ var _ events.Bus = (*Bus)(nil)
 type transport interface {
 	// open connects and prepares the subscriptions. It is tried again after an error.
 	open(ctx context.Context, subs []events.Subscription) error
-	subscribe(ctx context.Context, s events.Subscription) (<-chan *message.Message, error)
+	// subscriber returns what hears of a subscription, and under which topic. The router closes it.
+	subscriber(s events.Subscription) (message.Subscriber, string, error)
 	// send returns once the message cannot be lost any more; over ends its wait.
 	send(ctx context.Context, over <-chan struct{}, m events.Message) error
-	// taken is called before a message is handled, settled after it; handled is false where it must come again.
-	taken(m *message.Message)
-	settled(m *message.Message, handled bool)
+	// settle is called once a message is done with, or with an error where it must come again. The router acknowledges
+	// the message unless settle returns an error.
+	settle(m *message.Message, err error) error
 	close() error
 }
 
 // New makes a bus. A URL that is neither empty nor of the scheme nats or tls is an Invalid fault. It does not
 // connect: Run does.
 func New(p Params) (*Bus, error) {
+	if p.Letters == nil || p.Clock == nil {
+		return nil, &fault.Error{Kind: fault.Internal, Message: "the bus needs dead letters and a clock"}
+	}
 	log := p.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	b := &Bus{log: log, policy: defaultPolicy, ready: make(chan struct{}), over: make(chan struct{})}
+	b := &Bus{
+		letters: p.Letters, clock: p.Clock, log: log, policy: defaultPolicy,
+		ready: make(chan struct{}), over: make(chan struct{}),
+	}
 	switch {
 	case p.Config.URL == "":
 		b.carry = newLocal(log)
@@ -74,8 +88,8 @@ func New(p Params) (*Bus, error) {
 	return b, nil
 }
 
-// Subscribe implements events.Bus. A second subscription of the same name to the same event, and any once Run was
-// called, is an Internal fault.
+// Subscribe adds a subscription. A second one of the same name to the same event, and any once Run was called, is an
+// Internal fault.
 func (b *Bus) Subscribe(s events.Subscription) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -94,8 +108,8 @@ func (b *Bus) Subscribe(s events.Subscription) error {
 	return nil
 }
 
-// Send implements events.Bus. It waits for Run to have opened the subscriptions. After the end of Run it is an
-// Unavailable fault, also for messages under way: whether they were handled is unknown then.
+// Send waits for Run to have opened the subscriptions. After the end of Run it is an Unavailable fault, also for
+// messages in flight: whether they were handled is unknown then.
 func (b *Bus) Send(ctx context.Context, m events.Message) error {
 	select {
 	case <-b.ready:
@@ -108,16 +122,32 @@ func (b *Bus) Send(ctx context.Context, m events.Message) error {
 	case <-b.over:
 		return errStopped()
 	default:
-		return b.carry.send(ctx, b.over, m)
 	}
+	if m.To != "" && !b.subscribed(m) {
+		now := b.clock.Now()
+		return b.bury(ctx, events.Failure{
+			Message: m, Subscriber: m.To, Attempts: 1, FirstAt: now, LastAt: now,
+			Error: "this server has no such subscriber; another version may have one",
+		})
+	}
+	return b.carry.send(ctx, b.over, m)
+}
+
+// subscribed reports whether the subscriber that a message is for is here.
+func (b *Bus) subscribed(m events.Message) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(b.subs, func(s events.Subscription) bool { return s.Name == m.To && s.Event == m.Name })
 }
 
 func errStopped() error {
-	return &fault.Error{Kind: fault.Unavailable, Message: "the bus has stopped"}
+	return fault.Wrap(fault.Unavailable, context.Canceled, "the bus has stopped")
 }
 
-// Run implements events.Bus. It may be called once. Handlers that run when ctx ends see that in their own context;
-// Run waits for them.
+// closeTimeout bounds how long Run waits for handlers that do not mind their context.
+const closeTimeout = time.Minute
+
+// Run may be called once. Handlers that run when ctx ends see that in their own context; Run waits for them.
 func (b *Bus) Run(ctx context.Context) error {
 	b.mu.Lock()
 	if b.running {
@@ -128,40 +158,55 @@ func (b *Bus) Run(ctx context.Context) error {
 	subs := b.subs
 	b.mu.Unlock()
 
-	var servers sync.WaitGroup
-	err := b.openAll(ctx, subs, &servers)
-	if err == nil {
+	router, err := b.open(ctx, subs)
+	if router == nil {
+		close(b.over)
+		return errors.Join(err, b.carry.close())
+	}
+	routed := make(chan error, 1)
+	go func() { routed <- router.Run(context.WithoutCancel(ctx)) }()
+	select {
+	case <-router.Running():
 		close(b.ready)
 		<-ctx.Done()
+		close(b.over)
+		err = errors.Join(router.Close(), <-routed)
+	case err = <-routed: // a subscription could not be opened
+		close(b.over)
+		err = errors.Join(err, router.Close())
 	}
-	close(b.over)
-	err = errors.Join(err, b.carry.close())
-	servers.Wait()
-	return err
+	return errors.Join(err, b.carry.close())
 }
 
-// openAll opens every subscription and serves it. While the transport cannot be reached it goes on trying.
-func (b *Bus) openAll(ctx context.Context, subs []events.Subscription, servers *sync.WaitGroup) error {
-	wait := 100 * time.Millisecond
-	for {
+// open connects, as long as it takes, and makes a router with a handler for each subscription. Where ctx ends before,
+// there is no router.
+func (b *Bus) open(ctx context.Context, subs []events.Subscription) (*message.Router, error) {
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		err := b.carry.open(ctx, subs)
 		if err == nil {
 			break
 		}
 		b.log.Warn("the bus cannot be reached", "error", err, "retry_in", wait)
 		if !sleep(ctx, wait) {
-			return nil
+			return nil, nil
 		}
-		wait = min(2*wait, 5*time.Second)
+	}
+	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: closeTimeout}, watermill.NewSlogLogger(quiet(b.log)))
+	if err != nil {
+		return nil, fmt.Errorf("make the router: %w", err)
 	}
 	for _, s := range subs {
-		messages, err := b.carry.subscribe(ctx, s)
+		chain, err := b.middlewares(ctx, s)
 		if err != nil {
-			return fmt.Errorf("subscribe %s to %s: %w", s.Name, s.Event, err)
+			return nil, err
 		}
-		servers.Go(func() { b.serve(ctx, s, messages) })
+		subscriber, topic, err := b.carry.subscriber(s)
+		if err != nil {
+			return nil, fmt.Errorf("subscribe %s to %s: %w", s.Name, s.Event, err)
+		}
+		router.AddConsumerHandler(s.Name+" "+s.Event, topic, subscriber, handler(s)).AddMiddleware(chain...)
 	}
-	return nil
+	return router, nil
 }
 
 // sleep waits and reports whether ctx lasted.

@@ -24,7 +24,7 @@ const (
 	keepFor       = 72 * time.Hour
 	keepBytes     = 1 << 30
 	ackWait       = 2 * time.Minute
-	maxDeliveries = 20
+	maxDeliveries = -1 // without end: a message that cannot even become a dead letter comes again
 	dedupeFor     = 10 * time.Minute
 	drainFor      = 10 * time.Second
 	perServer     = 4 // consumers of a subscription in one server
@@ -37,14 +37,16 @@ type jetStream struct {
 
 	mu   sync.Mutex
 	pub  *wmnats.Publisher
-	subs []consumer
+	subs []*consumer
 }
 
 // consumer is a subscriber and the connection that it alone uses.
 type consumer struct {
-	sub    *wmnats.Subscriber
+	*wmnats.Subscriber
 	conn   *nats.Conn
 	closed chan struct{}
+	once   sync.Once
+	err    error
 }
 
 var _ transport = (*jetStream)(nil)
@@ -103,12 +105,16 @@ func prepare(ctx context.Context, conn *nats.Conn, subs []events.Subscription) e
 	}
 	for _, s := range subs {
 		name := durable(s)
-		_, err := js.AddConsumer(stream, &nats.ConsumerConfig{
+		want := &nats.ConsumerConfig{
 			Durable: name, DeliverGroup: name, DeliverSubject: "writ.deliver." + name, FilterSubject: subjects + s.Event,
 			DeliverPolicy: nats.DeliverNewPolicy, AckPolicy: nats.AckExplicitPolicy, AckWait: ackWait,
 			MaxDeliver: maxDeliveries, MaxAckPending: underWay,
-		}, nats.Context(ctx))
-		if err != nil && !errors.Is(err, nats.ErrConsumerNameAlreadyInUse) {
+		}
+		_, err := js.AddConsumer(stream, want, nats.Context(ctx))
+		if errors.Is(err, nats.ErrConsumerNameAlreadyInUse) { // one that a binary from before made otherwise
+			_, err = js.UpdateConsumer(stream, want, nats.Context(ctx))
+		}
+		if err != nil {
 			return fmt.Errorf("make the consumer %s: %w", name, err)
 		}
 	}
@@ -120,45 +126,59 @@ func durable(s events.Subscription) string {
 	return strings.NewReplacer(".", "_", " ", "_", "*", "_", ">", "_", "/", "_").Replace(s.Name + "__" + s.Event)
 }
 
-func (j *jetStream) subscribe(_ context.Context, s events.Subscription) (<-chan *message.Message, error) {
-	c := consumer{closed: make(chan struct{})}
+func (j *jetStream) subscriber(s events.Subscription) (message.Subscriber, string, error) {
+	c := &consumer{closed: make(chan struct{})}
 	options := append(j.options(), nats.ClosedHandler(func(*nats.Conn) { close(c.closed) }), nats.DrainTimeout(drainFor))
 	var err error
 	if c.conn, err = nats.Connect(j.url, options...); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	name := durable(s)
-	c.sub, err = wmnats.NewSubscriberWithNatsConn(c.conn, wmnats.SubscriberSubscriptionConfig{
+	c.Subscriber, err = wmnats.NewSubscriberWithNatsConn(c.conn, wmnats.SubscriberSubscriptionConfig{
 		QueueGroupPrefix: name, SubscribersCount: perServer, AckWaitTimeout: ackWait, CloseTimeout: drainFor,
 		Unmarshaler: &wmnats.NATSMarshaler{}, NakDelay: wmnats.NewStaticDelay(time.Second), JetStream: j.config(name),
 	}, watermill.NewSlogLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		c.conn.Close()
-		return nil, err
+		return nil, "", err
 	}
 	j.mu.Lock()
+	defer j.mu.Unlock()
 	j.subs = append(j.subs, c)
-	j.mu.Unlock()
-	return c.sub.Subscribe(context.Background(), subjects+s.Event)
+	return c, subjects + s.Event, nil
 }
 
-// close ends the connection before the subscriber: watermill's subscriber closes its channel beside callbacks that may
+// Subscribe leaves the end to Close: the router ends ctx at the same time, upon which watermill's subscriber closes its
+// channel beside callbacks that may still send to it.
+func (c *consumer) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
+	return c.Subscriber.Subscribe(context.WithoutCancel(ctx), topic)
+}
+
+// Close ends the connection before the subscriber: watermill's subscriber closes its channel beside callbacks that may
 // still send to it, and after the end of the connection there are none.
-func (c consumer) close() error {
-	if err := c.conn.Drain(); err != nil {
-		c.conn.Close()
-	}
-	<-c.closed
-	if err := c.sub.Close(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
-		return err
-	}
-	return nil
+func (c *consumer) Close() error {
+	c.once.Do(func() {
+		if err := c.conn.Drain(); err != nil {
+			c.conn.Close()
+		}
+		<-c.closed
+		if err := c.Subscriber.Close(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+			c.err = err
+		}
+	})
+	return c.err
 }
 
 func (j *jetStream) send(_ context.Context, _ <-chan struct{}, m events.Message) error {
 	msg, err := encode(m)
 	if err != nil {
 		return err
+	}
+	switch { // the stream drops a second message of one id
+	case m.Redelivered:
+		msg.UUID = watermill.NewUUID()
+	case m.To != "":
+		msg.UUID += " " + m.To
 	}
 	j.mu.Lock()
 	pub := j.pub
@@ -169,22 +189,15 @@ func (j *jetStream) send(_ context.Context, _ <-chan struct{}, m events.Message)
 	return nil
 }
 
-func (j *jetStream) taken(*message.Message) {}
-
-func (j *jetStream) settled(m *message.Message, handled bool) {
-	if handled {
-		m.Ack()
-		return
-	}
-	m.Nack()
-}
+// settle lets the router acknowledge the message, or have it delivered again.
+func (j *jetStream) settle(_ *message.Message, err error) error { return err }
 
 func (j *jetStream) close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var errs []error
 	for _, c := range j.subs {
-		errs = append(errs, c.close())
+		errs = append(errs, c.Close())
 	}
 	if j.pub != nil {
 		errs = append(errs, j.pub.Close())

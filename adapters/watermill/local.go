@@ -2,8 +2,8 @@ package watermill
 
 import (
 	"context"
+	"errors"
 	"log/slog"
-	"sync"
 
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -12,94 +12,79 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 )
 
-// underWay bounds how many messages are between Send and the end of their handlers.
+// underWay is how many messages of a subscription wait for their handlers.
 const underWay = 256
 
-// local carries messages over channels. Each message brings a receipt along, which its sender waits for.
+// local carries messages over channels. Each message brings a receipt along, which its
+// sender waits for.
 type local struct {
 	pubsub *gochannel.GoChannel
-	slots  chan struct{}
-	counts map[string]int // subscriptions by event; fixed before the first send
+	topics map[string][]string // of the subscriptions to an event; fixed before the first send
 }
 
 var _ transport = (*local)(nil)
 
 type receiptKey struct{}
 
-// receipt counts the subscribers that have not settled a message.
-type receipt struct {
-	mu   sync.Mutex
-	left int
-	lost bool
-	done chan struct{}
-}
+// receipt is where a subscriber's end of a message is told, nil for a good one.
+type receipt chan error
 
 func newLocal(log *slog.Logger) *local {
 	cfg := gochannel.Config{OutputChannelBuffer: underWay, PreserveContext: true}
-	return &local{pubsub: gochannel.NewGoChannel(cfg, watermill.NewSlogLogger(quiet(log))), slots: make(chan struct{}, underWay)}
+	return &local{pubsub: gochannel.NewGoChannel(cfg, watermill.NewSlogLogger(quiet(log)))}
 }
 
+// topic is that of one subscriber: each has its own, so that none waits for another.
+func topic(subscriber, event string) string { return subscriber + " " + event }
+
 func (l *local) open(_ context.Context, subs []events.Subscription) error {
-	l.counts = map[string]int{}
+	l.topics = map[string][]string{}
 	for _, s := range subs {
-		l.counts[s.Event]++
+		l.topics[s.Event] = append(l.topics[s.Event], topic(s.Name, s.Event))
 	}
 	return nil
 }
 
-func (l *local) subscribe(_ context.Context, s events.Subscription) (<-chan *message.Message, error) {
-	// The channel is closed by close, so that messages under way are settled and not left in it.
-	return l.pubsub.Subscribe(context.Background(), s.Event)
+func (l *local) subscriber(s events.Subscription) (message.Subscriber, string, error) {
+	return l.pubsub, topic(s.Name, s.Event), nil
 }
 
 func (l *local) send(ctx context.Context, over <-chan struct{}, m events.Message) error {
-	if l.counts[m.Name] == 0 {
-		return nil
+	topics := l.topics[m.Name]
+	if m.To != "" {
+		topics = []string{topic(m.To, m.Name)}
 	}
-	select {
-	case l.slots <- struct{}{}:
-		defer func() { <-l.slots }()
-	case <-over:
-		return errStopped()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	msg, err := encode(m)
-	if err != nil {
-		return err
-	}
-	r := &receipt{left: l.counts[m.Name], done: make(chan struct{})}
-	msg.SetContext(context.WithValue(context.WithoutCancel(ctx), receiptKey{}, r))
-	if err := l.pubsub.Publish(m.Name, msg); err != nil {
-		return errStopped()
-	}
-	select {
-	case <-r.done:
-		if r.lost {
+	done := make(receipt, len(topics))
+	for _, to := range topics {
+		msg, err := encode(m)
+		if err != nil {
+			return err
+		}
+		msg.SetContext(context.WithValue(context.WithoutCancel(ctx), receiptKey{}, done))
+		if err := l.pubsub.Publish(to, msg); err != nil {
 			return errStopped()
 		}
-		return nil
-	case <-over:
-		return errStopped()
-	case <-ctx.Done():
-		return ctx.Err()
 	}
+	var errs []error
+	for range topics {
+		select {
+		case err := <-done:
+			errs = append(errs, err)
+		case <-over:
+			return errStopped()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return errors.Join(errs...)
 }
 
-// taken acknowledges to the channel at once, which else would hand out one message at a time.
-func (l *local) taken(m *message.Message) { m.Ack() }
-
-func (l *local) settled(m *message.Message, handled bool) {
-	r, ok := m.Context().Value(receiptKey{}).(*receipt)
-	if !ok {
-		return
+// settle tells the sender. The message itself is acknowledged in any case: who sent it sends it again.
+func (l *local) settle(m *message.Message, err error) error {
+	if done, ok := m.Context().Value(receiptKey{}).(receipt); ok {
+		done <- err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.lost = r.lost || !handled
-	if r.left--; r.left == 0 {
-		close(r.done)
-	}
+	return nil
 }
 
 func (l *local) close() error { return l.pubsub.Close() }

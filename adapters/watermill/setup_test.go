@@ -10,7 +10,9 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/events/eventstest"
 )
 
 // natsServer starts a JetStream server on the loopback interface and returns its URL.
@@ -33,24 +35,14 @@ func natsServer(t testing.TB) string {
 	return s.ClientURL()
 }
 
-// each runs fn for both transports; open makes one more bus on the same transport.
-func each(t *testing.T, fn func(t *testing.T, open func() *Bus)) {
-	t.Helper()
-	t.Parallel()
-	t.Run("local", func(t *testing.T) {
-		t.Parallel()
-		fn(t, func() *Bus { return bus(t, "") })
-	})
-	t.Run("jetstream", func(t *testing.T) {
-		t.Parallel()
-		url := natsServer(t)
-		fn(t, func() *Bus { return bus(t, url) })
-	})
-}
-
 func bus(t *testing.T, url string) *Bus {
 	t.Helper()
-	b, err := New(Params{Config: Config{URL: url}})
+	return busWith(t, url, &eventstest.Letters{})
+}
+
+func busWith(t *testing.T, url string, letters events.DeadLetters) *Bus {
+	t.Helper()
+	b, err := New(Params{Config: Config{URL: url}, Letters: letters, Clock: clock.New()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/writ-automation/writ/cmd/compose"
 )
 
 // Exit codes of every command. A few have further ones of their own.
@@ -36,6 +38,7 @@ type world struct {
 	in       io.Reader
 	environ  []string
 	docs     fs.FS
+	options  []compose.Option
 }
 
 func (w world) env(name string) string {
@@ -48,9 +51,9 @@ func (w world) env(name string) string {
 }
 
 // Execute runs the command line of the process and returns its exit code: 0 done, 1 failed, 2 usage. The pages in docs
-// are served beside the user interface; nil skips them.
-func Execute(docs fs.FS) int {
-	w := world{out: os.Stdout, err: os.Stderr, in: os.Stdin, environ: os.Environ(), docs: docs}
+// are served beside the user interface; nil skips them. The options replace adapters of servers and workers.
+func Execute(docs fs.FS, options ...compose.Option) int {
+	w := world{out: os.Stdout, err: os.Stderr, in: os.Stdin, environ: os.Environ(), docs: docs, options: options}
 	return execute(context.Background(), w, os.Args[1:])
 }
 
@@ -95,7 +98,7 @@ func rootCommand(w world) *cobra.Command {
 	root.AddCommand(
 		serveCommand(w), workerCommand(w), userCommand(w), tokenCommand(w), auditCommand(w), versionCommand(w),
 		runCommand(w), runsCommand(w), logsCommand(w), cancelCommand(w), approveCommand(w), rejectCommand(w),
-		launchCommand(w), applyCommand(w), exportCommand(w),
+		launchCommand(w), applyCommand(w), exportCommand(w), deadLetterCommand(w),
 	)
 	return root
 }

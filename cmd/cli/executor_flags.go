@@ -92,7 +92,7 @@ func (f *executorFlags) executor(w world) (compose.Executor, error) {
 	return compose.Executor{
 		DataDir: f.dataDir, RunsDir: f.runsDir, WorkDir: f.workDir, Name: f.name, Queues: f.queues, Executors: f.executors,
 		RunTimeout: f.runTimeout.Duration, DefaultForks: f.defaultForks, LogCap: int64(f.logCap), KillGrace: f.killGrace.Duration,
-		DrainTimeout: f.drainTimeout.Duration, Log: log,
+		DrainTimeout: f.drainTimeout.Duration, Log: log, Options: w.options,
 		Info: system.Info{Version: b.Version, Commit: b.Commit, Started: clock.New().Now()},
 	}, nil
 }

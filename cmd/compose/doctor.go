@@ -37,7 +37,7 @@ func examination(s *Settings, dir *dataDir, runsDir string) fx.Option {
 		check(func(w execution.WorkerStore, t catalog.TemplateStore, i catalog.InventoryStore, r runs.Store) (*probes.Workers, error) {
 			return probes.NewWorkers(w, named{t, i, r}.queues)
 		}),
-		check(credentialCheck),
+		check(credentialCheck), check(system.NewDeadLetterCheck),
 		check(func(r auditmodule.Result) (*auditmodule.HeadCheck, error) { return auditmodule.NewHeadCheck(r), nil }),
 	)))
 }

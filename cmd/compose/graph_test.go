@@ -11,7 +11,6 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/adapters/httpapi"
-	"github.com/writ-automation/writ/adapters/watermill"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -163,7 +162,7 @@ func TestAccountsGraph(t *testing.T) {
 // TestGroupNames holds the tags of this test against the names that the adapters give their groups.
 func TestGroupNames(t *testing.T) {
 	t.Parallel()
-	if watermill.Group != `group:"events.subscriptions"` || httpapi.Group != `group:"httpapi.routes"` {
+	if events.SubscriptionGroup != `group:"events.subscriptions"` || httpapi.Group != `group:"httpapi.routes"` {
 		t.Error("a value group has another name")
 	}
 }

@@ -37,7 +37,11 @@ func assemble(x *Executor, root string, options func(dir *dataDir, fail failure)
 	if err != nil {
 		return nil, errors.Join(err, dir.close())
 	}
-	p.app = fx.New(base(x, dir), list, fx.Options(more...))
+	replaced, _, err := x.replacements()
+	if err != nil {
+		return nil, errors.Join(err, dir.close())
+	}
+	p.app = fx.New(base(x, dir), list, replaced, fx.Options(more...))
 	if err := p.app.Err(); err != nil {
 		return nil, errors.Join(rootCause(err), dir.close())
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi/ops"
 	httprelay "github.com/writ-automation/writ/adapters/httpapi/relay"
 	httpruns "github.com/writ-automation/writ/adapters/httpapi/runs"
+	httpsystem "github.com/writ-automation/writ/adapters/httpapi/system"
 	auditmodule "github.com/writ-automation/writ/modules/audit"
 	"github.com/writ-automation/writ/modules/execution"
 	"github.com/writ-automation/writ/modules/identity"
@@ -72,8 +73,10 @@ func serverOptions(s *Settings, dir *dataDir, fail failure) (fx.Option, error) {
 			s.auditConfig(dir.root)),
 		auditmodule.Module, identity.Module, system.Module,
 		fx.Module("first", fx.Invoke(migrate, openTrail, openVault, firstAccount)),
-		sealing(), credentials(s), notifications(s), launching(s, dir), examination(s, dir, runsDir), auditmodule.Upkeep, observation(), bus, relay(), runs.Module,
-		httpapi.Module, httpaudit.Module, httpruns.Module, httpidentity.Module, httpexecution.Module, httprelay.Module, ops.Module, providers(s),
+		sealing(), credentials(s), notifications(s), launching(s, dir), examination(s, dir, runsDir), auditmodule.Upkeep, observation(),
+		bus, carrying(), relay(), runs.Module,
+		httpapi.Module, httpaudit.Module, httpruns.Module, httpidentity.Module, httpexecution.Module, httprelay.Module, httpsystem.Module, ops.Module,
+		providers(s),
 		fx.Module("connections", fx.Provide(newListener), fx.Invoke(endLast)),
 		fx.Module("plane", fx.Provide(plane)), execution.Module,
 		fx.Module("address", fx.Supply(fail), fx.Invoke(listenLast)),

@@ -35,6 +35,8 @@ type Executor struct {
 
 	Info system.Info
 	Log  *slog.Logger
+	// Options replace adapters and add subscribers.
+	Options []Option
 }
 
 // Install are the settings of every process that works on the database of an install: a server, and a worker over the database.

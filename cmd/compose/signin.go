@@ -222,7 +222,10 @@ func (s *Settings) public() string {
 // providers provides the identity providers that are configured, as the sign-in routes look for them.
 func providers(s *Settings) fx.Option {
 	var out []fx.Option
-	if s.OIDC.on() {
+	switch _, custom, _ := s.replacements(); { // an error ends the assembly elsewhere
+	case custom != nil:
+		out = append(out, fx.Provide(fx.Annotate(custom, fx.ResultTags(`name:"oidc"`))))
+	case s.OIDC.on():
 		out = append(out, fx.Provide(fx.Annotate(newOIDC, fx.ResultTags(`name:"oidc"`))))
 	}
 	if s.SAML.on() {

@@ -15,7 +15,6 @@ import (
 	"github.com/writ-automation/writ/adapters/metrics"
 	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
 	"github.com/writ-automation/writ/adapters/tools/proc"
-	"github.com/writ-automation/writ/adapters/watermill"
 	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/platform/db"
@@ -84,10 +83,11 @@ func observation() fx.Option {
 			telemetry.New, metrics.NewEnded, fx.Annotate(metrics.NewBackground, fx.As(fx.Self()), fx.As(new(background.Observer))),
 			func(t *telemetry.Telemetry) httpapi.Observer { return t },
 			fx.Annotate((*telemetry.Telemetry).Handler, fx.ResultTags(`name:"metrics"`)),
-			fx.Annotate((*metrics.Ended).Subscription, fx.ResultTags(watermill.Group)),
+			fx.Annotate((*metrics.Ended).Subscription, fx.ResultTags(events.SubscriptionGroup)),
 		),
-		fx.Invoke(func(t *telemetry.Telemetry, e *metrics.Ended, n *metrics.Notifications, b *metrics.Background, store runs.Store, w execution.WorkerStore, trail audit.Trail, c portclock.Clock, d *db.DB) error {
-			return t.Register(e, n, b, metrics.NewRuns(store, c), metrics.NewWorkers(w), metrics.NewTrail(trail), metrics.NewDatabase(d.Stats))
+		fx.Invoke(func(t *telemetry.Telemetry, e *metrics.Ended, n *metrics.Notifications, b *metrics.Background, store runs.Store, w execution.WorkerStore, trail audit.Trail, l system.DeadLetterStore, c portclock.Clock, d *db.DB) error {
+			return t.Register(e, n, b, metrics.NewRuns(store, c), metrics.NewWorkers(w), metrics.NewTrail(trail), metrics.NewDeadLetters(l),
+				metrics.NewDatabase(d.Stats))
 		}),
 	)
 }

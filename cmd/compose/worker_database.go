@@ -43,7 +43,7 @@ func databaseOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 		fx.Module("first", fx.Invoke(awaitSchema, borrowKeys)),
 		sealing(), lending(&s.Install, true), agents(), fetching(&s.Install, dir, false),
 		runsmodule.WorkModule, catalogmodule.MaterialModule,
-		fx.Module("work", fx.Provide(plane, fx.Annotate(outbox.NewWriter, fx.As(new(events.Publisher))))),
+		fx.Supply(s.audience()), fx.Module("work", fx.Provide(plane, fx.Annotate(outbox.NewWriter, fx.As(new(events.Publisher))))),
 		fx.Supply(auditmodule.HolderName(executing.Worker), fx.Annotate(anchor.NewHeadShelf(dir.path(headsDir)), fx.As(new(audit.HeadShelf)))),
 		auditmodule.Holding, execution.WorkerModule,
 		fx.Module("ready", fx.Invoke(readyLast)),

@@ -183,6 +183,12 @@ func outerRules() []Rule {
 			Why: "these tests see what a user sees",
 		},
 		{
+			Name: "example", From: []string{"./docs/examples/**"}, Allow: []string{"std", "./cmd/cli", "./cmd/compose", "./ports/**", "./docs"},
+			InTests: []string{"./adapters/sqlstore/**", "./platform/**"},
+			May:     "standard library, `cmd/cli`, `cmd/compose`, `ports/**`, `docs`", Never: "anything else",
+			Why: "an example shows what an integrator's own binary needs",
+		},
+		{
 			Name: "documents", From: []string{"./docs/**", "./configs/**"}, Allow: []string{"std"},
 			InTests: []string{"third", "./platform/**", "./cmd/**"},
 			May:     "standard library", Never: "anything else",

@@ -20,6 +20,8 @@ type world struct {
 	next int
 	repo string // what the projects are of
 	lost string // a split whose hosts failed
+	// brittle is where a file lies while a subscriber fails.
+	brittle string
 }
 
 // id makes something and returns its id.
@@ -171,12 +173,16 @@ func TestEveryChangeHasExactlyOneEntry(t *testing.T) {
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		w := &world{t: t}
 		w.makeRepo()
-		w.Server = harness.Start(t, harness.Options{DB: dbURL, Flags: []string{"--local-projects", filepath.Dir(w.repo)}})
+		w.brittle = t.TempDir()
+		w.Server = harness.Start(t, harness.Options{
+			DB: dbURL, Flags: []string{"--local-projects", filepath.Dir(w.repo)}, Main: brittleMain, Env: []string{"BRITTLE=" + w.brittle},
+		})
 		write(t, w.Dir+"/fails.yml", "- hosts: all\n  gather_facts: false\n  tasks:\n    - fail: {msg: no}\n")
 		write(t, w.Dir+"/hosts", "a ansible_connection=local\nb ansible_connection=local\n")
 		drives := calls()
 		maps.Copy(drives, catalogCalls())
 		maps.Copy(drives, secretCalls())
+		maps.Copy(drives, deadLetterCalls())
 		for _, op := range recorded(t, w.Client) {
 			if slices.Contains(elsewhere(), op.id) {
 				continue

@@ -67,6 +67,10 @@ func rows() map[string]row {
 		"download-audit-bundle": {least: identity.Viewer, status: 200},
 		"list-audit-entries":    {least: identity.Admin, status: 200},
 		"read-change-register":  {least: identity.Admin, status: 403},
+
+		"list-dead-letters":  {least: identity.Admin, status: 200},
+		"retry-dead-letter":  {least: identity.Admin, status: 404, missing: "dead_letter_not_found"},
+		"delete-dead-letter": {least: identity.Admin, status: 404, missing: "dead_letter_not_found"},
 	}
 	maps.Copy(all, runRows())
 	maps.Copy(all, accountRows())

@@ -32,19 +32,21 @@ const custom = "github.com/writ-automation/writ/e2e/extensions/custom"
 // world is a server with extensions and what they work on.
 type world struct {
 	*harness.Server
-	diary, box, mint string
+	diary, box, mint, brittle string
 }
 
 func start(t *testing.T, db string) *world {
 	t.Helper()
 	dir := t.TempDir()
-	w := &world{diary: filepath.Join(dir, "diary"), box: filepath.Join(dir, "box"), mint: filepath.Join(dir, "mint")}
-	for _, d := range []string{w.box, w.mint} {
+	w := &world{diary: filepath.Join(dir, "diary"), box: filepath.Join(dir, "box"), mint: filepath.Join(dir, "mint"), brittle: filepath.Join(dir, "brittle")}
+	for _, d := range []string{w.box, w.mint, w.brittle} {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w.Server = harness.Start(t, harness.Options{DB: db, Main: custom, Env: []string{"DIARY=" + w.diary, "BOX=" + w.box, "MINT=" + w.mint}})
+	w.Server = harness.Start(t, harness.Options{DB: db, Main: custom, Env: []string{
+		"DIARY=" + w.diary, "BOX=" + w.box, "MINT=" + w.mint, "BRITTLE=" + w.brittle,
+	}})
 	return w
 }
 
@@ -144,6 +146,9 @@ func TestNotifiers(t *testing.T) {
 			if d.Origin != "extension" || d.Event != "run.finished" || (d.Kind == "diary") != (d.Status == "delivered") {
 				t.Errorf("%+v", d)
 			}
+		}
+		if list := w.letters(t); len(list) != 0 {
+			t.Errorf("a notification that was given up has a dead letter: %+v", list)
 		}
 		metrics := string(w.Do(http.MethodGet, "/metrics", nil).Body)
 		if !strings.Contains(metrics, `writ_notifications_total{kind="extension",result="delivered"}`) {

@@ -76,9 +76,9 @@ func TestCommandPage(t *testing.T) {
 	const path = "docs/reference/cli.md"
 	var documented []string
 	for _, row := range names(page(t, path), "(?m)^\\| (`writ [^|]*)\\|") {
-		documented = append(documented, names(row, "`writ ([a-z]+)")...)
+		documented = append(documented, names(row, "`writ ([a-z-]+)")...)
 	}
-	offered := names(paragraph(help(t, "help"), "Available Commands:"), `(?m)^  ([a-z]+) `)
+	offered := names(paragraph(help(t, "help"), "Available Commands:"), `(?m)^  ([a-z-]+) `)
 	offered = slices.DeleteFunc(offered, func(c string) bool { return c == "help" || c == "completion" })
 	differ(t, path, documented, offered)
 }

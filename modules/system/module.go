@@ -5,19 +5,35 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/events"
+	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/system"
+	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Module provides system.Health and system.Doctor. It needs a system.Probe and examines what is in system.CheckGroup, which may be
-// empty.
+// Module provides system.Health, system.Doctor, and system.DeadLetters, which the bus stores its events.DeadLetters in. It needs a
+// system.Probe, a system.DeadLetterStore, an outbox and the kernel, and examines what is in system.CheckGroup, which may be empty.
 var Module = fx.Module("system", fx.Provide(
 	func(p system.Probe) (system.Health, error) { return New(Params{Probe: p}) },
 	fx.Annotate(provideDoctor, fx.ParamTags(``, system.CheckGroup, `optional:"true"`)),
+	fx.Annotate(NewDeadLetters, fx.As(new(system.DeadLetters)), fx.As(new(events.DeadLetters))),
 ))
+
+// DeadLetterParams are what dead letters need.
+type DeadLetterParams struct {
+	fx.In
+
+	Store    system.DeadLetterStore
+	Unit     tx.Unit
+	IDs      ids.Generator
+	Outbox   events.Redeliverer
+	Recorder audit.Recorder
+}
 
 // Checks provides the checks of the catalog, of schedules and of triggers in system.CheckGroup.
 var Checks = fx.Module("system.checks", fx.Provide(

@@ -82,6 +82,12 @@ const (
 	SecretsRewrap        Action = "key.rewrap" // everything sealed is wrapped under another key
 )
 
+// What happens to messages that a subscriber did not handle.
+const (
+	DeadLetterRetry  Action = "deadletter.retry"
+	DeadLetterDelete Action = "deadletter.delete"
+)
+
 // Actions lists every action.
 func Actions() []Action {
 	return []Action{
@@ -94,6 +100,6 @@ func Actions() []Action {
 		SourceCreate, SourceUpdate, SourceDelete, SourceRefresh, TemplateCreate, TemplateUpdate, TemplateDelete,
 		ScheduleCreate, ScheduleUpdate, ScheduleDelete, TriggerCreate, TriggerUpdate, TriggerDelete, TriggerRotate,
 		CredentialCreate, CredentialUpdate, CredentialDelete, CredentialTypeCreate, CredentialTypeUpdate, CredentialTypeDelete,
-		SecretsRewrap,
+		SecretsRewrap, DeadLetterRetry, DeadLetterDelete,
 	}
 }

@@ -30,6 +30,10 @@ type Message struct {
 	Version int             `json:"version"`
 	At      time.Time       `json:"at"`
 	Data    json.RawMessage `json:"data"`
+	// To is the one subscriber that the message is for, empty for all of them.
+	To string `json:"to,omitempty"`
+	// Redelivered marks the retry of a dead letter: once the subscriber has handled it, the bus resolves the letter.
+	Redelivered bool `json:"redelivered,omitempty"`
 }
 
 // Subscription binds a handler to one event name. Name identifies the subscriber: with several servers on one
@@ -52,12 +56,44 @@ func On[T Event](name string, handle func(ctx context.Context, id string, e T) e
 	}}
 }
 
-// Bus hands messages to subscribers. Subscribe is called before Run; Run blocks until ctx ends and has then
-// stopped every goroutine that it started.
+// SubscriptionGroup is the value group that contexts provide their subscriptions in.
+const SubscriptionGroup = `group:"events.subscriptions"`
+
+// Bus hands messages to subscribers. A handler that fails or panics is called again a few times; then the message is
+// stored as a dead letter. The failures of one subscriber do not hold up another one.
 type Bus interface {
+	// Send returns once the message cannot be lost: every subscriber that it is for has handled it, or has a dead letter
+	// of it, or the bus has stored it. After an error the caller sends it again. A message without a subscriber is taken;
+	// one to a subscriber that there is not becomes a dead letter.
 	Send(ctx context.Context, m Message) error
+	// Subscribe is called before Run. Two subscriptions of one name to one event are an Internal fault.
 	Subscribe(s Subscription) error
+	// Run blocks until ctx ends and has then stopped every goroutine that it started. It is called once.
 	Run(ctx context.Context) error
+}
+
+// Failure is a message that a subscriber did not handle.
+type Failure struct {
+	Message    Message
+	Subscriber string
+	Attempts   int
+	Error      string // of the last attempt
+	FirstAt    time.Time
+	LastAt     time.Time
+}
+
+// DeadLetters stores what subscribers did not handle. A bus calls it outside of units of work.
+type DeadLetters interface {
+	// Add stores a dead letter. Where the subscriber has one of the message already, it counts the attempts together.
+	Add(ctx context.Context, f Failure) error
+	// Resolve deletes the dead letter of a message that its subscriber has handled after all. It may be gone already.
+	Resolve(ctx context.Context, messageID, subscriber string) error
+}
+
+// Redeliverer sends a message again, to the subscriber that it names.
+type Redeliverer interface {
+	// Redeliver stores the message in the unit that ctx carries. It leaves after the commit.
+	Redeliver(ctx context.Context, m Message) error
 }
 
 // Topics of Signals.

@@ -31,6 +31,7 @@ const (
 	Delivery       Prefix = "nty_"
 	NotifyTarget   Prefix = "ntg_"
 	Lease          Prefix = "lse_"
+	DeadLetter     Prefix = "dlt_"
 )
 
 // Generator makes ids. Ids of one generator and prefix sort by the time at which they were made, and within one
@@ -102,6 +103,8 @@ func KindOf(id string) string {
 		return "policy"
 	case Worker:
 		return "worker"
+	case DeadLetter:
+		return "dead_letter"
 	default:
 		return ""
 	}

@@ -1,5 +1,6 @@
 // Command custom is a binary with extensions of its own compiled in, as anybody may build one: a notifier that keeps a diary, one that
-// never succeeds, a secret engine of either sort, and a tool.
+// never succeeds, a secret engine of either sort, a tool, and
+// a subscriber of domain events.
 package main
 
 import (
@@ -14,8 +15,11 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/cmd/cli"
+	"github.com/writ-automation/writ/cmd/compose"
 	"github.com/writ-automation/writ/docs"
+	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/extension"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 func main() {
@@ -29,7 +33,32 @@ func main() {
 	if os.Getenv(many) != "" {
 		os.Exit(repeat(os.Stdin, os.Stdout))
 	}
-	os.Exit(cli.Execute(docs.Pages))
+	os.Exit(cli.Execute(docs.Pages, compose.Subscribe(events.On("brittle", brittle))))
+}
+
+// brittle is a subscriber that fails while there is a file "fail". It appends the id of each run that it hears of to the
+// file "tried", and of each that it handles to the file "handled".
+func brittle(_ context.Context, _ string, e runs.Finished) error {
+	dir := os.Getenv("BRITTLE")
+	if dir == "" {
+		return nil
+	}
+	if err := appendLine(filepath.Join(dir, "tried"), e.RunID); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(dir, "fail")); err == nil {
+		return errors.New("the other side is closed")
+	}
+	return appendLine(filepath.Join(dir, "handled"), e.RunID)
+}
+
+func appendLine(path, line string) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(line + "\n")
+	return errors.Join(err, f.Close())
 }
 
 // note appends a line to the diary.

@@ -73,6 +73,17 @@ func Run(t *testing.T, each Each) {
 	}
 }
 
+// RunLogs holds a LogStore alone to the contract. Of the stores it takes Unit, Runs, Queue and Logs.
+func RunLogs(t *testing.T, each Each) {
+	t.Helper()
+	for name, fn := range logCases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(t *testing.T, s Stores) { fn(t, &env{Stores: s}) })
+		})
+	}
+}
+
 // do runs fn in a unit of work and returns its error.
 func (e *env) do(t *testing.T, fn func(ctx context.Context) error) error {
 	t.Helper()

@@ -1,0 +1,2 @@
+// Package system stores dead letters in SQL.
+package system

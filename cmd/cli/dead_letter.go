@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/writ-automation/writ/platform/clock"
+	"github.com/writ-automation/writ/ports/page"
+)
+
+// deadLetter is an event that a subscriber did not handle.
+type deadLetter struct {
+	ID         string    `json:"id"`
+	Event      string    `json:"event"`
+	Subscriber string    `json:"subscriber"`
+	Attempts   int       `json:"attempts"`
+	Error      string    `json:"error"`
+	FirstAt    time.Time `json:"first_at"`
+	LastAt     time.Time `json:"last_at"`
+}
+
+func deadLetterCommand(w world) *cobra.Command {
+	c := &cobra.Command{
+		Use: "dead-letter", Short: "List, retry and delete events that a subscriber did not handle", Args: args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(deadLetterListCommand(w), deadLetterRetryCommand(w), deadLetterDeleteCommand(w))
+	return c
+}
+
+// deadLetters reads all of them, the one that failed last first.
+func (c *client) deadLetters(ctx context.Context) ([]deadLetter, error) {
+	return everyRow(ctx, func(ctx context.Context, w page.Window) ([]deadLetter, int, error) {
+		var list struct {
+			DeadLetters []deadLetter `json:"dead_letters"`
+			Total       int          `json:"total"`
+		}
+		err := c.call(ctx, http.MethodGet, "/v1/dead-letters?offset="+strconv.Itoa(w.Offset), nil, &list)
+		return list.DeadLetters, list.Total, err
+	})
+}
+
+func deadLetterListCommand(w world) *cobra.Command {
+	var conn connection
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "List events that a subscriber did not handle", Args: args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			cl, err := conn.client(w)
+			if err != nil {
+				return err
+			}
+			list, err := cl.deadLetters(c.Context())
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return printJSON(w.out, map[string]any{"dead_letters": append([]deadLetter{}, list...), "count": len(list)})
+			case len(list) == 0:
+				_, _ = fmt.Fprintln(w.err, "writ: no dead letters")
+				return nil
+			}
+			now := clock.New().Now()
+			rows := make([][]field, 0, len(list))
+			for _, l := range list {
+				rows = append(rows, []field{
+					{text: oneLine(l.ID, 80)}, {text: oneLine(l.Event, 40)}, {text: oneLine(l.Subscriber, 40)},
+					{text: strconv.Itoa(l.Attempts), number: true}, {text: age(now.Sub(l.LastAt)), number: true}, {text: oneLine(l.Error, 60)},
+				})
+			}
+			newScreen(w).table([]string{"ID", "EVENT", "SUBSCRIBER", "ATTEMPTS", "AGE", "ERROR"}, rows)
+			return nil
+		},
+	}
+	conn.register(c)
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+func deadLetterRetryCommand(w world) *cobra.Command {
+	var conn connection
+	var all, asJSON bool
+	c := &cobra.Command{
+		Use: "retry ID...", Short: "Hand events to their subscribers again", Args: args(cobra.ArbitraryArgs),
+		Long: "Hand each event to its subscriber again, and to nobody else. A dead letter leaves the list once\n" +
+			"the subscriber has handled the event.",
+		RunE: func(c *cobra.Command, ids []string) error {
+			if all == (len(ids) > 0) {
+				return usagef("dead-letter retry takes ids or --all")
+			}
+			cl, err := conn.client(w)
+			if err != nil {
+				return err
+			}
+			if all {
+				list, err := cl.deadLetters(c.Context())
+				if err != nil {
+					return err
+				}
+				for _, l := range list {
+					ids = append(ids, l.ID)
+				}
+			}
+			return eachID(w, ids, "retried", asJSON, func(id string) error {
+				return cl.call(c.Context(), http.MethodPost, "/v1/dead-letters/"+url.PathEscape(id)+"/retry", nil, nil)
+			})
+		},
+	}
+	conn.register(c)
+	c.Flags().BoolVar(&all, "all", false, "every dead letter")
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+func deadLetterDeleteCommand(w world) *cobra.Command {
+	var conn connection
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "delete ID...", Short: "Drop events for good: their subscribers never hear of them", Args: args(cobra.MinimumNArgs(1)),
+		RunE: func(c *cobra.Command, ids []string) error {
+			cl, err := conn.client(w)
+			if err != nil {
+				return err
+			}
+			return eachID(w, ids, "deleted", asJSON, func(id string) error {
+				return cl.call(c.Context(), http.MethodDelete, "/v1/dead-letters/"+url.PathEscape(id), nil, nil)
+			})
+		},
+	}
+	conn.register(c)
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// eachID acts on each id, also after one that was refused, and says what was done.
+func eachID(w world, ids []string, did string, asJSON bool, act func(id string) error) error {
+	done := make([]string, 0, len(ids))
+	var refused error
+	for _, id := range ids {
+		if err := act(id); err != nil {
+			refused = errors.Join(refused, fmt.Errorf("%s: %w", plainText(id), err))
+			continue
+		}
+		done = append(done, id)
+		if !asJSON {
+			_, _ = fmt.Fprintf(w.out, "%s %s\n", did, plainText(id))
+		}
+	}
+	if asJSON {
+		return errors.Join(refused, printJSON(w.out, map[string]any{did: done}))
+	}
+	return refused
+}

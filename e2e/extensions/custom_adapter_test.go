@@ -1,0 +1,60 @@
+package extensions
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/writ-automation/writ/docs"
+	"github.com/writ-automation/writ/e2e/harness"
+)
+
+// example is the binary that the guide on swapping adapters builds.
+const example = "github.com/writ-automation/writ/docs/examples/custom-adapter"
+
+// TestCustomAdapter: a server with a log store of its own serves what runs printed, and the stock server over the same
+// database cannot read it.
+func TestCustomAdapter(t *testing.T) {
+	t.Parallel()
+	harness.EachEngine(t, func(t *testing.T, db string) {
+		const printed = "what the run printed"
+		mine := harness.Start(t, harness.Options{DB: db, Main: example, Env: []string{"LOG_KEY=correct horse battery"}})
+		run := mine.Await(mine.Submit(harness.Body{"tool": "bash", "command": "echo " + printed}).ID)
+		if log := mine.Log(run.ID); run.Status != "succeeded" || log != printed+"\n" {
+			t.Errorf("%s: %q", run.Status, log)
+		}
+		mine.Stop()
+
+		o := mine.Options
+		o.Main, o.Admin = "", mine.Token
+		stock := harness.Start(t, o)
+		if log := stock.Log(run.ID); len(log) != len(printed)+1 || strings.Contains(log, "run") {
+			t.Errorf("the stock server reads %q", log)
+		}
+		stock.Stop()
+
+		o.Main, o.Admin = example, mine.Token
+		mine = harness.Start(t, o)
+		if log := mine.Log(run.ID); log != printed+"\n" {
+			t.Errorf("after a restart: %q", log)
+		}
+	})
+}
+
+// TestCustomAdapterIsShort: the main is short, and the guide shows it as it is.
+func TestCustomAdapterIsShort(t *testing.T) {
+	t.Parallel()
+	main, err := os.ReadFile("../../docs/examples/custom-adapter/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guide, err := fs.ReadFile(docs.Pages, "guides/swap-an-adapter.md")
+	if err != nil || !bytes.Contains(guide, main) {
+		t.Errorf("the guide shows another main, %v", err)
+	}
+	if n := bytes.Count(main, []byte("\n")); n >= 30 {
+		t.Errorf("it has %d lines", n)
+	}
+}

@@ -1,0 +1,2 @@
+// Package eventstest holds a bus to its contract.
+package eventstest

@@ -1,0 +1,2 @@
+// Package systemtest holds the stores of the system context to their contract.
+package systemtest
