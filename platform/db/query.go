@@ -6,6 +6,8 @@ import (
 	"errors"
 
 	"github.com/uptrace/bun"
+
+	"github.com/writ-automation/writ/ports/page"
 )
 
 // Row is what a query found, for scanning.
@@ -51,6 +53,54 @@ func Exec(ctx context.Context, q bun.IDB, query string, args ...any) (int64, err
 	}
 	n, err := res.RowsAffected()
 	return n, Translate(err)
+}
+
+// Modify runs an insertion, a change or a deletion of the query builder and returns how many rows it changed. Errors
+// are translated.
+func Modify(ctx context.Context, q interface {
+	Exec(ctx context.Context, dest ...any) (sql.Result, error)
+}) (int64, error) {
+	res, err := q.Exec(ctx)
+	if err != nil {
+		return 0, Translate(err)
+	}
+	n, err := res.RowsAffected()
+	return n, Translate(err)
+}
+
+// First reads the first row of a query of the builder into its model, or into dest; ok is false where there is none.
+// Errors are translated.
+func First(ctx context.Context, q interface {
+	Scan(ctx context.Context, dest ...any) error
+}, dest ...any) (ok bool, err error) {
+	err = q.Scan(ctx, dest...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, Translate(err)
+}
+
+// Total counts the rows of a query of the builder. Errors are translated.
+func Total(ctx context.Context, q *bun.SelectQuery) (int, error) {
+	n, err := q.Count(ctx)
+	return int(n), Translate(err)
+}
+
+// Window narrows a query to a stretch of its rows; use it as q.Apply(db.Window(w)).
+func Window(w page.Window) func(*bun.SelectQuery) *bun.SelectQuery {
+	return func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Limit(int64(w.Rows())).Offset(int64(w.Offset))
+	}
+}
+
+// AtMost narrows a query to its first rows, to none where n is not positive; use it as q.Apply(db.AtMost(n)).
+func AtMost(n int) func(*bun.SelectQuery) *bun.SelectQuery {
+	return func(q *bun.SelectQuery) *bun.SelectQuery {
+		if n <= 0 {
+			q.Where("1 = 0")
+		}
+		return q.Limit(int64(n))
+	}
 }
 
 // OrNull makes an argument of a text: NULL of an empty one.

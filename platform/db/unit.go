@@ -20,6 +20,7 @@ type unit struct {
 	tx   bun.Tx
 	kept *statements // prepared on the connection of tx; nil on Postgres
 	open bool
+	none bool // nobody opened one
 
 	mu   sync.Mutex
 	doom error
@@ -72,7 +73,10 @@ func (u *unit) fail(err error) {
 	}
 }
 
-func errOver() error {
+func (u *unit) errClosed() error {
+	if u.none {
+		return &fault.Error{Kind: fault.Internal, Message: "a write outside of a unit of work"}
+	}
 	return &fault.Error{Kind: fault.Internal, Message: "the unit of work is over: its context escaped from it"}
 }
 
@@ -81,7 +85,7 @@ func (u *unit) enter() error {
 	u.gate.RLock()
 	if !u.open {
 		u.gate.RUnlock()
-		return errOver()
+		return u.errClosed()
 	}
 	if err := u.doomed(); err != nil {
 		u.gate.RUnlock()

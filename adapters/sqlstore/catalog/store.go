@@ -1,8 +1,8 @@
 package catalog
 
 import (
+	"github.com/writ-automation/writ/adapters/sqlstore/objects"
 	"github.com/writ-automation/writ/adapters/sqlstore/pack"
-	"github.com/writ-automation/writ/adapters/sqlstore/shelf"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/secrets"
@@ -28,9 +28,7 @@ func New(d *db.DB) *Store { return &Store{d: d, say: d.Dialect(), codec: pack.Ne
 
 // Holders returns the tables in which something rests sealed: the values of headers of inventory sources.
 func (s *Store) Holders() []secrets.Holder {
-	return []secrets.Holder{&shelf.Sealed{
+	return []secrets.Holder{&objects.Sealed{
 		D: s.d, What: "inventory sources", Table: "inventory_sources", Record: func(id string, _ int64) string { return catalog.SourceRecord(id) },
 	}}
 }
-
-func text(r db.Row) (s string, err error) { return s, r.Scan(&s) }
