@@ -104,15 +104,17 @@ func appendDocument(gen schema.QueryGen, b []byte, v reflect.Value) []byte {
 
 func scanDocument(to reflect.Value, src any) error {
 	to.SetZero()
-	switch text := src.(type) {
-	case nil:
-		return nil
-	case string:
-		return ReadDocument(text, to.Addr().Interface())
-	case []byte:
-		return ReadDocument(string(text), to.Addr().Interface())
+	text, ok := src.(string)
+	if raw, isRaw := src.([]byte); isRaw {
+		text, ok = string(raw), true
 	}
-	return fmt.Errorf("scan a document from %T", src)
+	switch {
+	case src == nil, ok && text == "":
+		return nil
+	case !ok:
+		return fmt.Errorf("scan a document from %T", src)
+	}
+	return ReadDocument(text, to.Addr().Interface())
 }
 
 // Document returns the column of a value that is stored as JSON. Raw members keep their characters as they are. It

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"reflect"
+	"strings"
 
 	"github.com/uptrace/bun"
 
@@ -37,6 +39,27 @@ func One[T any](ctx context.Context, q bun.IDB, scan func(Row) (T, error), query
 		return v, false, nil
 	}
 	return v, err == nil, Translate(err)
+}
+
+// Select reads the rows of a query into a slice of models by the names of their columns. Errors are translated.
+func Select(ctx context.Context, q bun.IDB, slice any, query string, args ...any) error {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return Translate(err)
+	}
+	scanner := q.(interface {
+		ScanRows(ctx context.Context, rows *sql.Rows, dest ...any) error
+	})
+	return Translate(scanner.ScanRows(ctx, rows, slice))
+}
+
+// Columns lists the columns of a model for a query: those of the table with the alias, under names that begin with prefix.
+func (d *DB) Columns(model any, alias, prefix string) string {
+	var names []string
+	for _, f := range d.reads.Table(reflect.TypeOf(model)).Fields {
+		names = append(names, alias+"."+f.Name+" AS "+prefix+f.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // Count reads the only number of a query, 0 where there is no row. Errors are translated.

@@ -12,6 +12,11 @@ import (
 // Dialect implements bun.IDB.
 func (u *unit) Dialect() schema.Dialect { return u.owner.reads.Dialect() }
 
+// ScanRows is that of bun.DB.
+func (u *unit) ScanRows(ctx context.Context, rows *sql.Rows, dest ...any) error {
+	return u.owner.reads.ScanRows(ctx, rows, dest...)
+}
+
 // NewValues implements bun.IDB.
 func (u *unit) NewValues(m any) *bun.ValuesQuery { return u.owner.reads.NewValues(m).Conn(u) }
 

@@ -53,7 +53,8 @@ func (s *Store) Readable(ctx context.Context, kind string, sc access.Scope, w pa
 		limit = 0
 	}
 	query, args := either(arms, limit)
-	found, err := db.All(ctx, q, text, query+" ORDER BY id LIMIT ? OFFSET ?", append(args, w.Rows(), offset)...)
+	var found []string
+	err := db.Select(ctx, q, &found, query+" ORDER BY id LIMIT ? OFFSET ?", append(args, w.Rows(), offset)...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list readable objects: %w", err)
 	}
@@ -127,15 +128,15 @@ func (r readable) restricted(ctx context.Context, q bun.IDB) (int, error) {
 		return own, err
 	}
 	query, args := either(r.granted, 0)
-	granted, err := count(ctx, q, "SELECT count(*) FROM ("+query+") AS found", args...)
+	granted, err := db.Count(ctx, q, "SELECT count(*) FROM ("+query+") AS found", args...)
 	if err != nil || own == 0 || granted == 0 {
 		return own + granted, err
 	}
 	if granted*lookup > own {
 		query, args = either(append(append([]arm(nil), r.granted...), r.own...), 0)
-		return count(ctx, q, "SELECT count(*) FROM ("+query+") AS found", args...)
+		return db.Count(ctx, q, "SELECT count(*) FROM ("+query+") AS found", args...)
 	}
-	both, err := count(ctx, q, "SELECT count(*) FROM ("+query+") AS found "+
+	both, err := db.Count(ctx, q, "SELECT count(*) FROM ("+query+") AS found "+
 		"JOIN access_objects AS ao ON ao.id = found.id WHERE ao.org_id"+in(r.orgs), with(args, r.orgs)...)
 	return own + granted - both, err
 }
@@ -144,7 +145,7 @@ func (r readable) restricted(ctx context.Context, q bun.IDB) (int, error) {
 func (r readable) sum(ctx context.Context, q bun.IDB, arms []arm) (int, error) {
 	n := 0
 	for _, a := range arms {
-		more, err := count(ctx, q, "SELECT count(*)"+strings.TrimPrefix(a.text, "SELECT ao.id"), a.args...)
+		more, err := db.Count(ctx, q, "SELECT count(*)"+strings.TrimPrefix(a.text, "SELECT ao.id"), a.args...)
 		if err != nil {
 			return 0, err
 		}

@@ -63,9 +63,12 @@ func (s *Store) ForgetChanges(ctx context.Context, keep int) error {
 	if err != nil {
 		return err
 	}
-	n, err := exec(ctx, q, "UPDATE access_state SET forgotten = version - ? WHERE id = 1 AND forgotten < version - ?", max(keep, 0), max(keep, 0))
+	keep = max(keep, 0)
+	n, err := db.Modify(ctx, q.NewUpdate().Model((*accessState)(nil)).Set("forgotten = version - ?", keep).
+		Where("s.id = 1 AND s.forgotten < s.version - ?", keep))
 	if err == nil && n > 0 {
-		_, err = exec(ctx, q, "DELETE FROM access_changes WHERE version <= (SELECT forgotten FROM access_state WHERE id = 1)")
+		_, err = db.Modify(ctx, q.NewDelete().Model((*accessChange)(nil)).Where("c.version <= (?)",
+			q.NewSelect().Model((*accessState)(nil)).Column("forgotten").Where("s.id = 1")))
 	}
 	if err != nil {
 		return fmt.Errorf("forget changes of rights: %w", err)
