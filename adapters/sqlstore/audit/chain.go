@@ -26,6 +26,14 @@ const (
 	maxSeqs = 500
 )
 
+// head is the end of the chain, the one row of its table.
+type head struct {
+	bun.BaseModel `bun:"table:audit_head,alias:h"`
+	ID            int64 `bun:",pk"`
+	Size          int64
+	Hash          [32]byte
+}
+
 // held is the end of the chain and when it was taken.
 type held struct {
 	tip audit.Tip
@@ -61,13 +69,12 @@ func found(ok bool, err error) error {
 
 // Tip implements audit.ChainStore.
 func (s *Store) Tip(ctx context.Context) (audit.Tip, error) {
-	tip, ok, err := db.One(ctx, s.d.Read(ctx), func(r db.Row) (t audit.Tip, err error) {
-		return t, r.Scan(&t.Size, (*digest)(&t.Hash))
-	}, "SELECT size, hash FROM audit_head WHERE id = 1")
+	row := head{ID: 1}
+	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model(&row).WherePK())
 	if err = found(ok, err); err != nil {
 		return audit.Tip{}, fmt.Errorf("read the head of the chain: %w", err)
 	}
-	return tip, nil
+	return audit.Tip{Size: row.Size, Hash: row.Hash}, nil
 }
 
 // Append implements audit.ChainStore. The head moves first and by a value that it cannot take where it is not the one that
@@ -185,24 +192,4 @@ func (s *Store) RunHashes(ctx context.Context, run string) ([][32]byte, error) {
 		return nil, fmt.Errorf("read the hashes of run %s: %w", run, err)
 	}
 	return hashes, nil
-}
-
-// Erase implements audit.ChainStore.
-func (s *Store) Erase(ctx context.Context, seqs []int64) error {
-	if _, err := s.d.Write(ctx); err != nil {
-		return err
-	}
-	const lasting = "seq IN (SELECT e.seq FROM audit_entries AS e WHERE e.seq IN (?) AND e.action IN (?))"
-	kept := bun.In([]string{string(audit.RunFinal), string(audit.AuditErase)})
-	for chunk := range slices.Chunk(seqs, maxSeqs) {
-		these := bun.In(chunk)
-		_, err := s.exec(ctx, "UPDATE audit_private SET disclosures = '' WHERE "+lasting, these, kept)
-		if err == nil {
-			_, err = s.exec(ctx, "DELETE FROM audit_private WHERE seq IN (?) AND NOT "+lasting, these, these, kept)
-		}
-		if err != nil {
-			return fmt.Errorf("erase private parts of the trail: %w", err)
-		}
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/writ-automation/writ/platform/db"
@@ -25,20 +24,6 @@ var (
 
 // New makes a Store on a migrated database.
 func New(d *db.DB) *Store { return &Store{d: d, say: d.Dialect()} }
-
-// exec runs a statement in the open unit and returns how many rows it changed.
-func (s *Store) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return 0, err
-	}
-	res, err := q.ExecContext(ctx, query, args...)
-	if err != nil {
-		return 0, db.Translate(err)
-	}
-	n, err := res.RowsAffected()
-	return n, db.Translate(err)
-}
 
 func internal(format string, args ...any) error {
 	return &fault.Error{Kind: fault.Internal, Message: fmt.Sprintf(format, args...)}
