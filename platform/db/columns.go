@@ -2,6 +2,7 @@ package db
 
 import (
 	"bytes"
+	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -82,8 +83,8 @@ func setColumns(table *schema.Table) {
 
 // hasColumn reports whether a type says by itself what its column is.
 func hasColumn(t reflect.Type) bool {
-	appender := reflect.TypeFor[schema.QueryAppender]()
-	return t == reflect.TypeFor[time.Time]() || t.Implements(appender) || reflect.PointerTo(t).Implements(appender)
+	return t == reflect.TypeFor[time.Time]() || t.Implements(reflect.TypeFor[schema.QueryAppender]()) ||
+		t.Implements(reflect.TypeFor[driver.Valuer]())
 }
 
 func scanArray(to reflect.Value, src any) error {

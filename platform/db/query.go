@@ -4,67 +4,38 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"reflect"
-	"strings"
 
 	"github.com/uptrace/bun"
 
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// Row is what a query found, for scanning.
-type Row interface{ Scan(targets ...any) error }
-
-// All reads every row of a query. Errors are translated.
-func All[T any](ctx context.Context, q bun.IDB, scan func(Row) (T, error), query string, args ...any) ([]T, error) {
+// Query reads the rows of a query, each a number, a text or a model whose members are found by the names of the columns.
+// Errors are translated.
+func Query[T any](ctx context.Context, q bun.IDB, query string, args ...any) ([]T, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, Translate(err)
 	}
 	var out []T
-	for rows.Next() {
-		var v T
-		if v, err = scan(rows); err != nil {
-			break
-		}
-		out = append(out, v)
-	}
-	return out, Translate(errors.Join(err, rows.Err(), rows.Close()))
-}
-
-// One reads the only row of a query; ok is false where there is none. Errors are translated.
-func One[T any](ctx context.Context, q bun.IDB, scan func(Row) (T, error), query string, args ...any) (v T, ok bool, err error) {
-	v, err = scan(q.QueryRowContext(ctx, query, args...))
-	if errors.Is(err, sql.ErrNoRows) {
-		return v, false, nil
-	}
-	return v, err == nil, Translate(err)
-}
-
-// Select reads the rows of a query into a slice of models by the names of their columns. Errors are translated.
-func Select(ctx context.Context, q bun.IDB, slice any, query string, args ...any) error {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return Translate(err)
-	}
 	scanner := q.(interface {
 		ScanRows(ctx context.Context, rows *sql.Rows, dest ...any) error
 	})
-	return Translate(scanner.ScanRows(ctx, rows, slice))
+	return out, Translate(scanner.ScanRows(ctx, rows, &out))
 }
 
-// Columns lists the columns of a model for a query: those of the table with the alias, under names that begin with prefix.
-func (d *DB) Columns(model any, alias, prefix string) string {
-	var names []string
-	for _, f := range d.reads.Table(reflect.TypeOf(model)).Fields {
-		names = append(names, alias+"."+f.Name+" AS "+prefix+f.Name)
+// QueryRow is Query for the first row; ok is false where there is none.
+func QueryRow[T any](ctx context.Context, q bun.IDB, query string, args ...any) (row T, ok bool, err error) {
+	found, err := Query[T](ctx, q, query, args...)
+	if err != nil || len(found) == 0 {
+		return row, false, err
 	}
-	return strings.Join(names, ", ")
+	return found[0], true, nil
 }
 
 // Count reads the only number of a query, 0 where there is no row. Errors are translated.
 func Count(ctx context.Context, q bun.IDB, query string, args ...any) (int, error) {
-	n, _, err := One(ctx, q, func(r Row) (n int, err error) { return n, r.Scan(&n) }, query, args...)
+	n, _, err := QueryRow[int](ctx, q, query, args...)
 	return n, err
 }
 

@@ -34,12 +34,6 @@ type head struct {
 	Hash          [32]byte
 }
 
-// held is the end of the chain and when it was taken.
-type held struct {
-	tip audit.Tip
-	now time.Time
-}
-
 // Lock implements audit.ChainStore. The row is locked in an inner query, whose rows only come once the lock is there: the
 // clock of the outer one is read behind that.
 func (s *Store) Lock(ctx context.Context) (audit.Tip, time.Time, error) {
@@ -47,16 +41,19 @@ func (s *Store) Lock(ctx context.Context) (audit.Tip, time.Time, error) {
 	if err != nil {
 		return audit.Tip{}, time.Time{}, err
 	}
-	h, ok, err := db.One(ctx, q, func(r db.Row) (h held, err error) {
-		var now db.Time
-		err = r.Scan(&h.tip.Size, (*digest)(&h.tip.Hash), &now)
-		h.now = now.Time
-		return h, err
-	}, "SELECT h.size, h.hash, ? AS at FROM (SELECT size, hash FROM audit_head WHERE id = 1"+s.say.ForUpdate()+") AS h", s.say.WallNow())
+	row, ok, err := db.QueryRow[lockedHead](ctx, q,
+		"SELECT h.size, h.hash, ? AS at FROM (SELECT size, hash FROM audit_head WHERE id = 1"+s.say.ForUpdate()+") AS h", s.say.WallNow())
 	if err = found(ok, err); err != nil {
 		return audit.Tip{}, time.Time{}, fmt.Errorf("lock the chain: %w", err)
 	}
-	return h.tip, h.now, nil
+	return audit.Tip{Size: row.Size, Hash: row.Hash}, row.At, nil
+}
+
+// lockedHead is the head with the time at which it was locked.
+type lockedHead struct {
+	Size int64
+	Hash [32]byte
+	At   time.Time
 }
 
 // found turns a missing head into a fault: the chain has had one since its table was made.
@@ -186,10 +183,13 @@ func runArgs(run string, more ...any) []any { return append([]any{run, "run/" + 
 
 // RunHashes implements audit.ChainStore.
 func (s *Store) RunHashes(ctx context.Context, run string) ([][32]byte, error) {
-	hashes, err := db.All(ctx, s.d.Read(ctx), func(r db.Row) (h [32]byte, err error) { return h, r.Scan((*digest)(&h)) },
-		"SELECT hash FROM audit_entries WHERE seq IN ("+ofRun+") ORDER BY seq", runArgs(run)...)
+	rows, err := db.Query[head](ctx, s.d.Read(ctx), "SELECT hash FROM audit_entries WHERE seq IN ("+ofRun+") ORDER BY seq", runArgs(run)...)
 	if err != nil {
 		return nil, fmt.Errorf("read the hashes of run %s: %w", run, err)
+	}
+	var hashes [][32]byte
+	for _, r := range rows {
+		hashes = append(hashes, r.Hash)
 	}
 	return hashes, nil
 }

@@ -148,7 +148,7 @@ func (r *reading) resume(ctx context.Context, from int64) error {
 		<-w.done
 	}
 	r.idle, r.queue = append(r.idle, r.queue...), r.queue[:0]
-	seq, ok, err := db.One(ctx, r.q, number, "SELECT seq FROM audit_entries WHERE seq >= ? ORDER BY seq LIMIT 1", from)
+	seq, ok, err := db.QueryRow[int64](ctx, r.q, "SELECT seq FROM audit_entries WHERE seq >= ? ORDER BY seq LIMIT 1", from)
 	if err != nil {
 		return fmt.Errorf("read the chain from %d: %w", from, err)
 	}

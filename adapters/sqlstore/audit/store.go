@@ -40,5 +40,3 @@ func (d *digest) Scan(src any) error {
 	}
 	return nil
 }
-
-func number(r db.Row) (n int64, err error) { return n, r.Scan(&n) }

@@ -21,19 +21,15 @@ type caller struct {
 // request runs one: a text of the query builder is not kept prepared. The version is read by the statement that reads the caller, so
 // that the two fit.
 func callerQueries(d *db.DB) (byHash, byID string) {
-	columns := "SELECT " + d.Columns(tokenColumns{}, "t", "token_") + ", " + d.Columns(userColumns{}, "u", "user_") +
+	columns := "SELECT " + db.ModelOf[tokenColumns](d).Columns("t", "token_") + ", " + db.ModelOf[userColumns](d).Columns("u", "user_") +
 		", (SELECT version FROM access_state WHERE id = 1) AS version FROM "
 	return columns + "tokens AS t JOIN users AS u ON u.id = t.user_id WHERE t.hash = ?",
 		columns + "users AS u LEFT JOIN tokens AS t ON t.id = ? AND t.user_id = u.id WHERE u.id = ?"
 }
 
 func (s *Store) caller(ctx context.Context, query string, args ...any) (identity.Bearer, bool, error) {
-	var found []caller
-	if err := db.Select(ctx, s.d.Read(ctx), &found, query, args...); err != nil || len(found) == 0 {
-		return identity.Bearer{}, false, err
-	}
-	c := found[0]
-	return identity.Bearer{Token: identity.Token(c.Token), User: identity.User(c.User), Version: c.Version}, true, nil
+	c, ok, err := db.QueryRow[caller](ctx, s.d.Read(ctx), query, args...)
+	return identity.Bearer{Token: identity.Token(c.Token), User: identity.User(c.User), Version: c.Version}, ok, err
 }
 
 // TokenByHash implements identity.CallerStore. An expired token is returned too.

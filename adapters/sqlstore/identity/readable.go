@@ -53,8 +53,7 @@ func (s *Store) Readable(ctx context.Context, kind string, sc access.Scope, w pa
 		limit = 0
 	}
 	query, args := either(arms, limit)
-	var found []string
-	err := db.Select(ctx, q, &found, query+" ORDER BY id LIMIT ? OFFSET ?", append(args, w.Rows(), offset)...)
+	found, err := db.Query[string](ctx, q, query+" ORDER BY id LIMIT ? OFFSET ?", append(args, w.Rows(), offset)...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list readable objects: %w", err)
 	}

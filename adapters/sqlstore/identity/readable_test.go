@@ -91,8 +91,7 @@ func TestReadableIsWhatIsVisible(t *testing.T) {
 		for range 150 {
 			sc, kind := anyScope(r), []string{identity.KindTemplate, identity.KindQueue, identity.KindProject, "run"}[r.IntN(8)%4]
 			where, args := visible.Where(sc, "o.id")
-			var want []string
-			err := db.Select(t.Context(), d.Read(t.Context()), &want,
+			want, err := db.Query[string](t.Context(), d.Read(t.Context()),
 				"SELECT o.id FROM access_objects AS o WHERE o.kind = ? AND NOT o.gone AND "+where+" ORDER BY o.id", append([]any{kind}, args...)...)
 			if err != nil {
 				t.Fatal(err)

@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -39,7 +38,7 @@ func (s *Store) Claim(ctx context.Context, r runs.ClaimRequest, ttl time.Duratio
 		}
 		return &runs.Assignment{
 			Run: run, Lease: runs.Lease{RunID: run.ID, Worker: r.Worker, Epoch: run.Epoch}, NextSeq: run.EventCount + 1,
-		}, s.readDocuments(ctx, q, run, "vars")
+		}, s.readDocuments(ctx, q, run, s.models.documentsOf)
 	}
 	return nil, nil
 }
@@ -54,19 +53,7 @@ func (s *Store) queuesByTurn(ctx context.Context, q bun.IDB, queues []string) ([
 	for i := range queues {
 		heads[i] = "SELECT * FROM (SELECT queue, priority, seq FROM runs WHERE " + waiting + " ORDER BY priority DESC, seq LIMIT 1) AS h"
 	}
-	rows, err := q.QueryContext(ctx, "SELECT queue FROM ("+strings.Join(heads, " UNION ")+") AS heads ORDER BY priority DESC, seq", anys(queues)...)
-	if err != nil {
-		return nil, db.Translate(err)
-	}
-	var out []string
-	for rows.Next() {
-		var queue string
-		if err = rows.Scan(&queue); err != nil {
-			break
-		}
-		out = append(out, queue)
-	}
-	return out, db.Translate(errors.Join(err, rows.Err(), rows.Close()))
+	return db.Query[string](ctx, q, "SELECT queue FROM ("+strings.Join(heads, " UNION ")+") AS heads ORDER BY priority DESC, seq", anys(queues)...)
 }
 
 // take claims the first run of a queue that nobody else is about to take.
@@ -98,23 +85,21 @@ func (s *Store) started(ctx context.Context, q bun.IDB, run *runs.Run, at time.T
 			deltas = append(deltas, countOf(parent, runs.Pending, -1), countOf(parent, runs.Running, 1))
 		}
 	}
-	return addCounts(ctx, q, deltas...)
+	return s.addCounts(ctx, q, deltas...)
 }
 
 // startParent moves a pending parent to running and returns it, or nil where it runs already. A parent that a
 // holder divided runs without ever having begun: its start is that of its first child.
 func (s *Store) startParent(ctx context.Context, q bun.IDB, id string, at time.Time) (*runs.Run, error) {
-	var status string
-	var startedAt db.Time
-	err := q.QueryRowContext(ctx, "SELECT status, started_at FROM runs WHERE id = ?", id).Scan(&status, &startedAt)
+	w, _, err := db.QueryRow[row](ctx, q, "SELECT status, started_at FROM runs WHERE id = ?", id)
 	if err != nil {
-		return nil, db.Translate(fmt.Errorf("find the parent %s: %w", id, err))
+		return nil, fmt.Errorf("find the parent %s: %w", id, err)
 	}
 	c := &change{}
 	c.put("started_at = ?", db.At(at))
 	c.put("revision = revision + 1")
-	if status != string(runs.Pending) {
-		if status == string(runs.Running) && startedAt.IsZero() {
+	if w.Status != runs.Pending {
+		if w.Status == runs.Running && w.StartedAt.IsZero() {
 			_, err = s.apply(ctx, q, c, "id = ? AND status = 'running' AND started_at IS NULL", id)
 		}
 		return nil, err
@@ -134,26 +119,16 @@ func (s *Store) Begin(ctx context.Context, l runs.Lease, at time.Time) (*runs.Ru
 	if err != nil {
 		return nil, err
 	}
-	args := append([]any{db.At(at)}, leaseArgs(l)...)
-	rows, err := q.QueryContext(ctx, "UPDATE runs SET begun = TRUE, started_at = coalesce(started_at, ?), revision = revision + 1 WHERE "+
-		underLease+" AND NOT begun RETURNING id, kind, name, parent_id", args...)
+	w, ok, err := db.QueryRow[row](ctx, q, "UPDATE runs SET begun = TRUE, started_at = coalesce(started_at, ?), revision = revision + 1 WHERE "+
+		underLease+" AND NOT begun RETURNING id, kind, name, parent_id", append([]any{db.At(at)}, leaseArgs(l)...)...)
 	if err != nil {
-		return nil, db.Translate(fmt.Errorf("begin run %s: %w", l.RunID, err))
+		return nil, fmt.Errorf("begin run %s: %w", l.RunID, err)
 	}
-	var r runs.Run
-	var name, parent text
-	if rows.Next() {
-		err = rows.Scan(&r.ID, &r.Kind, &name, &parent)
-	}
-	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
-		return nil, db.Translate(fmt.Errorf("begin run %s: %w", l.RunID, err))
-	}
-	if r.ID == "" {
+	if !ok {
 		_, err := s.progressOf(ctx, q, l) // which is LeaseLost where the lease is over
 		return nil, err
 	}
-	r.Name, r.ParentID = string(name), string(parent)
-	return &r, nil
+	return &runs.Run{ID: w.ID, Kind: w.Kind, Name: string(w.Name), ParentID: string(w.ParentID)}, nil
 }
 
 // lost tells a run that is not there from a lease that is over.
@@ -177,26 +152,18 @@ func (s *Store) Beat(ctx context.Context, worker string, leases []runs.Lease, tt
 	for _, l := range leases {
 		args = append(args, l.RunID, l.Epoch)
 	}
-	rows, err := q.QueryContext(ctx, "UPDATE runs SET lease_expires_at = ? WHERE worker = ? AND status = 'running' AND (id, epoch) IN (VALUES (?, ?)"+
+	rows, err := db.Query[row](ctx, q, "UPDATE runs SET lease_expires_at = ? WHERE worker = ? AND status = 'running' AND (id, epoch) IN (VALUES (?, ?)"+
 		strings.Repeat(", (?, ?)", len(leases)-1)+") RETURNING id, epoch, cancel_requested", args...)
 	if err != nil {
-		return nil, db.Translate(fmt.Errorf("renew leases: %w", err))
+		return nil, fmt.Errorf("renew leases: %w", err)
 	}
 	type held struct {
 		id    string
 		epoch int64
 	}
 	renewed := map[held]bool{}
-	for rows.Next() {
-		var h held
-		var canceled bool
-		if err = rows.Scan(&h.id, &h.epoch, &canceled); err != nil {
-			break
-		}
-		renewed[h] = canceled
-	}
-	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
-		return nil, db.Translate(fmt.Errorf("renew leases: %w", err))
+	for _, w := range rows {
+		renewed[held{w.ID, w.Epoch}] = w.CancelRequested
 	}
 	beats := make([]runs.Beat, len(leases))
 	for i, l := range leases {
@@ -208,7 +175,7 @@ func (s *Store) Beat(ctx context.Context, worker string, leases []runs.Lease, tt
 
 // Expired implements runs.Queue.
 func (s *Store) Expired(ctx context.Context, limit int) ([]*runs.Run, error) {
-	found, err := s.query(ctx, s.d.Read(ctx), withDocuments, selectNoVars+" WHERE r.status = 'running' AND r.worker IS NOT NULL "+
+	found, err := s.query(ctx, s.d.Read(ctx), withDocuments, s.models.runNoVars+" WHERE r.status = 'running' AND r.worker IS NOT NULL "+
 		"AND r.lease_expires_at <= ? ORDER BY r.lease_expires_at, r.seq LIMIT ?", s.say.LeaseNow(), limit)
 	if err != nil {
 		return nil, fmt.Errorf("list expired leases: %w", err)
@@ -219,7 +186,7 @@ func (s *Store) Expired(ctx context.Context, limit int) ([]*runs.Run, error) {
 // Held implements runs.Queue.
 func (s *Store) Held(ctx context.Context, worker string) ([]*runs.Run, error) {
 	found, err := s.query(ctx, s.d.Read(ctx), withDocuments,
-		selectNoVars+" WHERE r.status = 'running' AND r.worker = ? ORDER BY r.seq", worker)
+		s.models.runNoVars+" WHERE r.status = 'running' AND r.worker = ? ORDER BY r.seq", worker)
 	if err != nil {
 		return nil, fmt.Errorf("list what %s holds: %w", worker, err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -18,7 +19,7 @@ func (s *Store) index(ctx context.Context, q bun.IDB, r *runs.Run) error {
 		return nil
 	}
 	query, args := s.say.SearchPut(searchTable, r.Seq, words)
-	if _, err := exec(ctx, q, query, args...); err != nil {
+	if _, err := db.Exec(ctx, q, query, args...); err != nil {
 		return fmt.Errorf("index run %s: %w", r.ID, err)
 	}
 	return nil

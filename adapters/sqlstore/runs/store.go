@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -20,6 +19,7 @@ type Store struct {
 	codec  *pack.Codec
 	ended  *endedRuns
 	scopes *scopes
+	models *models
 	cap    int // how far totals are counted
 }
 
@@ -37,7 +37,7 @@ var (
 
 // New makes a Store on a migrated database.
 func New(d *db.DB) *Store {
-	return &Store{d: d, say: d.Dialect(), codec: pack.New(), ended: newEnded(), scopes: newScopes(), cap: runs.TotalCap}
+	return &Store{d: d, say: d.Dialect(), codec: pack.New(), ended: newEnded(), scopes: newScopes(), models: newModels(d), cap: runs.TotalCap}
 }
 
 // CountUpTo returns the store with another cap than runs.TotalCap, so that a test reaches it with few runs.
@@ -67,7 +67,7 @@ func (s *Store) Lock(ctx context.Context, id string) (*runs.Run, error) {
 }
 
 func (s *Store) whole(ctx context.Context, q bun.IDB, id string) (*runs.Run, error) {
-	found, err := s.query(ctx, q, withDocuments, selectWhole+" WHERE r.id = ?", id)
+	found, err := s.query(ctx, q, withDocuments, s.models.wholeRun+" WHERE r.id = ?", id)
 	if err != nil {
 		return nil, fmt.Errorf("read run %s: %w", id, err)
 	}
@@ -80,7 +80,7 @@ func (s *Store) whole(ctx context.Context, q bun.IDB, id string) (*runs.Run, err
 // Children implements runs.Store.
 func (s *Store) Children(ctx context.Context, parentID string) ([]*runs.Run, error) {
 	found, err := s.query(ctx, s.d.Read(ctx), withDocuments,
-		selectNoVars+" WHERE r.parent_id = ? ORDER BY r.shard_index, r.seq", parentID)
+		s.models.runNoVars+" WHERE r.parent_id = ? ORDER BY r.shard_index, r.seq", parentID)
 	if err != nil {
 		return nil, fmt.Errorf("read the children of run %s: %w", parentID, err)
 	}
@@ -89,13 +89,12 @@ func (s *Store) Children(ctx context.Context, parentID string) ([]*runs.Run, err
 
 // seqOf returns a run's seq, locking its row where lock says so.
 func (s *Store) seqOf(ctx context.Context, q bun.IDB, id, lock string) (int64, error) {
-	var seq int64
-	err := q.QueryRowContext(ctx, "SELECT seq FROM runs WHERE id = ?"+lock, id).Scan(&seq)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, notFound(id)
-	}
+	seq, ok, err := db.QueryRow[int64](ctx, q, "SELECT seq FROM runs WHERE id = ?"+lock, id)
 	if err != nil {
-		return 0, db.Translate(fmt.Errorf("find run %s: %w", id, err))
+		return 0, fmt.Errorf("find run %s: %w", id, err)
+	}
+	if !ok {
+		return 0, notFound(id)
 	}
 	return seq, nil
 }
@@ -120,16 +119,6 @@ func (s *Store) scan(ctx context.Context, q bun.IDB, documents bool, query strin
 	if err != nil {
 		return nil, nil, db.Translate(err)
 	}
-	found, of, err := scanRuns(rows, documents)
+	found, of, err := s.models.scanRuns(rows, documents)
 	return found, of, db.Translate(errors.Join(err, rows.Close()))
-}
-
-// exec runs a statement and returns how many rows it changed.
-func exec(ctx context.Context, q bun.IDB, query string, args ...any) (int64, error) {
-	res, err := q.ExecContext(ctx, query, args...)
-	if err != nil {
-		return 0, db.Translate(err)
-	}
-	n, err := res.RowsAffected()
-	return n, db.Translate(err)
 }

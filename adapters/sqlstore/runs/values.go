@@ -1,7 +1,7 @@
 package runs
 
 import (
-	"bytes"
+	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -9,6 +9,9 @@ import (
 
 // text is a text column that may be NULL.
 type text string
+
+// textOf drops the one character that no engine keeps in text.
+func textOf(s string) text { return text(clean(s)) }
 
 // Scan implements sql.Scanner.
 func (t *text) Scan(src any) error {
@@ -23,6 +26,14 @@ func (t *text) Scan(src any) error {
 		return fmt.Errorf("scan text from %T", src)
 	}
 	return nil
+}
+
+// Value implements driver.Valuer.
+func (t text) Value() (driver.Value, error) {
+	if t == "" {
+		return nil, nil
+	}
+	return string(t), nil
 }
 
 // decode reads a JSON document; NULL leaves the target as it is.
@@ -42,6 +53,8 @@ type number struct {
 	valid bool
 }
 
+func unlessZero(n int) number { return number{int64(n), n != 0} }
+
 // Scan implements sql.Scanner.
 func (n *number) Scan(src any) error {
 	switch v := src.(type) {
@@ -55,38 +68,15 @@ func (n *number) Scan(src any) error {
 	return nil
 }
 
-func (n number) int() int { return int(n.n) }
-
-// document makes the JSON that is stored for v, without touching the text of raw members. Nil where there is
-// nothing to store.
-func document(v any, present bool) (any, error) {
-	if !present {
+// Value implements driver.Valuer.
+func (n number) Value() (driver.Value, error) {
+	if !n.valid {
 		return nil, nil
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("make a stored document: %w", err)
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
+	return n.n, nil
 }
 
-// orNull is NULL for the empty string.
-func orNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return clean(s)
-}
-
-// numberOrNull is NULL for zero.
-func numberOrNull(n int) any {
-	if n == 0 {
-		return nil
-	}
-	return n
-}
+func (n number) int() int { return int(n.n) }
 
 // clean drops the one character that no engine keeps in text. Tools put it into what they report.
 func clean(s string) string {
@@ -111,10 +101,4 @@ func anys[T any](list []T) []any {
 		out[i] = v
 	}
 	return out
-}
-
-func compareText(a, b any) int {
-	x, _ := a.(string)
-	y, _ := b.(string)
-	return strings.Compare(x, y)
 }

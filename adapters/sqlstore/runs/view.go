@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"errors"
 
 	"github.com/writ-automation/writ/adapters/sqlstore/visible"
 	"github.com/writ-automation/writ/platform/db"
@@ -50,20 +49,13 @@ func (s *Store) view(ctx context.Context, reader access.Scope) (*view, error) {
 			append(v.hidden.args[:len(v.hidden.args):len(v.hidden.args)], fewScopes+1)},
 		{"SELECT 3, 0 WHERE EXISTS (" + v.hidden.text + ")", v.hidden.args},
 	}, " UNION ALL ")
-	rows, err := s.d.Read(ctx).QueryContext(ctx, query.text, query.args...)
-	if err != nil {
-		return nil, db.Translate(err)
-	}
-	for rows.Next() {
-		var what, id int64
-		if err = rows.Scan(&what, &id); err != nil {
-			break
-		}
-		switch what {
+	rows, err := db.Query[struct{ What, ID int64 }](ctx, s.d.Read(ctx), query.text, query.args...)
+	for _, r := range rows {
+		switch r.What {
 		case 1:
 			v.plain = true
 		case 2:
-			v.shown = append(v.shown, id)
+			v.shown = append(v.shown, r.ID)
 		default:
 			v.hides = true
 		}
@@ -72,7 +64,7 @@ func (s *Store) view(ctx context.Context, reader access.Scope) (*view, error) {
 	if v.many = len(v.shown) > fewScopes; v.many {
 		v.shown = nil
 	}
-	return v, db.Translate(errors.Join(err, rows.Err(), rows.Close()))
+	return v, err
 }
 
 // nothing reports whether there is no run that the reader may read.
