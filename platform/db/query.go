@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"github.com/uptrace/bun"
 
@@ -95,6 +96,31 @@ func AtMost(n int) func(*bun.SelectQuery) *bun.SelectQuery {
 		}
 		return q.Limit(int64(n))
 	}
+}
+
+// Wrap translates an error and says what failed. It is nil for nil.
+func Wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), Translate(err))
+}
+
+// OrMissing returns the error, else missing where ok is false.
+func OrMissing(ok bool, err, missing error) error {
+	if err == nil && !ok {
+		return missing
+	}
+	return err
+}
+
+// Convert makes a list of another type. It is nil where there are no rows.
+func Convert[R, T any](rows []R, fn func(R) T) []T {
+	var out []T
+	for _, r := range rows {
+		out = append(out, fn(r))
+	}
+	return out
 }
 
 // OrNull makes an argument of a text: NULL of an empty one.

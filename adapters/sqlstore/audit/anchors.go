@@ -48,7 +48,7 @@ func anchors(ctx context.Context, q *bun.SelectQuery) ([]audit.Anchor, error) {
 	return out, db.Translate(err)
 }
 
-// PutAnchor implements audit.AnchorStore. An id that exists is a Conflict, and what no column of text keeps byte for byte an
+// An id that exists is a Conflict, and what no column of text keeps byte for byte an
 // Internal fault.
 func (s *Store) PutAnchor(ctx context.Context, a audit.Anchor) error {
 	if a.ID == "" || !text(a.ID) || !text(a.Kind) || !text(a.Note) || !text(a.Source) {
@@ -67,7 +67,7 @@ func (s *Store) PutAnchor(ctx context.Context, a audit.Anchor) error {
 	return nil
 }
 
-// Anchors implements audit.AnchorStore. Nothing of the database is held while fn runs.
+// Nothing of the database is held while fn runs.
 func (s *Store) Anchors(ctx context.Context, fn func(a *audit.Anchor) error) error {
 	size, id := int64(-1), ""
 	for {
@@ -88,12 +88,12 @@ func (s *Store) Anchors(ctx context.Context, fn func(a *audit.Anchor) error) err
 	}
 }
 
-// NewestAnchors implements audit.AnchorStore. Of one size those with the higher ids come first.
+// Of one size those with the higher ids come first.
 func (s *Store) NewestAnchors(ctx context.Context, kind string, limit int) ([]audit.Anchor, error) {
 	return s.FindAnchors(ctx, audit.AnchorFilter{Kind: kind, Limit: limit})
 }
 
-// FindAnchors implements audit.AnchorStore. Of one size those with the higher ids come first.
+// Of one size those with the higher ids come first.
 func (s *Store) FindAnchors(ctx context.Context, f audit.AnchorFilter) ([]audit.Anchor, error) {
 	q := s.d.Read(ctx).NewSelect().OrderExpr("a.size DESC, a.id DESC").Apply(db.AtMost(f.Limit))
 	if f.Kind != "" {
@@ -109,13 +109,9 @@ func (s *Store) FindAnchors(ctx context.Context, f audit.AnchorFilter) ([]audit.
 		q.Where("length(a.evidence) > 0")
 	}
 	found, err := anchors(ctx, q)
-	if err != nil {
-		return nil, fmt.Errorf("read the newest anchors: %w", err)
-	}
-	return found, nil
+	return found, db.Wrap(err, "read the newest anchors")
 }
 
-// CountAnchors implements audit.AnchorStore.
 func (s *Store) CountAnchors(ctx context.Context) (map[string]int64, error) {
 	var found []struct {
 		Kind string
@@ -123,7 +119,7 @@ func (s *Store) CountAnchors(ctx context.Context) (map[string]int64, error) {
 	}
 	err := s.d.Read(ctx).NewSelect().Model((*anchor)(nil)).ColumnExpr("a.kind, count(*) AS n").GroupExpr("a.kind").Scan(ctx, &found)
 	if err != nil {
-		return nil, db.Translate(fmt.Errorf("count the anchors: %w", err))
+		return nil, db.Wrap(err, "count the anchors")
 	}
 	out := make(map[string]int64, len(found))
 	for _, c := range found {

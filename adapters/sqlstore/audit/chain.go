@@ -34,7 +34,7 @@ type head struct {
 	Hash          [32]byte
 }
 
-// Lock implements audit.ChainStore. The row is locked in an inner query, whose rows only come once the lock is there: the
+// The row is locked in an inner query, whose rows only come once the lock is there: the
 // clock of the outer one is read behind that.
 func (s *Store) Lock(ctx context.Context) (audit.Tip, time.Time, error) {
 	q, err := s.d.Write(ctx)
@@ -64,7 +64,6 @@ func found(ok bool, err error) error {
 	return err
 }
 
-// Tip implements audit.ChainStore.
 func (s *Store) Tip(ctx context.Context) (audit.Tip, error) {
 	row := head{ID: 1}
 	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model(&row).WherePK())
@@ -74,7 +73,7 @@ func (s *Store) Tip(ctx context.Context) (audit.Tip, error) {
 	return audit.Tip{Size: row.Size, Hash: row.Hash}, nil
 }
 
-// Append implements audit.ChainStore. The head moves first and by a value that it cannot take where it is not the one that
+// The head moves first and by a value that it cannot take where it is not the one that
 // the entries go on from: such an append fails as a statement, which nobody can overlook.
 func (s *Store) Append(ctx context.Context, entries []audit.Stored) error {
 	q, err := s.d.Write(ctx)
@@ -181,7 +180,6 @@ const ofRun = "SELECT seq FROM audit_entries WHERE run = ? AND run <> '' AND obj
 
 func runArgs(run string, more ...any) []any { return append([]any{run, "run/" + run}, more...) }
 
-// RunHashes implements audit.ChainStore.
 func (s *Store) RunHashes(ctx context.Context, run string) ([][32]byte, error) {
 	rows, err := db.Query[head](ctx, s.d.Read(ctx), "SELECT hash FROM audit_entries WHERE seq IN ("+ofRun+") ORDER BY seq", runArgs(run)...)
 	if err != nil {

@@ -19,7 +19,6 @@ type private struct {
 	Detail        string
 }
 
-// Erase implements audit.ChainStore.
 func (s *Store) Erase(ctx context.Context, seqs []int64) error {
 	q, err := s.d.Write(ctx)
 	if err != nil {

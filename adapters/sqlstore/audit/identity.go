@@ -53,7 +53,7 @@ type epochColumns struct {
 	Reason   string
 }
 
-// Install implements audit.IdentityStore. There is a row to hold before there is an id.
+// There is a row to hold before there is an id.
 func (s *Store) Install(ctx context.Context) (string, error) {
 	row := install{ID: 1}
 	q := s.d.Read(ctx).NewSelect().Model(&row).WherePK()
@@ -64,13 +64,10 @@ func (s *Store) Install(ctx context.Context) (string, error) {
 	if err == nil && !ok {
 		err = internal("the row of the install is gone")
 	}
-	if err != nil {
-		return "", fmt.Errorf("read the id of the install: %w", err)
-	}
-	return row.Name, nil
+	return row.Name, db.Wrap(err, "read the id of the install")
 }
 
-// SetInstall implements audit.IdentityStore. An install keeps its id: another one is a Conflict, and so is the same again.
+// An install keeps its id: another one is a Conflict, and so is the same again.
 func (s *Store) SetInstall(ctx context.Context, id string) error {
 	if id == "" || !text(id) {
 		return internal("%q is no id of an install", id)
@@ -85,20 +82,15 @@ func (s *Store) SetInstall(ctx context.Context, id string) error {
 	return nil
 }
 
-// Keys implements audit.IdentityStore.
 func (s *Store) Keys(ctx context.Context) ([]audit.PublicKey, error) {
 	var rows []publicKey
 	if err := s.d.Read(ctx).NewSelect().Model(&rows).OrderExpr("k.pos").Scan(ctx); err != nil {
-		return nil, db.Translate(fmt.Errorf("read the signing keys: %w", err))
+		return nil, db.Wrap(err, "read the signing keys")
 	}
-	var out []audit.PublicKey
-	for _, r := range rows {
-		out = append(out, audit.PublicKey(r.keyColumns))
-	}
-	return out, nil
+	return db.Convert(rows, func(r publicKey) audit.PublicKey { return audit.PublicKey(r.keyColumns) }), nil
 }
 
-// PutKey implements audit.IdentityStore. What no column of text keeps byte for byte is an Internal fault.
+// What no column of text keeps byte for byte is an Internal fault.
 func (s *Store) PutKey(ctx context.Context, k audit.PublicKey) error {
 	if k.KID == "" || !text(k.KID) || !text(k.Use) || !text(k.Status) || !text(k.Handover) {
 		return internal("key %q holds what is no text", k.KID)
@@ -107,33 +99,24 @@ func (s *Store) PutKey(ctx context.Context, k audit.PublicKey) error {
 		k.Public = []byte{}
 	}
 	row := publicKey{keyColumns: keyColumns(k)}
-	if _, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).On("CONFLICT (kid) DO UPDATE").Returning("NULL")); err != nil {
-		return fmt.Errorf("store signing key %s: %w", k.KID, err)
-	}
-	return nil
+	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).On("CONFLICT (kid) DO UPDATE").Returning("NULL"))
+	return db.Wrap(err, "store signing key %s", k.KID)
 }
 
-// Epochs implements audit.IdentityStore.
 func (s *Store) Epochs(ctx context.Context) ([]audit.Epoch, error) {
 	var rows []epoch
 	if err := s.d.Read(ctx).NewSelect().Model(&rows).OrderExpr("e.n").Scan(ctx); err != nil {
-		return nil, db.Translate(fmt.Errorf("read the epochs: %w", err))
+		return nil, db.Wrap(err, "read the epochs")
 	}
-	var out []audit.Epoch
-	for _, r := range rows {
-		out = append(out, audit.Epoch(r.epochColumns))
-	}
-	return out, nil
+	return db.Convert(rows, func(r epoch) audit.Epoch { return audit.Epoch(r.epochColumns) }), nil
 }
 
-// PutEpoch implements audit.IdentityStore. What no column of text keeps byte for byte is an Internal fault.
+// What no column of text keeps byte for byte is an Internal fault.
 func (s *Store) PutEpoch(ctx context.Context, e audit.Epoch) error {
 	if !text(e.Origin) || !text(e.Reason) {
 		return internal("epoch %d holds what is no text", e.N)
 	}
 	row := epoch{epochColumns: epochColumns(e)}
-	if _, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).On("CONFLICT (n) DO UPDATE")); err != nil {
-		return fmt.Errorf("store epoch %d: %w", e.N, err)
-	}
-	return nil
+	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).On("CONFLICT (n) DO UPDATE"))
+	return db.Wrap(err, "store epoch %d", e.N)
 }

@@ -43,7 +43,7 @@ type reading struct {
 	idle    []*window
 }
 
-// Range implements audit.ChainReader. Nothing of the database is held by what fn was called with. Outside of a unit the
+// Nothing of the database is held by what fn was called with. Outside of a unit the
 // next window is read while fn works on one; nothing of that goes on once Range has returned.
 func (s *Store) Range(ctx context.Context, from, to int64, private bool, fn func(e *audit.Stored) error) error {
 	_, alone := s.d.Write(ctx)

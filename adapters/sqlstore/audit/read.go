@@ -124,7 +124,6 @@ func read(ctx context.Context, q bun.IDB, s *scanner, into []audit.Stored, maxBy
 	return into, bytes >= maxBytes, nil
 }
 
-// Page implements audit.ChainReader.
 func (s *Store) Page(ctx context.Context, f audit.Filter) ([]audit.Stored, bool, error) {
 	limit := min(max(f.Limit, 0), math.MaxInt32)
 	var where []string
@@ -156,17 +155,13 @@ func (s *Store) Page(ctx context.Context, f audit.Filter) ([]audit.Stored, bool,
 	return found, false, nil
 }
 
-// OfRun implements audit.ChainReader.
 func (s *Store) OfRun(ctx context.Context, run string, limit int) ([]audit.Stored, error) {
 	found, _, err := read(ctx, s.d.Read(ctx), newScanner(true), nil, math.MaxInt, selectPrivate+" WHERE e.seq IN (SELECT f.seq FROM ("+ofRun+
 		" ORDER BY seq LIMIT ?) AS f) ORDER BY e.seq", runArgs(run, max(limit, 0))...)
-	if err != nil {
-		return nil, fmt.Errorf("read the entries of run %s: %w", run, err)
-	}
-	return found, nil
+	return found, db.Wrap(err, "read the entries of run %s", run)
 }
 
-// Count implements audit.ChainReader. It counts rows and asks no head, so it takes as long as reading them does.
+// It counts rows and asks no head, so it takes as long as reading them does.
 func (s *Store) Count(ctx context.Context) (n, last int64, err error) {
 	c, _, err := db.QueryRow[struct{ N, Last int64 }](ctx, s.d.Read(ctx), "SELECT count(*) AS n, COALESCE(max(seq), 0) AS last FROM audit_entries")
 	if err != nil {

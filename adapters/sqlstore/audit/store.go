@@ -32,7 +32,6 @@ func internal(format string, args ...any) error {
 // digest scans 32 bytes. Anything else, which somebody else put there, becomes zeros: they are the hash of nothing.
 type digest [32]byte
 
-// Scan implements sql.Scanner.
 func (d *digest) Scan(src any) error {
 	*d = digest{}
 	if raw, ok := src.([]byte); ok && len(raw) == len(d) {

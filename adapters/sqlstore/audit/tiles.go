@@ -19,19 +19,17 @@ type tile struct {
 	Hashes        []byte
 }
 
-// PutTile implements audit.TileStore, in the open unit of work. A tile that is not full is an Internal fault.
+// In the open unit of work. A tile that is not full is an Internal fault.
 func (s *Store) PutTile(ctx context.Context, level, index int64, hashes []byte) error {
 	if level < 0 || index < 0 || len(hashes) != tileBytes {
 		return internal("tile %d of level %d has %d bytes, not %d", index, level, len(hashes), tileBytes)
 	}
 	row := tile{Level: level, Place: index, Hashes: hashes}
-	if _, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).On("CONFLICT (level, place) DO NOTHING")); err != nil {
-		return fmt.Errorf("store tile %d of level %d: %w", index, level, err)
-	}
-	return nil
+	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).On("CONFLICT (level, place) DO NOTHING"))
+	return db.Wrap(err, "store tile %d of level %d", index, level)
 }
 
-// Tile implements audit.TileStore. What is there and is no full tile is none.
+// What is there and is no full tile is none.
 func (s *Store) Tile(ctx context.Context, level, index int64) ([]byte, error) {
 	row := tile{Level: level, Place: index}
 	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model(&row).WherePK())
@@ -44,7 +42,7 @@ func (s *Store) Tile(ctx context.Context, level, index int64) ([]byte, error) {
 	return row.Hashes, nil
 }
 
-// TileCount implements audit.TileStore. Where tiles are missing in the middle, those behind do not count.
+// Where tiles are missing in the middle, those behind do not count.
 func (s *Store) TileCount(ctx context.Context, level int64) (int64, error) {
 	var c struct{ N, Past int64 }
 	q := s.d.Read(ctx).NewSelect().Model((*tile)(nil)).Where("t.level = ?", level)
@@ -55,16 +53,11 @@ func (s *Store) TileCount(ctx context.Context, level int64) (int64, error) {
 			Where("EXISTS (SELECT 1 FROM audit_tiles AS f WHERE f.level = t.level AND f.place = 0)").
 			Where("NOT EXISTS (SELECT 1 FROM audit_tiles AS n WHERE n.level = t.level AND n.place = t.place + 1)").Scan(ctx, &c.N)
 	}
-	if err != nil {
-		return 0, db.Translate(fmt.Errorf("count the tiles of level %d: %w", level, err))
-	}
-	return c.N, nil
+	return c.N, db.Wrap(err, "count the tiles of level %d", level)
 }
 
-// DropTiles implements audit.TileStore, in the open unit of work.
+// In the open unit of work.
 func (s *Store) DropTiles(ctx context.Context) error {
-	if _, err := db.Modify(ctx, s.d.InUnit(ctx).NewDelete().Model((*tile)(nil)).Where("TRUE")); err != nil {
-		return fmt.Errorf("delete the tiles: %w", err)
-	}
-	return nil
+	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewDelete().Model((*tile)(nil)).Where("TRUE"))
+	return db.Wrap(err, "delete the tiles")
 }

@@ -52,7 +52,7 @@ func (i inventory) Object() catalog.Inventory {
 
 var inventories = objects.Kind[catalog.Inventory, inventory]{Noun: "inventory", Missing: catalog.InventoryNotFound}
 
-// InsertInventory implements catalog.InventoryStore. Without content it is empty.
+// Without content it is empty.
 func (s *Store) InsertInventory(ctx context.Context, i catalog.Inventory) error {
 	if err := inventories.Insert(ctx, s.d, inventoryRow(i)); err != nil {
 		return err
@@ -66,18 +66,14 @@ func (s *Store) putContent(ctx context.Context, i catalog.Inventory) error {
 	if row.Codec, row.Content = s.codec.Pack(i.Content); row.Content == nil {
 		row.Content = []byte{}
 	}
-	if _, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).On("CONFLICT (inventory_id) DO UPDATE")); err != nil {
-		return fmt.Errorf("store the content of an inventory: %w", err)
-	}
-	return nil
+	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).On("CONFLICT (inventory_id) DO UPDATE"))
+	return db.Wrap(err, "store the content of an inventory")
 }
 
-// InventoryByID implements catalog.InventoryStore.
 func (s *Store) InventoryByID(ctx context.Context, id string) (catalog.Inventory, error) {
 	return inventories.ByID(ctx, s.d.Read(ctx), id)
 }
 
-// InventoryContent implements catalog.InventoryStore.
 func (s *Store) InventoryContent(ctx context.Context, id string) ([]byte, catalog.Format, error) {
 	var row struct {
 		Format  catalog.Format
@@ -96,12 +92,12 @@ func (s *Store) InventoryContent(ctx context.Context, id string) ([]byte, catalo
 	return content, row.Format, err
 }
 
-// ListInventories implements catalog.InventoryStore. They are by name and id.
+// They are by name and id.
 func (s *Store) ListInventories(ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window) ([]catalog.Inventory, int, error) {
 	return inventories.List(ctx, s.d.Read(ctx), objects.Where(visible.Those(sc, identity.KindInventory, "o.id")), f, w)
 }
 
-// UpdateInventory implements catalog.InventoryStore. Format, counts and digest are those of the content and change with it alone.
+// Format, counts and digest are those of the content and change with it alone.
 func (s *Store) UpdateInventory(ctx context.Context, i catalog.Inventory, revision int64) (catalog.Inventory, error) {
 	is, err := inventories.Update(ctx, s.d, inventoryRow(i), revision, func(q *bun.UpdateQuery) *bun.UpdateQuery {
 		if i.Content == nil {
@@ -115,12 +111,11 @@ func (s *Store) UpdateInventory(ctx context.Context, i catalog.Inventory, revisi
 	return is, err
 }
 
-// DeleteInventory implements catalog.InventoryStore. The content and what the inventory names go with it.
+// The content and what the inventory names go with it.
 func (s *Store) DeleteInventory(ctx context.Context, id string, revision int64) error {
 	return inventories.Remove(ctx, s.d, id, revision)
 }
 
-// FillInventory implements catalog.InventoryStore.
 func (s *Store) FillInventory(ctx context.Context, i catalog.Inventory) error {
 	row := inventoryRow(i)
 	n, err := db.Modify(ctx, s.d.InUnit(ctx).NewUpdate().Model(&row).Column("revision", "format", "host_count", "group_count", "digest").

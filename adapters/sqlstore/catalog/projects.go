@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -46,23 +45,22 @@ func (p project) Object() catalog.Project {
 
 var projects = objects.Kind[catalog.Project, project]{Noun: "project", Missing: catalog.ProjectNotFound}
 
-// InsertProject implements catalog.ProjectStore. An id that exists is NameTaken as well, and an organization that does not is
+// An id that exists is NameTaken as well, and an organization that does not is
 // OrgNotFound of package identity, here and for every kind.
 func (s *Store) InsertProject(ctx context.Context, p catalog.Project) error {
 	return projects.Insert(ctx, s.d, projectRow(p))
 }
 
-// ProjectByID implements catalog.ProjectStore.
 func (s *Store) ProjectByID(ctx context.Context, id string) (catalog.Project, error) {
 	return projects.ByID(ctx, s.d.Read(ctx), id)
 }
 
-// ListProjects implements catalog.ProjectStore. They are by name and id.
+// They are by name and id.
 func (s *Store) ListProjects(ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window) ([]catalog.Project, int, error) {
 	return projects.List(ctx, s.d.Read(ctx), objects.Where(visible.Those(sc, identity.KindProject, "o.id")), f, w)
 }
 
-// UpdateProject implements catalog.ProjectStore. What the last synchronisation left stays, but of another repository or branch.
+// What the last synchronisation left stays, but of another repository or branch.
 func (s *Store) UpdateProject(ctx context.Context, p catalog.Project, revision int64) (catalog.Project, error) {
 	const same = "CASE WHEN o.repo_url = ? AND o.branch = ? THEN "
 	return projects.Update(ctx, s.d, projectRow(p), revision, func(q *bun.UpdateQuery) *bun.UpdateQuery {
@@ -71,19 +69,16 @@ func (s *Store) UpdateProject(ctx context.Context, p catalog.Project, revision i
 	})
 }
 
-// DeleteProject implements catalog.ProjectStore. What the project names goes with it.
+// What the project names goes with it.
 func (s *Store) DeleteProject(ctx context.Context, id string, revision int64) error {
 	return projects.Remove(ctx, s.d, id, revision)
 }
 
-// NoteSync implements catalog.ProjectStore.
 func (s *Store) NoteSync(ctx context.Context, id, commit, failure string, at time.Time) error {
 	q := s.d.InUnit(ctx).NewUpdate().Model((*project)(nil)).Set("last_error = ?", failure).Where("id = ?", id)
 	if commit != "" {
 		q.Set("commit_id = ?, synced_at = ?", commit, db.At(at))
 	}
-	if _, err := db.Modify(ctx, q); err != nil {
-		return fmt.Errorf("note how a synchronisation ended: %w", err)
-	}
-	return nil
+	_, err := db.Modify(ctx, q)
+	return db.Wrap(err, "note how a synchronisation ended")
 }

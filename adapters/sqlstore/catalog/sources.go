@@ -51,7 +51,7 @@ func (i source) Object() catalog.InventorySource {
 
 var sources = objects.Kind[catalog.InventorySource, source]{Noun: "inventory source", Missing: catalog.SourceNotFound}
 
-// InsertSource implements catalog.SourceStore. A source with an interval is due at once.
+// A source with an interval is due at once.
 func (s *Store) InsertSource(ctx context.Context, i catalog.InventorySource) error {
 	return sources.Insert(ctx, s.d, sourceRow(i), func(q *bun.InsertQuery) *bun.InsertQuery {
 		if i.SyncInterval != 0 {
@@ -69,19 +69,18 @@ func (s *Store) next(i catalog.InventorySource) db.LeaseTime {
 	return s.say.LeaseNow().Add(time.Duration(min(i.SyncInterval, int(longest/time.Second))) * time.Second)
 }
 
-// SourceByID implements catalog.SourceStore.
 func (s *Store) SourceByID(ctx context.Context, id string) (catalog.InventorySource, error) {
 	return sources.ByID(ctx, s.d.Read(ctx), id)
 }
 
-// ListSources implements catalog.SourceStore. They are by name and id.
+// They are by name and id.
 func (s *Store) ListSources(ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window) ([]catalog.InventorySource, int, error) {
 	project, args := visible.Those(sc, identity.KindProject, "o.project_id")
 	both := objects.Where(visible.Those(sc, identity.KindInventory, "o.inventory_id")).And("(o.project_id = '' OR "+project+")", args...)
 	return sources.List(ctx, s.d.Read(ctx), both, f, w)
 }
 
-// UpdateSource implements catalog.SourceStore. What the last refresh left stays. A new interval begins now; the same one goes on.
+// What the last refresh left stays. A new interval begins now; the same one goes on.
 func (s *Store) UpdateSource(ctx context.Context, i catalog.InventorySource, revision int64) (catalog.InventorySource, error) {
 	return sources.Update(ctx, s.d, sourceRow(i), revision, func(q *bun.UpdateQuery) *bun.UpdateQuery {
 		if i.SyncInterval == 0 {
@@ -91,22 +90,18 @@ func (s *Store) UpdateSource(ctx context.Context, i catalog.InventorySource, rev
 	})
 }
 
-// DeleteSource implements catalog.SourceStore. What the source names goes with it.
+// What the source names goes with it.
 func (s *Store) DeleteSource(ctx context.Context, id string, revision int64) error {
 	return sources.Remove(ctx, s.d, id, revision)
 }
 
-// SourcesOf implements catalog.SourceStore.
 func (s *Store) SourcesOf(ctx context.Context, inventoryID string) ([]catalog.InventorySource, error) {
 	var rows []source
 	found, err := objects.All(ctx, sources.Select(s.d.Read(ctx), &rows).Where("o.inventory_id = ?", inventoryID).OrderExpr("o.id"), &rows)
-	if err != nil {
-		return nil, fmt.Errorf("read the sources of an inventory: %w", err)
-	}
-	return found, nil
+	return found, db.Wrap(err, "read the sources of an inventory")
 }
 
-// TakeDue implements catalog.SourceStore. It joins the unit of ctx, and a source that another unit holds is passed over. The time
+// It joins the unit of ctx, and a source that another unit holds is passed over. The time
 // is that of the leases.
 func (s *Store) TakeDue(ctx context.Context) (src catalog.InventorySource, ok bool, wait time.Duration, err error) {
 	q, row := s.d.InUnit(ctx), source{}
@@ -139,14 +134,11 @@ func (s *Store) untilDue(ctx context.Context) (time.Duration, error) {
 	return max(t.Next.Sub(t.Now.Time), soon), nil
 }
 
-// NoteRefresh implements catalog.SourceStore.
 func (s *Store) NoteRefresh(ctx context.Context, id, failure string, at time.Time) error {
 	q := s.d.InUnit(ctx).NewUpdate().Model((*source)(nil)).Set("last_error = ?", failure).Where("id = ?", id)
 	if failure == "" {
 		q.Set("synced_at = ?", db.At(at))
 	}
-	if _, err := db.Modify(ctx, q); err != nil {
-		return fmt.Errorf("note how a refresh ended: %w", err)
-	}
-	return nil
+	_, err := db.Modify(ctx, q)
+	return db.Wrap(err, "note how a refresh ended")
 }

@@ -29,27 +29,24 @@ func (t template) Object() catalog.Template {
 
 var templates = objects.Kind[catalog.Template, template]{Noun: "template", Missing: catalog.TemplateNotFound}
 
-// InsertTemplate implements catalog.TemplateStore.
 func (s *Store) InsertTemplate(ctx context.Context, t catalog.Template) error {
 	return templates.Insert(ctx, s.d, templateRow(t))
 }
 
-// TemplateByID implements catalog.TemplateStore.
 func (s *Store) TemplateByID(ctx context.Context, id string) (catalog.Template, error) {
 	return templates.ByID(ctx, s.d.Read(ctx), id)
 }
 
-// ListTemplates implements catalog.TemplateStore. They are by name and id.
+// They are by name and id.
 func (s *Store) ListTemplates(ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window) ([]catalog.Template, int, error) {
 	return templates.List(ctx, s.d.Read(ctx), objects.Where(visible.Those(sc, identity.KindTemplate, "o.id")), f, w)
 }
 
-// UpdateTemplate implements catalog.TemplateStore.
 func (s *Store) UpdateTemplate(ctx context.Context, t catalog.Template, revision int64) (catalog.Template, error) {
 	return templates.Update(ctx, s.d, templateRow(t), revision)
 }
 
-// DeleteTemplate implements catalog.TemplateStore. What the template names goes with it.
+// What the template names goes with it.
 func (s *Store) DeleteTemplate(ctx context.Context, id string, revision int64) error {
 	return templates.Remove(ctx, s.d, id, revision)
 }

@@ -16,7 +16,7 @@ import (
 // targetsPerStatement bounds how many targets one statement names.
 const targetsPerStatement = 500
 
-// Name implements catalog.Usage. Empty targets name nothing.
+// Empty targets name nothing.
 func (s *Store) Name(ctx context.Context, owner string, targets []string) error {
 	q := s.d.InUnit(ctx)
 	once := slices.DeleteFunc(slices.Sorted(slices.Values(targets)), func(t string) bool { return t == "" })
@@ -54,7 +54,7 @@ func (s *Store) lock(ctx context.Context, q bun.IDB, list []string) (map[string]
 		err := q.NewSelect().Table("access_objects").Column("id", "kind").Where("id IN (?) AND NOT gone", bun.In(part)).OrderExpr("id").
 			Apply(s.say.LockShare).Scan(ctx, &found)
 		if err != nil {
-			return nil, db.Translate(fmt.Errorf("lock what an object names: %w", err))
+			return nil, db.Wrap(err, "lock what an object names")
 		}
 		for _, o := range found {
 			locked[o.ID] = o.Kind == ids.KindOf(o.ID)
@@ -63,7 +63,7 @@ func (s *Store) lock(ctx context.Context, q bun.IDB, list []string) (map[string]
 	return locked, nil
 }
 
-// UsedBy implements catalog.Usage. Users are by their ids.
+// Users are by their ids.
 func (s *Store) UsedBy(ctx context.Context, id string, limit int) ([]catalog.Use, int, error) {
 	users := s.d.Read(ctx).NewSelect().Model((*objects.Reference)(nil)).Column("owner").Where("target = ?", id)
 	n, err := db.Total(ctx, users)
@@ -72,7 +72,7 @@ func (s *Store) UsedBy(ctx context.Context, id string, limit int) ([]catalog.Use
 		err = users.OrderExpr("owner").Apply(db.AtMost(limit)).Scan(ctx, &found)
 	}
 	if err != nil {
-		return nil, 0, db.Translate(fmt.Errorf("read what names an object: %w", err))
+		return nil, 0, db.Wrap(err, "read what names an object")
 	}
 	uses := make([]catalog.Use, len(found))
 	for i, owner := range found {

@@ -57,7 +57,7 @@ type leaseColumns struct {
 	Epoch  int64
 }
 
-// ReportWorker implements execution.WorkerStore. Reports are timed by the clock of the leases.
+// Reports are timed by the clock of the leases.
 func (s *Store) ReportWorker(ctx context.Context, w execution.Worker) error {
 	row := worker{workerColumns: workerColumns(w)}
 	if row.Labels == nil {
@@ -68,26 +68,22 @@ func (s *Store) ReportWorker(ctx context.Context, w execution.Worker) error {
 	return err
 }
 
-// TouchWorker implements execution.WorkerStore.
 func (s *Store) TouchWorker(ctx context.Context, name string, running int) error {
 	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewUpdate().Model((*worker)(nil)).
 		Set("running = ?, seen_at = ?", running, s.d.Dialect().LeaseNow()).Where("w.name = ?", name))
 	return err
 }
 
-// RemoveWorker implements execution.WorkerStore.
 func (s *Store) RemoveWorker(ctx context.Context, name string) error {
 	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewDelete().Model((*worker)(nil)).Where("w.name = ?", name))
 	return err
 }
 
-// ForgetWorkers implements execution.WorkerStore.
 func (s *Store) ForgetWorkers(ctx context.Context, since time.Duration) error {
 	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewDelete().Model((*worker)(nil)).Where("w.seen_at < ?", s.d.Dialect().LeaseNow().Add(-since)))
 	return err
 }
 
-// Workers implements execution.WorkerStore.
 func (s *Store) Workers(ctx context.Context, w page.Window) ([]execution.Worker, int, error) {
 	q, rows := s.d.Read(ctx), []worker(nil)
 	total, err := db.Total(ctx, q.NewSelect().Model((*worker)(nil)))
@@ -96,27 +92,19 @@ func (s *Store) Workers(ctx context.Context, w page.Window) ([]execution.Worker,
 			OrderExpr("w.name").Apply(db.Window(w)).Scan(ctx)
 	}
 	if err != nil {
-		return nil, 0, db.Translate(fmt.Errorf("list workers: %w", err))
+		return nil, 0, db.Wrap(err, "list workers")
 	}
-	var out []execution.Worker
-	for _, r := range rows {
-		out = append(out, execution.Worker(r.workerColumns))
-	}
+	out := db.Convert(rows, func(r worker) execution.Worker { return execution.Worker(r.workerColumns) })
 	return out, total, nil
 }
 
-// PutClaim implements execution.ClaimStore.
 func (s *Store) PutClaim(ctx context.Context, hash [32]byte, l runs.Lease) error {
 	row := relayClaim{leaseColumns: leaseColumns(l), Hash: hash[:]}
 	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).Value("claimed_at", "?", s.d.Dialect().LeaseNow()).
 		On("CONFLICT (run_id) DO UPDATE").Returning("NULL"))
-	if err != nil {
-		return fmt.Errorf("store the claim of run %s: %w", l.RunID, err)
-	}
-	return nil
+	return db.Wrap(err, "store the claim of run %s", l.RunID)
 }
 
-// ClaimOf implements execution.ClaimStore.
 func (s *Store) ClaimOf(ctx context.Context, hash [32]byte) (l runs.Lease, ok bool, err error) {
 	var row relayClaim
 	ok, err = db.First(ctx, s.d.Read(ctx).NewSelect().Model(&row).Where("c.hash = ?", hash[:]))

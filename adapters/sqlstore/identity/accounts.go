@@ -55,7 +55,7 @@ func hasUser(ctx context.Context, q bun.IDB, id string) (bool, error) {
 	return ok, db.Translate(err)
 }
 
-// InsertAccount implements identity.AccountStore. An id that exists is NameTaken as well.
+// An id that exists is NameTaken as well.
 func (s *Store) InsertAccount(ctx context.Context, a identity.Account, hash string) error {
 	q, err := s.d.Write(ctx)
 	if err == nil && a.Role == identity.Admin {
@@ -94,7 +94,6 @@ func insertIdentities(ctx context.Context, q bun.IDB, userID string, links []ide
 	return nil
 }
 
-// AccountByID implements identity.AccountStore.
 func (s *Store) AccountByID(ctx context.Context, id string) (identity.Account, error) {
 	q, row := s.d.Read(ctx), user{}
 	ok, err := db.First(ctx, selectAccounts(q, &row).Where("u.id = ?", id))
@@ -109,11 +108,11 @@ func (s *Store) AccountByID(ctx context.Context, id string) (identity.Account, e
 	return found[0], err
 }
 
-// ListAccounts implements identity.AccountStore. They are in the order of their names.
+// They are in the order of their names.
 func (s *Store) ListAccounts(ctx context.Context, w page.Window) ([]identity.Account, int, error) {
 	q, rows := s.d.Read(ctx), []user(nil)
 	if err := selectAccounts(q, &rows).OrderExpr("u.username").Apply(db.Window(w)).Scan(ctx); err != nil {
-		return nil, 0, db.Translate(fmt.Errorf("list accounts: %w", err))
+		return nil, 0, db.Wrap(err, "list accounts")
 	}
 	var found []identity.Account
 	for i := range rows {
@@ -136,7 +135,7 @@ func addIdentities(ctx context.Context, q bun.IDB, found []identity.Account) err
 	var links []userLink
 	err := q.NewSelect().Model(&links).Where("l.user_id IN (?)", owners).OrderExpr("l.user_id, l.position").Scan(ctx)
 	if err != nil {
-		return db.Translate(fmt.Errorf("read outside identities: %w", err))
+		return db.Wrap(err, "read outside identities")
 	}
 	at := make(map[string]int, len(found))
 	for i, a := range found {
@@ -150,7 +149,7 @@ func addIdentities(ctx context.Context, q bun.IDB, found []identity.Account) err
 	return nil
 }
 
-// UpdateAccount implements identity.AccountStore. Whether somebody becomes an admin, or is one no longer, is decided
+// Whether somebody becomes an admin, or is one no longer, is decided
 // under the lock that LockAdmins takes.
 func (s *Store) UpdateAccount(ctx context.Context, a identity.Account) error {
 	q, err := s.d.Write(ctx)
@@ -187,7 +186,7 @@ func staleAccount(id string) error {
 func replaceAccount(ctx context.Context, q bun.IDB, a identity.Account) error {
 	taken, err := q.NewSelect().Model((*user)(nil)).Where("u.username = ? AND u.id <> ?", a.Username, a.ID).Exists(ctx)
 	if err != nil {
-		return db.Translate(fmt.Errorf("look for a user name: %w", err))
+		return db.Wrap(err, "look for a user name")
 	}
 	if taken {
 		return nameTaken(a.Username)
@@ -204,7 +203,6 @@ func replaceAccount(ctx context.Context, q bun.IDB, a identity.Account) error {
 	return nil
 }
 
-// SetPassword implements identity.AccountStore.
 func (s *Store) SetPassword(ctx context.Context, userID, hash string, at time.Time, same bool) error {
 	q := s.d.InUnit(ctx).NewUpdate().Model((*user)(nil)).Set("password_hash = ?", hash).Where("u.id = ?", userID)
 	if !same {
@@ -217,7 +215,7 @@ func (s *Store) SetPassword(ctx context.Context, userID, hash string, at time.Ti
 	return err
 }
 
-// DeleteAccount implements identity.AccountStore. Tokens, memberships and identities go with the row.
+// Tokens, memberships and identities go with the row.
 func (s *Store) DeleteAccount(ctx context.Context, id string) error {
 	q, err := s.writing(ctx)
 	if err != nil {
@@ -233,10 +231,8 @@ func (s *Store) DeleteAccount(ctx context.Context, id string) error {
 	if err := dropSubject(ctx, q, identity.UserSubject(id), ofAccount(id)); err != nil {
 		return err
 	}
-	if _, err := db.Modify(ctx, q.NewDelete().Model((*user)(nil)).Where("u.id = ?", id)); err != nil {
-		return fmt.Errorf("delete an account: %w", err)
-	}
-	return nil
+	_, err = db.Modify(ctx, q.NewDelete().Model((*user)(nil)).Where("u.id = ?", id))
+	return db.Wrap(err, "delete an account")
 }
 
 // dropSubject deletes the grants of a subject, hidden ones too. Their objects stay restricted.
@@ -245,13 +241,11 @@ func dropSubject(ctx context.Context, q bun.IDB, subject string, touched change)
 	if err := changed(ctx, q, touched, change{kind: changedObject, names: granted}); err != nil {
 		return err
 	}
-	if _, err := db.Modify(ctx, q.NewDelete().Model((*grant)(nil)).Where("g.subject = ?", subject)); err != nil {
-		return fmt.Errorf("delete the grants of a subject: %w", err)
-	}
-	return nil
+	_, err := db.Modify(ctx, q.NewDelete().Model((*grant)(nil)).Where("g.subject = ?", subject))
+	return db.Wrap(err, "delete the grants of a subject")
 }
 
-// LockAdmins implements identity.AccountStore. The lock is that of the rights, so that an account which is not an admin
+// The lock is that of the rights, so that an account which is not an admin
 // yet is held too.
 func (s *Store) LockAdmins(ctx context.Context) ([]string, error) {
 	q, err := s.writing(ctx)
@@ -263,7 +257,6 @@ func (s *Store) LockAdmins(ctx context.Context) ([]string, error) {
 	return ids, db.Translate(err)
 }
 
-// CountAccounts implements identity.AccountStore.
 func (s *Store) CountAccounts(ctx context.Context) (int, error) {
 	return db.Total(ctx, s.d.Read(ctx).NewSelect().Model((*user)(nil)))
 }

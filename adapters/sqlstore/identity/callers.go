@@ -32,7 +32,7 @@ func (s *Store) caller(ctx context.Context, query string, args ...any) (identity
 	return identity.Bearer{Token: identity.Token(c.Token), User: identity.User(c.User), Version: c.Version}, ok, err
 }
 
-// TokenByHash implements identity.CallerStore. An expired token is returned too.
+// An expired token is returned too.
 func (s *Store) TokenByHash(ctx context.Context, hash [32]byte) (identity.Bearer, error) {
 	b, ok, err := s.caller(ctx, s.callerByHash, hash[:])
 	switch {
@@ -46,7 +46,7 @@ func (s *Store) TokenByHash(ctx context.Context, hash [32]byte) (identity.Bearer
 
 func noSuchToken() error { return identity.TokenNotFound.New("no such token") }
 
-// Caller implements identity.CallerStore. A token of another account is none of this one's.
+// A token of another account is none of this one's.
 func (s *Store) Caller(ctx context.Context, userID, tokenID string) (identity.Bearer, error) {
 	b, ok, err := s.caller(ctx, s.callerByID, tokenID, userID)
 	switch {
@@ -60,13 +60,11 @@ func (s *Store) Caller(ctx context.Context, userID, tokenID string) (identity.Be
 	return b, nil
 }
 
-// UserByName implements identity.CallerStore.
 func (s *Store) UserByName(ctx context.Context, username string) (identity.User, string, error) {
 	row, err := firstUser(ctx, s.d.Read(ctx).NewSelect().Where("u.username = ?", username))
 	return identity.User(row.userColumns), row.PasswordHash, err
 }
 
-// UserByLink implements identity.CallerStore.
 func (s *Store) UserByLink(ctx context.Context, l identity.Link) (identity.User, error) {
 	row, err := firstUser(ctx, s.d.Read(ctx).NewSelect().Join("JOIN user_links AS l ON l.user_id = u.id").
 		Where("l.protocol = ? AND l.issuer = ? AND l.subject = ?", l.Protocol, l.Issuer, l.Subject))

@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// InsertGrant implements identity.GrantStore. An id that exists is GrantExists as well.
+// An id that exists is GrantExists as well.
 func (s *Store) InsertGrant(ctx context.Context, g identity.Grant) (first bool, err error) {
 	if !g.Level.Valid() {
 		return false, fault.BadField("level", "not a level")
@@ -88,28 +88,19 @@ func grantable(ctx context.Context, q bun.IDB, id string) (restricted bool, err 
 }
 
 func restrict(ctx context.Context, q bun.IDB, id string, restricted bool) error {
-	if _, err := db.Modify(ctx, q.NewUpdate().Model((*object)(nil)).Set("restricted = ?", restricted).Where("o.id = ?", id)); err != nil {
-		return fmt.Errorf("restrict an object: %w", err)
-	}
-	return nil
+	_, err := db.Modify(ctx, q.NewUpdate().Model((*object)(nil)).Set("restricted = ?", restricted).Where("o.id = ?", id))
+	return db.Wrap(err, "restrict an object")
 }
 
 func noGrant(id string) error { return identity.GrantNotFound.New("no grant %q", id) }
 
-// GrantByID implements identity.GrantStore.
 func (s *Store) GrantByID(ctx context.Context, id string) (identity.Grant, error) {
 	var row grant
 	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model(&row).Where("g.id = ? AND NOT g.hidden", id))
-	switch {
-	case err != nil:
-		return identity.Grant{}, fmt.Errorf("read a grant: %w", err)
-	case !ok:
-		return identity.Grant{}, noGrant(id)
-	}
-	return identity.Grant(row.grantColumns), nil
+	return identity.Grant(row.grantColumns), db.OrMissing(ok, db.Wrap(err, "read a grant"), noGrant(id))
 }
 
-// ListGrants implements identity.GrantStore. They are in the order of their creation.
+// They are in the order of their creation.
 func (s *Store) ListGrants(ctx context.Context, f identity.GrantFilter, w page.Window) ([]identity.Grant, int, error) {
 	var rows []grant
 	q := s.d.Read(ctx).NewSelect().Model(&rows).Where("NOT g.hidden")
@@ -124,16 +115,12 @@ func (s *Store) ListGrants(ctx context.Context, f identity.GrantFilter, w page.W
 		err = q.OrderExpr("g.created_at, g.id").Apply(db.Window(w)).Scan(ctx)
 	}
 	if err != nil {
-		return nil, 0, db.Translate(fmt.Errorf("list grants: %w", err))
+		return nil, 0, db.Wrap(err, "list grants")
 	}
-	var out []identity.Grant
-	for _, r := range rows {
-		out = append(out, identity.Grant(r.grantColumns))
-	}
+	out := db.Convert(rows, func(r grant) identity.Grant { return identity.Grant(r.grantColumns) })
 	return out, n, nil
 }
 
-// DeleteGrant implements identity.GrantStore.
 func (s *Store) DeleteGrant(ctx context.Context, id string) error {
 	q, err := s.writing(ctx)
 	if err != nil {
@@ -149,7 +136,7 @@ func (s *Store) DeleteGrant(ctx context.Context, id string) error {
 	}
 	left, err := q.NewSelect().Model((*grant)(nil)).Where("g.object = ?", row.Object).Exists(ctx)
 	if err != nil {
-		return db.Translate(fmt.Errorf("look for more grants: %w", err))
+		return db.Wrap(err, "look for more grants")
 	}
 	if !left {
 		if err := restrict(ctx, q, row.Object, false); err != nil {

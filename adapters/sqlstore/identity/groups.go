@@ -61,29 +61,19 @@ func (g groups) insert(ctx context.Context, s *Store, t identity.Team) error {
 func (g groups) byID(ctx context.Context, q bun.IDB, id string) (identity.Team, error) {
 	var row group
 	ok, err := db.First(ctx, g.find(q, &row).Where("id = ?", id))
-	switch {
-	case err != nil:
-		return identity.Team{}, fmt.Errorf("read a row of %s: %w", g.table, err)
-	case !ok:
-		return identity.Team{}, g.none(id)
-	}
-	return identity.Team(row.groupColumns), nil
+	return identity.Team(row.groupColumns), db.OrMissing(ok, db.Wrap(err, "read a row of %s", g.table), g.none(id))
 }
 
 // list returns rows in the order of their names.
 func (g groups) list(ctx context.Context, q bun.IDB, w page.Window) ([]identity.Team, int, error) {
 	var rows []group
 	if err := g.find(q, &rows).OrderExpr("name").Apply(db.Window(w)).Scan(ctx); err != nil {
-		return nil, 0, db.Translate(fmt.Errorf("list %s: %w", g.table, err))
+		return nil, 0, db.Wrap(err, "list %s", g.table)
 	}
 	n, err := db.Total(ctx, g.find(q, (*group)(nil)))
 	return teamsOf(rows), n, err
 }
 
 func teamsOf(rows []group) []identity.Team {
-	var out []identity.Team
-	for _, r := range rows {
-		out = append(out, identity.Team(r.groupColumns))
-	}
-	return out
+	return db.Convert(rows, func(r group) identity.Team { return identity.Team(r.groupColumns) })
 }

@@ -9,42 +9,30 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// SaveHandshake implements identity.HandshakeStore. Its time runs on the clock of the leases.
+// Its time runs on the clock of the leases.
 func (s *Store) SaveHandshake(ctx context.Context, hash [32]byte, kind string, data []byte, ttl time.Duration) error {
 	row := handshake{Hash: hash[:], Kind: kind, Data: append([]byte{}, data...)}
 	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).Value("expires_at", "?", s.say.LeaseNow().Add(ttl)).Returning("NULL"))
-	if err != nil {
-		return fmt.Errorf("store a handshake: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "store a handshake")
 }
 
-// TakeHandshake implements identity.HandshakeStore. One of another kind is left alone.
+// One of another kind is left alone.
 func (s *Store) TakeHandshake(ctx context.Context, hash [32]byte, kind string) ([]byte, error) {
 	var row handshake
 	ok, err := db.First(ctx, s.d.InUnit(ctx).NewDelete().Model(&row).
 		Where("h.hash = ? AND h.kind = ? AND h.expires_at > ?", hash[:], kind, s.say.LeaseNow()).Returning("data"))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("take a handshake: %w", err)
-	case !ok:
-		return nil, identity.HandshakeNotFound.New("the sign-in is unknown, used or expired")
-	}
-	return row.Data, nil
+	return row.Data, db.OrMissing(ok, db.Wrap(err, "take a handshake"), identity.HandshakeNotFound.New("the sign-in is unknown, used or expired"))
 }
 
-// Witness implements identity.HandshakeStore. Of two units that bring the same hash, the second waits for the first.
+// Of two units that bring the same hash, the second waits for the first.
 func (s *Store) Witness(ctx context.Context, hash [32]byte, ttl time.Duration) (fresh bool, err error) {
 	now, row := s.say.LeaseNow(), seenHash{Hash: hash[:]}
 	n, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).Value("expires_at", "?", now.Add(ttl)).
 		On("CONFLICT (hash) DO UPDATE").Where("w.expires_at <= ?", now).Returning("NULL"))
-	if err != nil {
-		return false, fmt.Errorf("store a hash: %w", err)
-	}
-	return n > 0, nil
+	return n > 0, db.Wrap(err, "store a hash")
 }
 
-// PurgeHandshakes implements identity.HandshakeStore. Rows that another unit holds are left to it.
+// Rows that another unit holds are left to it.
 func (s *Store) PurgeHandshakes(ctx context.Context, limit int) (int, error) {
 	q, now, dropped := s.d.InUnit(ctx), s.say.LeaseNow(), 0
 	for _, table := range []any{(*handshake)(nil), (*seenHash)(nil)} {

@@ -57,12 +57,9 @@ func (g groups) listMembers(ctx context.Context, s *Store, id string, w page.Win
 	}
 	var rows []memberColumns
 	if err := g.members(q, id).OrderExpr("u.username").Apply(db.Window(w)).Scan(ctx, &rows); err != nil {
-		return nil, 0, db.Translate(fmt.Errorf("list members: %w", err))
+		return nil, 0, db.Wrap(err, "list members")
 	}
-	var out []identity.Member
-	for _, r := range rows {
-		out = append(out, identity.Member(r))
-	}
+	out := db.Convert(rows, func(r memberColumns) identity.Member { return identity.Member(r) })
 	n, err := db.Total(ctx, q.NewSelect().TableExpr("? AS m", bun.Ident(g.memberTable)).Where("m.? = ?", bun.Ident(g.key), id))
 	return out, n, err
 }

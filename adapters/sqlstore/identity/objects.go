@@ -21,13 +21,10 @@ func storedObject(ctx context.Context, q bun.IDB, id string) (o object, ok bool,
 // insertObject stores an object that is not known; fresh says whether it did.
 func insertObject(ctx context.Context, q bun.IDB, o identity.Object) (fresh bool, err error) {
 	n, err := db.Modify(ctx, insertNew(q.NewInsert().Model(&object{ID: o.ID, Kind: identity.KindOf(o.ID), Org: o.Org})))
-	if err != nil {
-		return false, fmt.Errorf("store an object: %w", err)
-	}
-	return n > 0, nil
+	return n > 0, db.Wrap(err, "store an object")
 }
 
-// PutObject implements identity.ObjectStore. A new object without an organization changes nobody's rights and takes no
+// A new object without an organization changes nobody's rights and takes no
 // lock. One that was gone is back with the grants that it had.
 func (s *Store) PutObject(ctx context.Context, o identity.Object) error {
 	q, err := s.d.Write(ctx)
@@ -71,13 +68,9 @@ func replaceObject(ctx context.Context, q bun.IDB, o identity.Object) error {
 	if err == nil {
 		_, err = db.Modify(ctx, q.NewUpdate().Model((*grant)(nil)).Set("hidden = FALSE").Where("g.object = ? AND g.hidden", o.ID))
 	}
-	if err != nil {
-		return fmt.Errorf("change an object: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "change an object")
 }
 
-// RemoveObject implements identity.ObjectStore.
 func (s *Store) RemoveObject(ctx context.Context, id string) error {
 	q, err := s.writing(ctx)
 	if err != nil {

@@ -11,18 +11,17 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// InsertOrg implements identity.OrgStore. An id that exists is NameTaken as well.
+// An id that exists is NameTaken as well.
 func (s *Store) InsertOrg(ctx context.Context, o identity.Org) error {
 	return orgGroups.insert(ctx, s, identity.Team(o))
 }
 
-// OrgByID implements identity.OrgStore.
 func (s *Store) OrgByID(ctx context.Context, id string) (identity.Org, error) {
 	o, err := orgGroups.byID(ctx, s.d.Read(ctx), id)
 	return identity.Org(o), err
 }
 
-// ListOrgs implements identity.OrgStore. They are in the order of their names.
+// They are in the order of their names.
 func (s *Store) ListOrgs(ctx context.Context, w page.Window) ([]identity.Org, int, error) {
 	found, n, err := orgGroups.list(ctx, s.d.Read(ctx), w)
 	out := make([]identity.Org, len(found))
@@ -32,7 +31,7 @@ func (s *Store) ListOrgs(ctx context.Context, w page.Window) ([]identity.Org, in
 	return out, n, err
 }
 
-// DeleteOrg implements identity.OrgStore. Memberships go with the row.
+// Memberships go with the row.
 func (s *Store) DeleteOrg(ctx context.Context, id string) error {
 	q, err := s.writing(ctx)
 	if err != nil {
@@ -60,13 +59,10 @@ func (s *Store) DeleteOrg(ctx context.Context, id string) error {
 	if fault.Is(err, fault.Conflict) { // what carries no grants refers to it by itself
 		return identity.OrgInUse.New("something belongs to the organization %q", id).Because(err)
 	}
-	if err != nil {
-		return fmt.Errorf("delete an organization: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "delete an organization")
 }
 
-// PutOrgMember implements identity.OrgStore. A member that gets another role keeps the time at which it was added.
+// A member that gets another role keeps the time at which it was added.
 func (s *Store) PutOrgMember(ctx context.Context, id, userID string, r identity.OrgRole, at time.Time) (identity.Member, error) {
 	q, err := orgGroups.locked(ctx, s, id, userID)
 	if err != nil {
@@ -86,30 +82,26 @@ func (s *Store) PutOrgMember(ctx context.Context, id, userID string, r identity.
 	return orgGroups.member(ctx, q, id, userID)
 }
 
-// OrgMembers implements identity.OrgStore.
 func (s *Store) OrgMembers(ctx context.Context, id string, w page.Window) ([]identity.Member, int, error) {
 	return orgGroups.listMembers(ctx, s, id, w)
 }
 
-// RemoveOrgMember implements identity.OrgStore.
 func (s *Store) RemoveOrgMember(ctx context.Context, id, userID string) error {
 	return orgGroups.removeMember(ctx, s, id, userID)
 }
 
-// OrgsOf implements identity.OrgStore.
 func (s *Store) OrgsOf(ctx context.Context, userID string) ([]identity.Membership, error) {
-	var rows []struct {
+	type membership struct {
 		groupColumns
 		Role identity.OrgRole
 	}
+	var rows []membership
 	err := orgGroups.find(s.d.Read(ctx), (*group)(nil)).ColumnExpr("g.*, m.role").Join("JOIN org_members AS m ON m.org_id = g.id").
 		Where("m.user_id = ?", userID).OrderExpr("g.name").Scan(ctx, &rows)
 	if err != nil {
-		return nil, db.Translate(fmt.Errorf("read the organizations of an account: %w", err))
+		return nil, db.Wrap(err, "read the organizations of an account")
 	}
-	var out []identity.Membership
-	for _, r := range rows {
-		out = append(out, identity.Membership{Org: identity.Org(r.groupColumns), Role: r.Role})
-	}
-	return out, nil
+	return db.Convert(rows, func(r membership) identity.Membership {
+		return identity.Membership{Org: identity.Org(r.groupColumns), Role: r.Role}
+	}), nil
 }

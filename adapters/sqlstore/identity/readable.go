@@ -40,7 +40,7 @@ type readable struct {
 	orgs    []string
 }
 
-// Readable implements identity.ObjectStore. It finds what visible.Where lets through.
+// It finds what visible.Where lets through.
 func (s *Store) Readable(ctx context.Context, kind string, sc access.Scope, w page.Window) ([]string, int, error) {
 	q, offset := s.d.Read(ctx), max(w.Offset, 0)
 	parts := narrowed(kind, sc)
@@ -66,10 +66,7 @@ func (s *Store) Readable(ctx context.Context, kind string, sc access.Scope, w pa
 	}
 	_, none := s.d.Write(ctx)
 	n, err := s.totals.of(ctx, q, none == nil, kind, sc, func() (int, error) { return parts.restricted(ctx, q) })
-	if err != nil {
-		return nil, 0, fmt.Errorf("count readable objects: %w", err)
-	}
-	return found, free + n, nil
+	return found, free + n, db.Wrap(err, "count readable objects")
 }
 
 func narrowed(kind string, sc access.Scope) readable {

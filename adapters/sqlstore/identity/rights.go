@@ -32,7 +32,7 @@ const (
 	amongUsers   = " IN (SELECT name FROM access_changes WHERE version > ? AND kind = 'user')"
 )
 
-// LoadRights implements identity.RightsStore. An object without a restriction and an organization carries no grant.
+// An object without a restriction and an organization carries no grant.
 func (s *Store) LoadRights(ctx context.Context) (identity.Rights, error) {
 	r, _, err := readRights(ctx, s.d.Read(ctx), stateRows+union+objectRows+" WHERE restricted OR org_id IS NOT NULL"+
 		union+grantRows+union+teamRows+union+adminRows)
@@ -42,7 +42,7 @@ func (s *Store) LoadRights(ctx context.Context) (identity.Rights, error) {
 	return r, nil
 }
 
-// RightsSince implements identity.RightsStore. A version that was never reached, as after the restoring of a backup, is
+// A version that was never reached, as after the restoring of a backup, is
 // one that nobody remembers.
 func (s *Store) RightsSince(ctx context.Context, version int64) (r identity.Rights, ok bool, err error) {
 	r, forgotten, err := readRights(ctx, s.d.Read(ctx), stateRows+union+changeRows+union+
@@ -57,7 +57,6 @@ func (s *Store) RightsSince(ctx context.Context, version int64) (r identity.Righ
 	return r, true, nil
 }
 
-// ForgetChanges implements identity.RightsStore.
 func (s *Store) ForgetChanges(ctx context.Context, keep int) error {
 	q, err := s.writing(ctx)
 	if err != nil {
@@ -70,10 +69,7 @@ func (s *Store) ForgetChanges(ctx context.Context, keep int) error {
 		_, err = db.Modify(ctx, q.NewDelete().Model((*accessChange)(nil)).Where("c.version <= (?)",
 			q.NewSelect().Model((*accessState)(nil)).Column("forgotten").Where("s.id = 1")))
 	}
-	if err != nil {
-		return fmt.Errorf("forget changes of rights: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "forget changes of rights")
 }
 
 // readRights runs a statement of the rows above. The result is sorted.

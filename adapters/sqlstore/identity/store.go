@@ -63,10 +63,8 @@ func (s *Store) writing(ctx context.Context) (bun.IDB, error) {
 
 func (s *Store) lock(ctx context.Context, q bun.IDB) error {
 	var row accessState
-	if _, err := db.First(ctx, q.NewSelect().Model(&row).Where("s.id = 1").Apply(s.say.Lock)); err != nil {
-		return fmt.Errorf("lock the rights: %w", err)
-	}
-	return nil
+	_, err := db.First(ctx, q.NewSelect().Model(&row).Where("s.id = 1").Apply(s.say.Lock))
+	return db.Wrap(err, "lock the rights")
 }
 
 // The kinds of names in access_changes.
@@ -90,7 +88,7 @@ func ofAccount(id string) change { return change{kind: changedUser, name: id} }
 func changed(ctx context.Context, q bun.IDB, touched ...change) error {
 	state := accessState{ID: 1}
 	if _, err := q.NewUpdate().Model(&state).Set("version = version + 1").WherePK().Returning("version").Exec(ctx); err != nil {
-		return db.Translate(fmt.Errorf("count up the version of rights: %w", err))
+		return db.Wrap(err, "count up the version of rights")
 	}
 	for _, c := range touched {
 		row := accessChange{Version: state.Version, Kind: c.kind, Name: c.name}

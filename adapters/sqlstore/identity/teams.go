@@ -10,22 +10,21 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// InsertTeam implements identity.TeamStore. An id that exists is NameTaken as well.
+// An id that exists is NameTaken as well.
 func (s *Store) InsertTeam(ctx context.Context, t identity.Team) error {
 	return teamGroups.insert(ctx, s, t)
 }
 
-// TeamByID implements identity.TeamStore.
 func (s *Store) TeamByID(ctx context.Context, id string) (identity.Team, error) {
 	return teamGroups.byID(ctx, s.d.Read(ctx), id)
 }
 
-// ListTeams implements identity.TeamStore. They are in the order of their names.
+// They are in the order of their names.
 func (s *Store) ListTeams(ctx context.Context, w page.Window) ([]identity.Team, int, error) {
 	return teamGroups.list(ctx, s.d.Read(ctx), w)
 }
 
-// DeleteTeam implements identity.TeamStore. Memberships go with the row.
+// Memberships go with the row.
 func (s *Store) DeleteTeam(ctx context.Context, id string) error {
 	q, err := s.writing(ctx)
 	if err != nil {
@@ -38,13 +37,10 @@ func (s *Store) DeleteTeam(ctx context.Context, id string) error {
 	if err := dropSubject(ctx, q, identity.TeamSubject(id), change{kind: changedUser, names: members}); err != nil {
 		return err
 	}
-	if _, err := db.Modify(ctx, q.NewDelete().Model((*group)(nil)).Where("g.id = ?", id)); err != nil {
-		return fmt.Errorf("delete a team: %w", err)
-	}
-	return nil
+	_, err = db.Modify(ctx, q.NewDelete().Model((*group)(nil)).Where("g.id = ?", id))
+	return db.Wrap(err, "delete a team")
 }
 
-// AddTeamMember implements identity.TeamStore.
 func (s *Store) AddTeamMember(ctx context.Context, id, userID string, at time.Time) (identity.Member, error) {
 	q, err := teamGroups.locked(ctx, s, id, userID)
 	if err != nil {
@@ -60,23 +56,17 @@ func (s *Store) AddTeamMember(ctx context.Context, id, userID string, at time.Ti
 	return teamGroups.member(ctx, q, id, userID)
 }
 
-// TeamMembers implements identity.TeamStore.
 func (s *Store) TeamMembers(ctx context.Context, id string, w page.Window) ([]identity.Member, int, error) {
 	return teamGroups.listMembers(ctx, s, id, w)
 }
 
-// RemoveTeamMember implements identity.TeamStore.
 func (s *Store) RemoveTeamMember(ctx context.Context, id, userID string) error {
 	return teamGroups.removeMember(ctx, s, id, userID)
 }
 
-// TeamsOf implements identity.TeamStore.
 func (s *Store) TeamsOf(ctx context.Context, userID string) ([]identity.Team, error) {
 	var rows []group
 	err := s.d.Read(ctx).NewSelect().Model(&rows).Join("JOIN team_members AS m ON m.team_id = g.id").Where("m.user_id = ?", userID).
 		OrderExpr("g.name").Scan(ctx)
-	if err != nil {
-		return nil, db.Translate(fmt.Errorf("read the teams of an account: %w", err))
-	}
-	return teamsOf(rows), nil
+	return teamsOf(rows), db.Wrap(err, "read the teams of an account")
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// InsertToken implements identity.TokenStore. The owner is locked, so that it is there when the unit commits. An id or a
+// The owner is locked, so that it is there when the unit commits. An id or a
 // hash that exists is a Conflict.
 func (s *Store) InsertToken(ctx context.Context, t identity.Token, hash [32]byte) error {
 	q, owner := s.d.InUnit(ctx), user{}
@@ -34,37 +34,26 @@ func (s *Store) InsertToken(ctx context.Context, t identity.Token, hash [32]byte
 	return err
 }
 
-// TokenByID implements identity.TokenStore.
 func (s *Store) TokenByID(ctx context.Context, id string) (identity.Token, error) {
 	var row token
 	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model(&row).ExcludeColumn("hash").Where("t.id = ?", id))
-	switch {
-	case err != nil:
-		return identity.Token{}, fmt.Errorf("read a token: %w", err)
-	case !ok:
-		return identity.Token{}, noToken(id)
-	}
-	return identity.Token(row.tokenColumns), nil
+	return identity.Token(row.tokenColumns), db.OrMissing(ok, db.Wrap(err, "read a token"), noToken(id))
 }
 
 func noToken(id string) error { return identity.TokenNotFound.New("no token %q", id) }
 
-// ListTokens implements identity.TokenStore. They are in the order of their creation.
+// They are in the order of their creation.
 func (s *Store) ListTokens(ctx context.Context, w page.Window) ([]identity.Token, int, error) {
 	q, rows := s.d.Read(ctx), []token(nil)
 	err := q.NewSelect().Model(&rows).ExcludeColumn("hash").OrderExpr("t.created_at, t.id").Apply(db.Window(w)).Scan(ctx)
 	if err != nil {
-		return nil, 0, db.Translate(fmt.Errorf("list tokens: %w", err))
+		return nil, 0, db.Wrap(err, "list tokens")
 	}
-	var out []identity.Token
-	for _, r := range rows {
-		out = append(out, identity.Token(r.tokenColumns))
-	}
+	out := db.Convert(rows, func(r token) identity.Token { return identity.Token(r.tokenColumns) })
 	n, err := db.Total(ctx, q.NewSelect().Model((*token)(nil)))
 	return out, n, err
 }
 
-// DeleteToken implements identity.TokenStore.
 func (s *Store) DeleteToken(ctx context.Context, id string) error {
 	n, err := db.Modify(ctx, s.d.InUnit(ctx).NewDelete().Model((*token)(nil)).Where("t.id = ?", id))
 	if err == nil && n == 0 {
@@ -73,14 +62,13 @@ func (s *Store) DeleteToken(ctx context.Context, id string) error {
 	return err
 }
 
-// DeleteSessions implements identity.TokenStore.
 func (s *Store) DeleteSessions(ctx context.Context, userID, but string) (int, error) {
 	n, err := db.Modify(ctx, s.d.InUnit(ctx).NewDelete().Model((*token)(nil)).
 		Where("t.user_id = ? AND t.kind = 'session' AND t.id <> ?", userID, but))
 	return int(n), err
 }
 
-// PurgeTokens implements identity.TokenStore. The oldest go first; sessions that another unit holds are left to it.
+// The oldest go first; sessions that another unit holds are left to it.
 func (s *Store) PurgeTokens(ctx context.Context, t time.Time, limit int) (int, error) {
 	q := s.d.InUnit(ctx)
 	old := q.NewSelect().Model((*token)(nil)).Column("id").Where("t.kind = 'session' AND t.expires_at < ?", db.At(t)).
@@ -89,7 +77,7 @@ func (s *Store) PurgeTokens(ctx context.Context, t time.Time, limit int) (int, e
 	return int(n), err
 }
 
-// TouchTokens implements identity.UseStore. A time never moves back, and tokens that are gone are passed over. They
+// A time never moves back, and tokens that are gone are passed over. They
 // are written in one order everywhere, so that two servers do not lock each other out.
 func (s *Store) TouchTokens(ctx context.Context, lastUsed map[string]time.Time) error {
 	for _, id := range slices.Sorted(maps.Keys(lastUsed)) {

@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -56,11 +55,7 @@ type deliveryColumns struct {
 }
 
 func deliveries(rows []delivery) []notify.Delivery {
-	var out []notify.Delivery
-	for _, r := range rows {
-		out = append(out, notify.Delivery(r.deliveryColumns))
-	}
-	return out
+	return db.Convert(rows, func(r delivery) notify.Delivery { return notify.Delivery(r.deliveryColumns) })
 }
 
 // value reads a time of the dialect.
@@ -68,7 +63,7 @@ func value(ctx context.Context, q bun.IDB, t db.LeaseTime) (now db.Time, err err
 	return now, q.NewSelect().ColumnExpr("? AS now", t).Scan(ctx, &now)
 }
 
-// InsertDeliveries implements notify.Store. Those that are not pending have ended as soon as they are stored.
+// Those that are not pending have ended as soon as they are stored.
 func (s *Store) InsertDeliveries(ctx context.Context, list []notify.Delivery) (fresh int, err error) {
 	if len(list) == 0 {
 		return 0, nil
@@ -104,10 +99,7 @@ func (s *Store) InsertDeliveries(ctx context.Context, list []notify.Delivery) (f
 		}
 		return nil
 	})
-	if err != nil {
-		return 0, fmt.Errorf("store deliveries: %w", err)
-	}
-	return fresh, nil
+	return fresh, db.Wrap(err, "store deliveries")
 }
 
 // lockRuns returns which runs of the deliveries exist, and locks them until the unit ends.
@@ -129,7 +121,7 @@ func (s *Store) lockRuns(ctx context.Context, q bun.IDB, list []notify.Delivery)
 	return present, nil
 }
 
-// ListDeliveries implements notify.Store. They come oldest first, those of one moment by id.
+// They come oldest first, those of one moment by id.
 func (s *Store) ListDeliveries(ctx context.Context, runID string, w page.Window) ([]notify.Delivery, int, error) {
 	var rows []delivery
 	q := s.d.Read(ctx).NewSelect().Model(&rows).ExcludeColumn("due_at").Where("d.run_id = ?", runID)
@@ -137,18 +129,14 @@ func (s *Store) ListDeliveries(ctx context.Context, runID string, w page.Window)
 	if err == nil {
 		err = q.OrderExpr("d.created_at, d.id").Apply(db.Window(w)).Scan(ctx)
 	}
-	if err != nil {
-		return nil, 0, db.Translate(fmt.Errorf("read deliveries: %w", err))
-	}
-	return deliveries(rows), total, nil
+	return deliveries(rows), total, db.Wrap(err, "read deliveries")
 }
 
-// EndDelivery implements notify.Store.
 func (s *Store) EndDelivery(ctx context.Context, id string, status notify.Status, reason string) error {
 	return s.change(ctx, id, "status = ?, reason = ?, ended_at = ?", status, reason, s.say.WallNow())
 }
 
-// DeferDelivery implements notify.Store. One that is gone or has ended is no error.
+// One that is gone or has ended is no error.
 func (s *Store) DeferDelivery(ctx context.Context, id, reason string, after time.Duration) error {
 	return s.change(ctx, id, "reason = ?, due_at = ?", reason, s.say.LeaseNow().Add(after))
 }
@@ -159,8 +147,5 @@ func (s *Store) change(ctx context.Context, id, set string, args ...any) error {
 		_, err := s.d.InUnit(ctx).NewUpdate().Model((*delivery)(nil)).Set(set, args...).Where("d.id = ? AND d.status = 'pending'", id).Exec(ctx)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("change a delivery: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "change a delivery")
 }

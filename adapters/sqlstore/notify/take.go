@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -29,7 +28,7 @@ func open(q bun.IDB, full []string) *bun.SelectQuery {
 	return q.NewSelect().TableExpr(firsts+" AND lanes.lane NOT IN (?)) AS firsts", bun.In(full))
 }
 
-// TakeDeliveries implements notify.Store. Where other servers take at the same time it may return fewer than there are; wait is short then.
+// Where other servers take at the same time it may return fewer than there are; wait is short then.
 func (s *Store) TakeDeliveries(
 	ctx context.Context, limit int, hold time.Duration, full []string,
 ) (list []notify.Delivery, wait time.Duration, err error) {
@@ -57,10 +56,7 @@ func (s *Store) TakeDeliveries(
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, 0, fmt.Errorf("take deliveries: %w", err)
-	}
-	return list, wait, nil
+	return list, wait, db.Wrap(err, "take deliveries")
 }
 
 // take counts a try of those of the deliveries that are still due and that nobody else is taking.

@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -21,7 +20,7 @@ type target struct {
 	CreatedAt     time.Time
 }
 
-// KeepTarget implements notify.TargetStore. Of units that store equal targets at once the later ones wait for the first to end.
+// Of units that store equal targets at once the later ones wait for the first to end.
 func (s *Store) KeepTarget(ctx context.Context, ref, digest string, sealed []byte) (string, error) {
 	row := target{}
 	err := s.d.Do(ctx, func(ctx context.Context) error {
@@ -35,23 +34,13 @@ func (s *Store) KeepTarget(ctx context.Context, ref, digest string, sealed []byt
 			On("CONFLICT (digest) DO UPDATE").Set("digest = EXCLUDED.digest").Returning("ref"))
 		return err
 	})
-	if err != nil {
-		return "", fmt.Errorf("store a target: %w", err)
-	}
-	return row.Ref, nil
+	return row.Ref, db.Wrap(err, "store a target")
 }
 
-// SealedTarget implements notify.TargetStore.
 func (s *Store) SealedTarget(ctx context.Context, ref string) ([]byte, error) {
 	var row target
 	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model(&row).Column("sealed").Where("t.ref = ?", ref))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read a target: %w", err)
-	case !ok:
-		return nil, notify.TargetNotFound.New("no notification target %q", ref)
-	}
-	return row.Sealed, nil
+	return row.Sealed, db.OrMissing(ok, db.Wrap(err, "read a target"), notify.TargetNotFound.New("no notification target %q", ref))
 }
 
 // Holders returns what holds sealed texts: the targets.

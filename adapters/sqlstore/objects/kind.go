@@ -96,13 +96,7 @@ func (k Kind[T, R]) Select(q bun.IDB, rows any) *bun.SelectQuery {
 func (k Kind[T, R]) ByID(ctx context.Context, q bun.IDB, id string, more ...func(*bun.SelectQuery) *bun.SelectQuery) (T, error) {
 	var row R
 	ok, err := db.First(ctx, k.Select(q, &row).Where("o.id = ?", id).Apply(more...))
-	switch {
-	case err != nil:
-		return row.Object(), fmt.Errorf("read the %s %q: %w", k.Noun, id, err)
-	case !ok:
-		return row.Object(), k.None(id)
-	}
-	return row.Object(), nil
+	return row.Object(), db.OrMissing(ok, db.Wrap(err, "read the %s %q", k.Noun, id), k.None(id))
 }
 
 // All returns the objects of a query of rows.
@@ -142,10 +136,7 @@ func (k Kind[T, R]) List(
 		return found, n, nil
 	}
 	n, err := db.Total(ctx, some())
-	if err != nil {
-		return nil, 0, fmt.Errorf("count objects of the kind %s: %w", k.Noun, err)
-	}
-	return found, n, nil
+	return found, n, db.Wrap(err, "count objects of the kind %s", k.Noun)
 }
 
 // Condition is a part of a query with its arguments.
@@ -198,7 +189,7 @@ func (k Kind[T, R]) Replace(
 	taken, err := q.NewSelect().Model((*R)(nil)).Where("o.name = ? AND COALESCE(o.org_id, '') = ? AND o.id <> ?", r.Name, r.Org, r.ID).Exists(ctx)
 	switch {
 	case err != nil:
-		return none, db.Translate(fmt.Errorf("look for the name of a %s: %w", k.Noun, err))
+		return none, db.Wrap(err, "look for the name of a %s", k.Noun)
 	case taken:
 		return none, k.taken(r.Name)
 	}
@@ -216,12 +207,10 @@ func (k Kind[T, R]) Remove(ctx context.Context, d *db.DB, id string, revision in
 		return err
 	}
 	if _, err := q.NewDelete().Model((*Reference)(nil)).Where("owner = ?", id).Exec(ctx); err != nil {
-		return db.Translate(fmt.Errorf("delete the references of the %s %q: %w", k.Noun, id, err))
+		return db.Wrap(err, "delete the references of the %s %q", k.Noun, id)
 	}
-	if _, err := q.NewDelete().Model((*R)(nil)).Where("o.id = ?", id).Exec(ctx); err != nil {
-		return db.Translate(fmt.Errorf("delete the %s %q: %w", k.Noun, id, err))
-	}
-	return nil
+	_, err = q.NewDelete().Model((*R)(nil)).Where("o.id = ?", id).Exec(ctx)
+	return db.Wrap(err, "delete the %s %q", k.Noun, id)
 }
 
 // Reference is what an object names, with the id of each.

@@ -25,7 +25,6 @@ type Sealed struct {
 
 var _ secrets.Holder = (*Sealed)(nil)
 
-// Holds implements secrets.Holder.
 func (s *Sealed) Holds() string { return s.What }
 
 func (s *Sealed) key() bun.Ident {
@@ -53,16 +52,13 @@ func (s *Sealed) list(ctx context.Context, q *bun.SelectQuery) ([]secrets.Sealed
 	return out, db.Translate(err)
 }
 
-// ListSealed implements secrets.Holder. A limit that is not positive lists nothing.
+// A limit that is not positive lists nothing.
 func (s *Sealed) ListSealed(ctx context.Context, after string, limit int) ([]secrets.Sealed, error) {
 	found, err := s.list(ctx, s.D.Read(ctx).NewSelect().Where("? > ?", s.key(), after).OrderExpr("?", s.key()).Apply(db.AtMost(limit)))
-	if err != nil {
-		return nil, fmt.Errorf("list the sealed texts of %s: %w", s.Table, err)
-	}
-	return found, nil
+	return found, db.Wrap(err, "list the sealed texts of %s", s.Table)
 }
 
-// Reseal implements secrets.Holder. Outside of a unit it is an Internal fault.
+// Outside of a unit it is an Internal fault.
 func (s *Sealed) Reseal(ctx context.Context, was secrets.Sealed, text []byte) (bool, error) {
 	q := s.D.InUnit(ctx)
 	is, err := s.list(ctx, q.NewSelect().Where("? = ?", s.key(), was.Key).Apply(s.D.Dialect().Lock))

@@ -61,10 +61,8 @@ func (s *Store) addCounts(ctx context.Context, q bun.IDB, deltas ...countDelta) 
 	slices.SortFunc(rows, func(a, b countRow) int {
 		return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Slot, b.Slot), compareBool(a.Top, b.Top))
 	})
-	if err := s.models.counts.Insert(ctx, q, rows, " ON CONFLICT (status, queue, top, slot) DO UPDATE SET n = run_counts.n + excluded.n"); err != nil {
-		return fmt.Errorf("count runs: %w", err)
-	}
-	return nil
+	err := s.models.counts.Insert(ctx, q, rows, " ON CONFLICT (status, queue, top, slot) DO UPDATE SET n = run_counts.n + excluded.n")
+	return db.Wrap(err, "count runs")
 }
 
 func compareBool(a, b bool) int {
@@ -77,25 +75,23 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// Counts implements runs.Store.
 func (s *Store) Counts(ctx context.Context) ([]runs.Count, error) {
-	rows, err := db.Query[struct {
+	type counted struct {
 		Status runs.Status
 		Queue  string
 		N, Top int64
 		Oldest db.Time
-	}](ctx, s.d.Read(ctx), "SELECT c.status, c.queue, c.n, c.top, CASE WHEN c.status = 'pending' THEN "+
+	}
+	rows, err := db.Query[counted](ctx, s.d.Read(ctx), "SELECT c.status, c.queue, c.n, c.top, CASE WHEN c.status = 'pending' THEN "+
 		"(SELECT min(r.queued_at) FROM runs AS r WHERE r.status = 'pending' AND r.queue = c.queue) END AS oldest "+
 		"FROM (SELECT status, queue, CAST(sum(n) AS BIGINT) AS n, CAST(sum(CASE WHEN top THEN n ELSE 0 END) AS BIGINT) AS top "+
 		"FROM run_counts GROUP BY status, queue) AS c WHERE c.n <> 0 ORDER BY c.status, c.queue")
 	if err != nil {
 		return nil, fmt.Errorf("count runs: %w", err)
 	}
-	var out []runs.Count
-	for _, r := range rows {
-		out = append(out, runs.Count{Status: r.Status, Queue: r.Queue, Runs: r.N, Top: r.Top, Oldest: r.Oldest.Time})
-	}
-	return out, nil
+	return db.Convert(rows, func(r counted) runs.Count {
+		return runs.Count{Status: r.Status, Queue: r.Queue, Runs: r.N, Top: r.Top, Oldest: r.Oldest.Time}
+	}), nil
 }
 
 // topCount counts the top-level runs of some states and one queue, where those are named, from the counters.

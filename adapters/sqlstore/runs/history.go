@@ -16,14 +16,14 @@ import (
 // hostsPerQuery bounds one statement's text.
 const hostsPerQuery = 1000
 
-// HostMeans implements runs.SummaryStore. The mean is over the latest ten runs, the older of them weighing less.
+// The mean is over the latest ten runs, the older of them weighing less.
 func (s *Store) HostMeans(ctx context.Context, lineage string, hosts []string) (map[string]time.Duration, error) {
 	out := make(map[string]time.Duration, len(hosts))
 	for part := range slices.Chunk(hosts, hostsPerQuery) {
 		var rows []timing
 		err := s.d.Read(ctx).NewSelect().Model(&rows).Where("m.lineage = ? AND m.host IN (?)", lineage, bun.In(part)).Scan(ctx)
 		if err != nil {
-			return nil, db.Translate(fmt.Errorf("read the hosts' means: %w", err))
+			return nil, db.Wrap(err, "read the hosts' means")
 		}
 		for _, r := range rows {
 			out[r.Host] = micros(r.MeanUS)
@@ -32,7 +32,7 @@ func (s *Store) HostMeans(ctx context.Context, lineage string, hosts []string) (
 	return out, nil
 }
 
-// Previous implements runs.SummaryStore. The previous of a top-level run is one too; that of a child is a child of
+// The previous of a top-level run is one too; that of a child is a child of
 // another parent, of the same shard or step.
 func (s *Store) Previous(ctx context.Context, r *runs.Run, reader access.Scope) (string, error) {
 	q := s.d.Read(ctx).NewSelect().TableExpr("runs AS r").Column("r.id").

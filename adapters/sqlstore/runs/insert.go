@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Insert implements runs.Store. An actor's address is not kept.
+// An actor's address is not kept.
 func (s *Store) Insert(ctx context.Context, r *runs.Run) error {
 	q, err := s.d.Write(ctx)
 	if err != nil {

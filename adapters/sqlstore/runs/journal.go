@@ -28,7 +28,6 @@ type eventRow struct {
 	Data              []byte
 }
 
-// AppendEvents implements runs.EventStore.
 func (s *Store) AppendEvents(ctx context.Context, l runs.Lease, events []runs.Event) (int64, error) {
 	q, err := s.d.Write(ctx)
 	if err != nil {
@@ -121,13 +120,11 @@ func (s *Store) storeEvents(ctx context.Context, q bun.IDB, seq int64, events []
 		codec, data := s.codec.Pack(b.Bytes())
 		rows = append(rows, eventRow{RunSeq: seq, FirstSeq: part[0].Seq, LastSeq: part[len(part)-1].Seq, Codec: codec, Data: data})
 	}
-	if err := s.models.events.Insert(ctx, q, rows, ""); err != nil {
-		return fmt.Errorf("store events: %w", err)
-	}
-	return nil
+	err := s.models.events.Insert(ctx, q, rows, "")
+	return db.Wrap(err, "store events")
 }
 
-// Events implements runs.EventStore. At most 5,000 are answered at once. Of events that retention dropped none is.
+// At most 5,000 are answered at once. Of events that retention dropped none is.
 func (s *Store) Events(ctx context.Context, runID string, after int64, limit int) ([]runs.Event, error) {
 	q := s.d.Read(ctx)
 	seq, err := s.seqOf(ctx, q, runID, "")

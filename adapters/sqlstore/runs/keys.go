@@ -30,7 +30,6 @@ type ticket struct {
 	ExpiresAt     time.Time // by the clock of the leases
 }
 
-// Remember implements runs.KeyStore.
 func (s *Store) Remember(ctx context.Context, actorID string, k runs.Idempotency, runID string, at, since time.Time) (*runs.Remembered, error) {
 	q := s.d.InUnit(ctx)
 	row := idempotencyKey{ActorID: actorID, Scope: k.Scope, Key: k.Key, Digest: k.Digest, RunID: runID, CreatedAt: at}
@@ -42,19 +41,18 @@ func (s *Store) Remember(ctx context.Context, actorID string, k runs.Idempotency
 		return nil, nil
 	}
 	if err := q.NewSelect().Model(&row).WherePK().Scan(ctx); err != nil {
-		return nil, db.Translate(fmt.Errorf("read a key: %w", err))
+		return nil, db.Wrap(err, "read a key")
 	}
 	return &runs.Remembered{RunID: row.RunID, Digest: row.Digest}, nil
 }
 
-// SaveTicket implements runs.TicketStore. Its time runs on the clock of the leases.
+// Its time runs on the clock of the leases.
 func (s *Store) SaveTicket(ctx context.Context, hash [32]byte, runID string, h runs.Holder, ttl time.Duration) error {
 	row := ticket{Hash: hash[:], RunID: runID, Account: h.Account, TokenID: h.Token}
 	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).Value("expires_at", "?", s.say.LeaseNow().Add(ttl)).Returning("NULL"))
 	return err
 }
 
-// TakeTicket implements runs.TicketStore.
 func (s *Store) TakeTicket(ctx context.Context, hash [32]byte) (runID string, h runs.Holder, err error) {
 	var row ticket
 	ok, err := db.First(ctx, s.d.InUnit(ctx).NewDelete().Model(&row).Where("t.hash = ? AND t.expires_at > ?", hash[:], s.say.LeaseNow()).

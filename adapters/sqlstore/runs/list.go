@@ -26,7 +26,7 @@ type position struct {
 	Seq int64     `json:"s"`
 }
 
-// List implements runs.Store. Of a run's documents it leaves out the host lists too. Runs are in the order of their
+// Of a run's documents it leaves out the host lists too. Runs are in the order of their
 // creation; runs found by words are in the order in which they were stored.
 func (s *Store) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
 	if f.Cursor != "" {

@@ -25,7 +25,6 @@ type logRow struct {
 	Data          []byte
 }
 
-// AppendLog implements runs.LogStore.
 func (s *Store) AppendLog(ctx context.Context, l runs.Lease, c runs.LogChunk) (runs.LogState, error) {
 	q, err := s.d.Write(ctx)
 	if err != nil {
@@ -78,7 +77,6 @@ func (s *Store) storeLog(ctx context.Context, q bun.IDB, seq int64, c runs.LogCh
 	return nil
 }
 
-// TrimLog implements runs.LogStore.
 func (s *Store) TrimLog(ctx context.Context, l runs.Lease, from, to int64) (runs.LogState, error) {
 	q, err := s.d.Write(ctx)
 	if err != nil {
@@ -109,7 +107,7 @@ func dropLog(ctx context.Context, q bun.IDB, seq, from, to int64) (int64, error)
 	return sum, err
 }
 
-// ReadLog implements runs.LogStore. Nothing of the database is held while yield runs. RunNotFound.
+// Nothing of the database is held while yield runs. RunNotFound.
 func (s *Store) ReadLog(ctx context.Context, runID string, from, to int64, yield func(runs.LogChunk) error) error {
 	seq, err := s.seqOf(ctx, s.d.Read(ctx), runID, "")
 	if err != nil {

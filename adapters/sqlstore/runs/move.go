@@ -40,7 +40,7 @@ const underLease = "id = ? AND worker = ? AND epoch = ? AND status = 'running'"
 
 func leaseArgs(l runs.Lease) []any { return []any{l.RunID, l.Worker, l.Epoch} }
 
-// Move implements runs.Store. A move that the state table does not know is RunStateChanged. The holder stays named
+// A move that the state table does not know is RunStateChanged. The holder stays named
 // on an ended run; its lease is over.
 func (s *Store) Move(ctx context.Context, m runs.Move) (*runs.Run, error) {
 	q, err := s.d.Write(ctx)
@@ -220,10 +220,7 @@ func (s *Store) readDocuments(ctx context.Context, q bun.IDB, r *runs.Run, query
 	if err == nil {
 		err = docs.decode(r)
 	}
-	if err != nil {
-		return db.Translate(fmt.Errorf("read the documents of run %s: %w", r.ID, err))
-	}
-	return nil
+	return db.Wrap(err, "read the documents of run %s", r.ID)
 }
 
 // statusEvent appends the event of a transition that was made just now and that the row counts already.

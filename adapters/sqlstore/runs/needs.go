@@ -3,7 +3,6 @@ package runs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -34,7 +33,7 @@ func needing(ctx context.Context, q bun.IDB, credential string, limit int) (list
 		Where("r.spec LIKE ? ESCAPE '!' OR r.kind = 'pipeline' AND d.graph LIKE ? ESCAPE '!'", pattern, pattern).
 		OrderExpr("r.created_at, r.seq").Scan(ctx, &likely)
 	if err != nil {
-		return nil, 0, db.Translate(fmt.Errorf("look for runs that need a credential: %w", err))
+		return nil, 0, db.Wrap(err, "look for runs that need a credential")
 	}
 	for _, r := range likely {
 		var own, steps names

@@ -18,7 +18,7 @@ const purgedPerStatement = 500
 // keysPerPurge bounds how many keys and tickets one purge deletes.
 const keysPerPurge = 50_000
 
-// PurgeRuns implements runs.Purger. A parent goes with its children, and only once all of them have ended. Gathered
+// A parent goes with its children, and only once all of them have ended. Gathered
 // facts stay: they are the estate's history and name the run that gathered them.
 func (s *Store) PurgeRuns(ctx context.Context, t time.Time, limit int) (int, error) {
 	q, err := s.d.Write(ctx)
@@ -96,7 +96,7 @@ func (s *Store) purge(ctx context.Context, q bun.IDB, part []*runs.Run) error {
 	return s.addCounts(ctx, q, deltas...)
 }
 
-// PurgeEvents implements runs.Purger. It counts runs that had no events too.
+// It counts runs that had no events too.
 func (s *Store) PurgeEvents(ctx context.Context, t time.Time, limit int) (int, error) {
 	q, err := s.d.Write(ctx)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *Store) PurgeEvents(ctx context.Context, t time.Time, limit int) (int, e
 	err = q.NewSelect().TableExpr("runs AS r").Column("r.seq").Where("r.ended_at IS NOT NULL AND NOT r.events_purged AND r.ended_at < ?", db.At(t)).
 		OrderExpr("r.ended_at, r.seq").Apply(db.AtMost(limit), s.say.LockSkip).Scan(ctx, &found)
 	if err != nil {
-		return 0, db.Translate(fmt.Errorf("purge events: %w", err))
+		return 0, db.Wrap(err, "purge events")
 	}
 	for part := range slices.Chunk(found, purgedPerStatement) {
 		_, err := db.Modify(ctx, q.NewDelete().Model((*eventRow)(nil)).Where("run_seq IN (?)", bun.In(part)))
@@ -120,7 +120,7 @@ func (s *Store) PurgeEvents(ctx context.Context, t time.Time, limit int) (int, e
 	return len(found), nil
 }
 
-// PurgeKeys implements runs.Purger. It deletes a bounded number, the oldest first.
+// It deletes a bounded number, the oldest first.
 func (s *Store) PurgeKeys(ctx context.Context, before time.Time) error {
 	q := s.d.InUnit(ctx)
 	keys := q.NewSelect().Model((*idempotencyKey)(nil)).Column("actor_id", "scope", "key").Where("k.created_at < ?", db.At(before)).
@@ -130,8 +130,6 @@ func (s *Store) PurgeKeys(ctx context.Context, before time.Time) error {
 	}
 	tickets := q.NewSelect().Model((*ticket)(nil)).Column("hash").Where("t.expires_at <= ?", s.say.LeaseNow()).
 		OrderExpr("t.expires_at").Limit(keysPerPurge)
-	if _, err := db.Modify(ctx, q.NewDelete().Model((*ticket)(nil)).Where("hash IN (?)", tickets)); err != nil {
-		return fmt.Errorf("purge tickets: %w", err)
-	}
-	return nil
+	_, err := db.Modify(ctx, q.NewDelete().Model((*ticket)(nil)).Where("hash IN (?)", tickets))
+	return db.Wrap(err, "purge tickets")
 }

@@ -15,7 +15,6 @@ import (
 // waiting is the condition of the claim index.
 const waiting = "status = 'pending' AND claimable AND queue = ?"
 
-// Claim implements runs.Queue.
 func (s *Store) Claim(ctx context.Context, r runs.ClaimRequest, ttl time.Duration, at time.Time) (*runs.Assignment, error) {
 	q, err := s.d.Write(ctx)
 	if err != nil {
@@ -113,7 +112,7 @@ func (s *Store) startParent(ctx context.Context, q bun.IDB, id string, at time.T
 	return parent, s.statusEvent(ctx, q, parent, runs.Pending, at)
 }
 
-// Begin implements runs.Queue. The time of the first call stays.
+// The time of the first call stays.
 func (s *Store) Begin(ctx context.Context, l runs.Lease, at time.Time) (*runs.Run, error) {
 	q, err := s.d.Write(ctx)
 	if err != nil {
@@ -139,7 +138,6 @@ func (s *Store) lost(ctx context.Context, q bun.IDB, l runs.Lease) error {
 	return leaseLost(l.RunID)
 }
 
-// Beat implements runs.Queue.
 func (s *Store) Beat(ctx context.Context, worker string, leases []runs.Lease, ttl time.Duration) ([]runs.Beat, error) {
 	if len(leases) == 0 {
 		return nil, nil
@@ -173,22 +171,14 @@ func (s *Store) Beat(ctx context.Context, worker string, leases []runs.Lease, tt
 	return beats, nil
 }
 
-// Expired implements runs.Queue.
 func (s *Store) Expired(ctx context.Context, limit int) ([]*runs.Run, error) {
 	found, err := s.query(ctx, s.d.Read(ctx), withDocuments, s.models.runNoVars+" WHERE r.status = 'running' AND r.worker IS NOT NULL "+
 		"AND r.lease_expires_at <= ? ORDER BY r.lease_expires_at, r.seq LIMIT ?", s.say.LeaseNow(), limit)
-	if err != nil {
-		return nil, fmt.Errorf("list expired leases: %w", err)
-	}
-	return found, nil
+	return found, db.Wrap(err, "list expired leases")
 }
 
-// Held implements runs.Queue.
 func (s *Store) Held(ctx context.Context, worker string) ([]*runs.Run, error) {
 	found, err := s.query(ctx, s.d.Read(ctx), withDocuments,
 		s.models.runNoVars+" WHERE r.status = 'running' AND r.worker = ? ORDER BY r.seq", worker)
-	if err != nil {
-		return nil, fmt.Errorf("list what %s holds: %w", worker, err)
-	}
-	return found, nil
+	return found, db.Wrap(err, "list what %s holds", worker)
 }

@@ -163,10 +163,10 @@ func (s *Store) intern(ctx context.Context, q bun.IDB, digest string, objects []
 	return row.ID, upsert(ctx, q, rows, func(q *bun.InsertQuery) *bun.InsertQuery { return q })
 }
 
-// Objects implements runs.ObjectStore.
 func (s *Store) Objects(ctx context.Context, id string) ([]string, error) {
 	q := s.d.Read(ctx)
-	w, ok, err := db.QueryRow[row](ctx, q, "SELECT scope_id FROM runs WHERE id = ?", id)
+	var w row
+	ok, err := db.First(ctx, q.NewSelect().Model(&w).Column("scope_id").Where("id = ?", id))
 	if err != nil {
 		return nil, fmt.Errorf("read the objects of run %s: %w", id, err)
 	}
@@ -176,7 +176,6 @@ func (s *Store) Objects(ctx context.Context, id string) ([]string, error) {
 	return s.objectsOf(ctx, q, w.ScopeID)
 }
 
-// Unfinished implements runs.ObjectStore.
 func (s *Store) Unfinished(ctx context.Context, object string, limit int) (list []string, total int, err error) {
 	q := s.d.Read(ctx)
 	if strings.HasPrefix(object, string(ids.Credential)) {
@@ -189,7 +188,7 @@ func (s *Store) Unfinished(ctx context.Context, object string, limit int) (list 
 		return nil, 0, err
 	}
 	if err := live.OrderExpr("r.created_at, r.seq").Apply(db.AtMost(limit)).Scan(ctx, &list); err != nil {
-		return nil, 0, db.Translate(fmt.Errorf("look for runs that name an object: %w", err))
+		return nil, 0, db.Wrap(err, "look for runs that name an object")
 	}
 	return list, total, nil
 }
@@ -202,9 +201,9 @@ func (s *Store) objectsOf(ctx context.Context, q bun.IDB, scope number) ([]strin
 	if list := s.scopes.objects(scope.n); list != nil {
 		return slices.Clone(list), nil
 	}
-	list, err := db.Query[string](ctx, q, "SELECT object FROM run_scope_objects WHERE scope_id = ?", scope.n)
-	if err != nil {
-		return nil, fmt.Errorf("read the objects of a run: %w", err)
+	var list []string
+	if err := q.NewSelect().Model((*scopeObject)(nil)).Column("object").Where("so.scope_id = ?", scope.n).Scan(ctx, &list); err != nil {
+		return nil, db.Wrap(err, "read the objects of a run")
 	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("the scope %d of a run has no objects", scope.n)

@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/uptrace/bun"
 
@@ -19,8 +18,6 @@ func (s *Store) index(ctx context.Context, q bun.IDB, r *runs.Run) error {
 		return nil
 	}
 	query, args := s.say.SearchPut(searchTable, r.Seq, words)
-	if _, err := db.Exec(ctx, q, query, args...); err != nil {
-		return fmt.Errorf("index run %s: %w", r.ID, err)
-	}
-	return nil
+	_, err := db.Exec(ctx, q, query, args...)
+	return db.Wrap(err, "index run %s", r.ID)
 }

@@ -49,12 +49,11 @@ func (s *Store) CountUpTo(n int) *Store {
 
 func notFound(id string) error { return runs.RunNotFound.New("no run %q", id) }
 
-// ByID implements runs.Store.
 func (s *Store) ByID(ctx context.Context, id string) (*runs.Run, error) {
 	return s.whole(ctx, s.d.Read(ctx), id)
 }
 
-// Lock implements runs.Store. The row is locked before the rest is read, so that nothing read is older than the lock.
+// The row is locked before the rest is read, so that nothing read is older than the lock.
 func (s *Store) Lock(ctx context.Context, id string) (*runs.Run, error) {
 	q, err := s.d.Write(ctx)
 	if err != nil {
@@ -77,14 +76,10 @@ func (s *Store) whole(ctx context.Context, q bun.IDB, id string) (*runs.Run, err
 	return found[0], nil
 }
 
-// Children implements runs.Store.
 func (s *Store) Children(ctx context.Context, parentID string) ([]*runs.Run, error) {
 	found, err := s.query(ctx, s.d.Read(ctx), withDocuments,
 		s.models.runNoVars+" WHERE r.parent_id = ? ORDER BY r.shard_index, r.seq", parentID)
-	if err != nil {
-		return nil, fmt.Errorf("read the children of run %s: %w", parentID, err)
-	}
-	return found, nil
+	return found, db.Wrap(err, "read the children of run %s", parentID)
 }
 
 // seqOf returns a run's seq, locking its row where lock says so.

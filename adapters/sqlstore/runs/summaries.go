@@ -119,7 +119,7 @@ func (s *Store) placeOf(ctx context.Context, q bun.IDB, runID string) (p place, 
 	return found.place, found.Lineage, err
 }
 
-// SaveHosts implements runs.SummaryStore. A host saved before is replaced and counts once in the means. RunNotFound.
+// A host saved before is replaced and counts once in the means. RunNotFound.
 func (s *Store) SaveHosts(ctx context.Context, runID string, hosts []runs.HostSummary) error {
 	q, err := s.d.Write(ctx)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *Store) SaveHosts(ctx context.Context, runID string, hosts []runs.HostSu
 	}
 	var known []string
 	if err := q.NewSelect().Model((*hostRow)(nil)).Column("host").Where("h.run_seq = ?", p.RunSeq).OrderExpr("h.host").Scan(ctx, &known); err != nil {
-		return db.Translate(fmt.Errorf("read the hosts of run %s: %w", runID, err))
+		return db.Wrap(err, "read the hosts of run %s", runID)
 	}
 	slices.Sort(known)
 	var rows []hostRow
@@ -151,10 +151,7 @@ func (s *Store) SaveHosts(ctx context.Context, runID string, hosts []runs.HostSu
 		return q.On("CONFLICT (lineage, host) DO UPDATE").Set("runs = m.runs + 1").
 			Set("mean_us = m.mean_us + (EXCLUDED.mean_us - m.mean_us) / (CASE WHEN m.runs < ? THEN m.runs + 1 ELSE ? END)", meanWindow, meanWindow)
 	})
-	if err != nil {
-		return fmt.Errorf("save the hosts' means: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "save the hosts' means")
 }
 
 // newestByKey sorts by key and keeps the last of those that share one: one statement must not meet a row twice.
@@ -165,7 +162,7 @@ func newestByKey[T any, K cmp.Ordered](list []T, key func(T) K) []T {
 	return slices.CompactFunc(list, func(a, b T) bool { return key(a) == key(b) })
 }
 
-// SaveTasks implements runs.SummaryStore. RunNotFound.
+// RunNotFound.
 func (s *Store) SaveTasks(ctx context.Context, runID string, tasks []runs.TaskSummary) error {
 	q, err := s.d.Write(ctx)
 	if err != nil {
@@ -184,13 +181,10 @@ func (s *Store) SaveTasks(ctx context.Context, runID string, tasks []runs.TaskSu
 		})
 	}
 	err = upsert(ctx, q, rows, func(q *bun.InsertQuery) *bun.InsertQuery { return q.On("CONFLICT (run_seq, position) DO UPDATE") })
-	if err != nil {
-		return fmt.Errorf("save the tasks of run %s: %w", runID, err)
-	}
-	return nil
+	return db.Wrap(err, "save the tasks of run %s", runID)
 }
 
-// SaveFacts implements runs.SummaryStore. Facts outlive their run. RunNotFound.
+// Facts outlive their run. RunNotFound.
 func (s *Store) SaveFacts(ctx context.Context, runID string, facts []runs.HostFacts) error {
 	q, err := s.d.Write(ctx)
 	if err != nil {
@@ -213,7 +207,7 @@ func (s *Store) SaveFacts(ctx context.Context, runID string, facts []runs.HostFa
 	return nil
 }
 
-// Hosts implements runs.SummaryStore. They are in the order of their names.
+// They are in the order of their names.
 func (s *Store) Hosts(ctx context.Context, runID string) ([]runs.HostSummary, error) {
 	q, rows := s.d.Read(ctx), []hostRow(nil)
 	seq, err := s.seqOf(ctx, q, runID, "")
@@ -221,7 +215,7 @@ func (s *Store) Hosts(ctx context.Context, runID string) ([]runs.HostSummary, er
 		return nil, err
 	}
 	if err := q.NewSelect().Model(&rows).Where("h.run_seq = ?", seq).Scan(ctx); err != nil {
-		return nil, db.Translate(fmt.Errorf("read the hosts of run %s: %w", runID, err))
+		return nil, db.Wrap(err, "read the hosts of run %s", runID)
 	}
 	var out []runs.HostSummary
 	for _, r := range rows {
@@ -233,7 +227,7 @@ func (s *Store) Hosts(ctx context.Context, runID string) ([]runs.HostSummary, er
 	return out, nil
 }
 
-// Tasks implements runs.SummaryStore. They are in the order of their index.
+// They are in the order of their index.
 func (s *Store) Tasks(ctx context.Context, runID string) ([]runs.TaskSummary, error) {
 	q, rows := s.d.Read(ctx), []taskRow(nil)
 	seq, err := s.seqOf(ctx, q, runID, "")
@@ -241,7 +235,7 @@ func (s *Store) Tasks(ctx context.Context, runID string) ([]runs.TaskSummary, er
 		return nil, err
 	}
 	if err := q.NewSelect().Model(&rows).Where("t.run_seq = ?", seq).OrderExpr("t.position").Scan(ctx); err != nil {
-		return nil, db.Translate(fmt.Errorf("read the tasks of run %s: %w", runID, err))
+		return nil, db.Wrap(err, "read the tasks of run %s", runID)
 	}
 	var out []runs.TaskSummary
 	for _, r := range rows {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/writ-automation/writ/platform/db"
 )
 
 // text is a text column that may be NULL.
@@ -13,7 +15,6 @@ type text string
 // textOf drops the one character that no engine keeps in text.
 func textOf(s string) text { return text(clean(s)) }
 
-// Scan implements sql.Scanner.
 func (t *text) Scan(src any) error {
 	switch v := src.(type) {
 	case nil:
@@ -28,7 +29,6 @@ func (t *text) Scan(src any) error {
 	return nil
 }
 
-// Value implements driver.Valuer.
 func (t text) Value() (driver.Value, error) {
 	if t == "" {
 		return nil, nil
@@ -41,10 +41,7 @@ func (t text) decode(into any) error {
 	if t == "" {
 		return nil
 	}
-	if err := json.Unmarshal([]byte(t), into); err != nil {
-		return fmt.Errorf("read a stored document: %w", err)
-	}
-	return nil
+	return db.Wrap(json.Unmarshal([]byte(t), into), "read a stored document")
 }
 
 // number is a whole number that may be NULL.
@@ -55,7 +52,6 @@ type number struct {
 
 func unlessZero(n int) number { return number{int64(n), n != 0} }
 
-// Scan implements sql.Scanner.
 func (n *number) Scan(src any) error {
 	switch v := src.(type) {
 	case nil:
@@ -68,7 +64,6 @@ func (n *number) Scan(src any) error {
 	return nil
 }
 
-// Value implements driver.Valuer.
 func (n number) Value() (driver.Value, error) {
 	if !n.valid {
 		return nil, nil

@@ -27,7 +27,7 @@ type deliveredColumns struct {
 	Done    bool
 }
 
-// Remember implements scheduling.DeliveryStore. A trigger that is gone is TriggerNotFound.
+// A trigger that is gone is TriggerNotFound.
 func (s *Store) Remember(ctx context.Context, triggerID, delivery string, hold time.Duration) (was scheduling.Delivered, fresh bool, err error) {
 	err = s.d.Do(ctx, func(ctx context.Context) error {
 		was = scheduling.Delivered{}
@@ -52,7 +52,7 @@ func (s *Store) Remember(ctx context.Context, triggerID, delivery string, hold t
 	return was, fresh, nil
 }
 
-// SettleDelivery implements scheduling.DeliveryStore. What was ignored leaves the trigger as it is.
+// What was ignored leaves the trigger as it is.
 func (s *Store) SettleDelivery(ctx context.Context, triggerID, delivery string, d scheduling.Delivered, failure string) error {
 	err := s.d.Do(ctx, func(ctx context.Context) error {
 		q := s.d.InUnit(ctx)
@@ -72,20 +72,13 @@ func (s *Store) SettleDelivery(ctx context.Context, triggerID, delivery string, 
 		_, err := q.NewUpdate().Model(&row).ExcludeColumn("seen_at", "held_until").WherePK().Exec(ctx)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("settle a delivery: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "settle a delivery")
 }
 
-// ForgetDeliveries implements scheduling.DeliveryStore.
 func (s *Store) ForgetDeliveries(ctx context.Context) error {
 	err := s.d.Do(ctx, func(ctx context.Context) error {
 		_, err := s.d.InUnit(ctx).NewDelete().Model((*hookDelivery)(nil)).Where("d.seen_at <= ?", s.say.LeaseNow().Add(-scheduling.DeliveryMemory)).Exec(ctx)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("delete old deliveries: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "delete old deliveries")
 }

@@ -96,7 +96,7 @@ func putObjects(ctx context.Context, q bun.IDB, s *scheduling.Schedule) error {
 	return nil
 }
 
-// InsertSchedule implements scheduling.ScheduleStore. An id that exists is NameTaken as well, and an organization that does not exist
+// An id that exists is NameTaken as well, and an organization that does not exist
 // an Invalid fault that names org_id.
 func (s *Store) InsertSchedule(ctx context.Context, r scheduling.Schedule) error {
 	if err := schedules.Insert(ctx, s.d, scheduleRow(r)); err != nil {
@@ -105,12 +105,10 @@ func (s *Store) InsertSchedule(ctx context.Context, r scheduling.Schedule) error
 	return putObjects(ctx, s.d.InUnit(ctx), &r)
 }
 
-// ScheduleByID implements scheduling.ScheduleStore.
 func (s *Store) ScheduleByID(ctx context.Context, id string) (scheduling.Schedule, error) {
 	return schedules.ByID(ctx, s.d.Read(ctx), id)
 }
 
-// ListSchedules implements scheduling.ScheduleStore.
 func (s *Store) ListSchedules(ctx context.Context, scope access.Scope, f scheduling.Filter, w page.Window) ([]scheduling.Schedule, int, error) {
 	q, text, args := s.d.Read(ctx), "1 = 1", []any(nil)
 	if !scope.All {
@@ -121,7 +119,7 @@ func (s *Store) ListSchedules(ctx context.Context, scope access.Scope, f schedul
 	return schedules.List(ctx, q, visibleBy(scope, f, text, args), catalog.Filter{Name: f.Name, Org: f.Org}, w)
 }
 
-// UpdateSchedule implements scheduling.ScheduleStore. An organization that does not exist is an Invalid fault that names org_id.
+// An organization that does not exist is an Invalid fault that names org_id.
 func (s *Store) UpdateSchedule(ctx context.Context, r scheduling.Schedule, revision int64) (scheduling.Schedule, error) {
 	is, err := schedules.Update(ctx, s.d, scheduleRow(r), revision)
 	if err != nil {
@@ -134,7 +132,7 @@ func (s *Store) UpdateSchedule(ctx context.Context, r scheduling.Schedule, revis
 	return is, putObjects(ctx, q, &r)
 }
 
-// DeleteSchedule implements scheduling.ScheduleStore. Its slots go with it.
+// Its slots go with it.
 func (s *Store) DeleteSchedule(ctx context.Context, id string, revision int64) error {
 	return schedules.Remove(ctx, s.d, id, revision)
 }

@@ -2,7 +2,6 @@ package scheduling
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -21,11 +20,10 @@ type slot struct {
 	SettledAt     time.Time `bun:",nullzero"`
 }
 
-// Due implements scheduling.SlotStore.
 func (s *Store) Due(ctx context.Context, limit int) (due []scheduling.Schedule, now, next time.Time, err error) {
 	q := s.d.Read(ctx)
 	fail := func(err error) ([]scheduling.Schedule, time.Time, time.Time, error) {
-		return nil, time.Time{}, time.Time{}, db.Translate(fmt.Errorf("look for schedules that are due: %w", err))
+		return nil, time.Time{}, time.Time{}, db.Wrap(err, "look for schedules that are due")
 	}
 	// The time is read first and then compared as a value, so that an index finds what is due.
 	var at, later db.Time
@@ -55,7 +53,7 @@ func move(ctx context.Context, q bun.IDB, id string, was, next time.Time, more f
 	return n > 0, err
 }
 
-// Advance implements scheduling.SlotStore. Where the slot exists already, which is a change of the schedule that named it again, the
+// Where the slot exists already, which is a change of the schedule that named it again, the
 // next slot moves on all the same: the schedule would stay due for ever.
 func (s *Store) Advance(ctx context.Context, id string, was, next, due time.Time, hold time.Duration) (ok bool, err error) {
 	err = s.d.Do(ctx, func(ctx context.Context) (err error) {
@@ -69,25 +67,18 @@ func (s *Store) Advance(ctx context.Context, id string, was, next, due time.Time
 		ok = n > 0
 		return err
 	})
-	if err != nil {
-		return false, fmt.Errorf("store a slot: %w", err)
-	}
-	return ok, nil
+	return ok, db.Wrap(err, "store a slot")
 }
 
-// Skip implements scheduling.SlotStore.
 func (s *Store) Skip(ctx context.Context, id string, was, next time.Time, reason string) (ok bool, err error) {
 	err = s.d.Do(ctx, func(ctx context.Context) (err error) {
 		ok, err = move(ctx, s.d.InUnit(ctx), id, was, next, func(q *bun.UpdateQuery) *bun.UpdateQuery { return q.Set("last_error = ?", reason) })
 		return err
 	})
-	if err != nil {
-		return false, fmt.Errorf("skip a slot: %w", err)
-	}
-	return ok, nil
+	return ok, db.Wrap(err, "skip a slot")
 }
 
-// Abandoned implements scheduling.SlotStore. The longest abandoned come first. A slot goes with its schedule.
+// The longest abandoned come first. A slot goes with its schedule.
 func (s *Store) Abandoned(ctx context.Context, hold time.Duration, limit int) (found []scheduling.Firing, err error) {
 	err = s.d.Do(ctx, func(ctx context.Context) error {
 		found = nil
@@ -109,13 +100,10 @@ func (s *Store) Abandoned(ctx context.Context, hold time.Duration, limit int) (f
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("look for abandoned slots: %w", err)
-	}
-	return found, nil
+	return found, db.Wrap(err, "look for abandoned slots")
 }
 
-// Settle implements scheduling.SlotStore. A run that was noted stays: the slot made it, whoever says otherwise. A slot that does not
+// A run that was noted stays: the slot made it, whoever says otherwise. A slot that does not
 // exist is passed over.
 func (s *Store) Settle(ctx context.Context, id string, at time.Time, runID, reason string) error {
 	err := s.d.Do(ctx, func(ctx context.Context) error {
@@ -133,20 +121,13 @@ func (s *Store) Settle(ctx context.Context, id string, at time.Time, runID, reas
 			Where("o.id = ? AND (o.last_run_at IS NULL OR o.last_run_at <= ?)", id, db.At(at)))
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("settle a slot: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "settle a slot")
 }
 
-// ForgetSlots implements scheduling.SlotStore.
 func (s *Store) ForgetSlots(ctx context.Context, age time.Duration) error {
 	err := s.d.Do(ctx, func(ctx context.Context) error {
 		_, err := s.d.InUnit(ctx).NewDelete().Model((*slot)(nil)).Where("s.settled_at IS NOT NULL AND s.settled_at < ?", s.say.WallNow().Add(-age)).Exec(ctx)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("delete old slots: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "delete old slots")
 }

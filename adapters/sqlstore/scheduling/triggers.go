@@ -48,31 +48,22 @@ func (t trigger) Object() scheduling.StoredTrigger {
 
 var triggers = objects.Kind[scheduling.StoredTrigger, trigger]{Noun: "trigger", Missing: scheduling.TriggerNotFound, NoOrg: noOrg}
 
-// InsertTrigger implements scheduling.TriggerStore. An id or a token that exists is NameTaken as well, and an organization that does
+// An id or a token that exists is NameTaken as well, and an organization that does
 // not exist an Invalid fault that names org_id.
 func (s *Store) InsertTrigger(ctx context.Context, t scheduling.StoredTrigger) error {
 	return triggers.Insert(ctx, s.d, triggerRow(t))
 }
 
-// TriggerByID implements scheduling.TriggerStore.
 func (s *Store) TriggerByID(ctx context.Context, id string) (scheduling.StoredTrigger, error) {
 	return triggers.ByID(ctx, s.d.Read(ctx), id)
 }
 
-// TriggerByToken implements scheduling.TriggerStore.
 func (s *Store) TriggerByToken(ctx context.Context, hash [32]byte) (scheduling.StoredTrigger, error) {
 	var row trigger
 	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model(&row).Where("o.token_hash = ?", hash[:]))
-	switch {
-	case err != nil:
-		return scheduling.StoredTrigger{}, fmt.Errorf("read the trigger of a token: %w", err)
-	case !ok:
-		return scheduling.StoredTrigger{}, scheduling.TriggerNotFound.New("no trigger has this token")
-	}
-	return row.Object(), nil
+	return row.Object(), db.OrMissing(ok, db.Wrap(err, "read the trigger of a token"), scheduling.TriggerNotFound.New("no trigger has this token"))
 }
 
-// ListTriggers implements scheduling.TriggerStore.
 func (s *Store) ListTriggers(ctx context.Context, scope access.Scope, f scheduling.Filter, w page.Window) ([]scheduling.Trigger, int, error) {
 	readable, args := visible.Where(scope, "o.template_id")
 	found, n, err := triggers.List(ctx, s.d.Read(ctx), visibleBy(scope, f, readable, args), catalog.Filter{Name: f.Name, Org: f.Org}, w)
@@ -83,13 +74,12 @@ func (s *Store) ListTriggers(ctx context.Context, scope access.Scope, f scheduli
 	return out, n, err
 }
 
-// UpdateTrigger implements scheduling.TriggerStore. An organization that does not exist is an Invalid fault that names org_id.
+// An organization that does not exist is an Invalid fault that names org_id.
 func (s *Store) UpdateTrigger(ctx context.Context, t scheduling.Trigger, revision int64) (scheduling.Trigger, error) {
 	is, err := triggers.Update(ctx, s.d, triggerRow(scheduling.StoredTrigger{Trigger: t}), revision)
 	return is.Trigger, err
 }
 
-// ReplaceSecret implements scheduling.TriggerStore.
 func (s *Store) ReplaceSecret(ctx context.Context, id string, sealed []byte, when time.Time) (scheduling.Trigger, error) {
 	q := s.d.InUnit(ctx)
 	_, err := db.Modify(ctx, q.NewUpdate().Model((*trigger)(nil)).
@@ -101,7 +91,7 @@ func (s *Store) ReplaceSecret(ctx context.Context, id string, sealed []byte, whe
 	return t.Trigger, err
 }
 
-// DeleteTrigger implements scheduling.TriggerStore. Its deliveries go with it.
+// Its deliveries go with it.
 func (s *Store) DeleteTrigger(ctx context.Context, id string, revision int64) error {
 	return triggers.Remove(ctx, s.d, id, revision)
 }

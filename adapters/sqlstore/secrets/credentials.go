@@ -50,31 +50,23 @@ var credentials = objects.Kind[secrets.Credential, credential]{
 	Noun: "credential", Missing: secrets.CredentialNotFound, Unread: []string{"sealed"},
 }
 
-// InsertCredential implements secrets.Store. An id that exists is NameTaken as well, and an organization that does not is
+// An id that exists is NameTaken as well, and an organization that does not is
 // identity.OrgNotFound.
 func (s *Store) InsertCredential(ctx context.Context, c secrets.Credential, sealed []byte) error {
 	return credentials.Insert(ctx, s.d, credentialRow(c, sealed))
 }
 
-// CredentialByID implements secrets.Store.
 func (s *Store) CredentialByID(ctx context.Context, id string) (secrets.Credential, error) {
 	return credentials.ByID(ctx, s.d.Read(ctx), id)
 }
 
-// SealedByID implements secrets.Store.
 func (s *Store) SealedByID(ctx context.Context, id string) (secrets.Credential, []byte, error) {
 	var row credential
 	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model(&row).Where("o.id = ?", id))
-	switch {
-	case err != nil:
-		return secrets.Credential{}, nil, fmt.Errorf("read the credential %q: %w", id, err)
-	case !ok:
-		return secrets.Credential{}, nil, credentials.None(id)
-	}
-	return row.Object(), row.Sealed, nil
+	return row.Object(), row.Sealed, db.OrMissing(ok, db.Wrap(err, "read the credential %q", id), credentials.None(id))
 }
 
-// ListCredentials implements secrets.Store. They are by name and id.
+// They are by name and id.
 func (s *Store) ListCredentials(ctx context.Context, sc access.Scope, f secrets.Filter, w page.Window) ([]secrets.Credential, int, error) {
 	narrowed := objects.Where(visible.Those(sc, identity.KindCredential, "o.id"))
 	if f.Kind != "" {
@@ -86,7 +78,7 @@ func (s *Store) ListCredentials(ctx context.Context, sc access.Scope, f secrets.
 	return credentials.List(ctx, s.d.Read(ctx), narrowed, catalog.Filter{Name: f.Name, Org: f.Org}, w)
 }
 
-// UpdateCredential implements secrets.Store. An organization that does not exist is identity.OrgNotFound. Under the version that is
+// An organization that does not exist is identity.OrgNotFound. Under the version that is
 // stored, secrets stay or go: others than those stored were made of a credential as it was before, and are RevisionChanged.
 func (s *Store) UpdateCredential(ctx context.Context, c secrets.Credential, sealed []byte, revision int64) (secrets.Credential, error) {
 	q, err := credentials.Lock(ctx, s.d, c.ID, revision)
@@ -112,7 +104,7 @@ func checkVersion(ctx context.Context, q bun.IDB, c secrets.Credential, sealed [
 	return nil
 }
 
-// DeleteCredential implements secrets.Store. What the credential names goes with it.
+// What the credential names goes with it.
 func (s *Store) DeleteCredential(ctx context.Context, id string, revision int64) error {
 	return credentials.Remove(ctx, s.d, id, revision)
 }

@@ -2,7 +2,6 @@ package secrets
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -48,7 +47,7 @@ func leases(rows []lease) []secrets.Lease {
 	return out
 }
 
-// InsertLease implements secrets.LeaseStore. It was created now, by the store's clock; an id that exists is a Conflict fault.
+// It was created now, by the store's clock; an id that exists is a Conflict fault.
 func (s *Store) InsertLease(ctx context.Context, l secrets.Lease) error {
 	row := lease{leaseColumns: leaseColumns(l), OwnerID: l.Owner.ID, Epoch: l.Owner.Epoch}
 	row.Sealed = append([]byte{}, l.Sealed...)
@@ -60,23 +59,17 @@ func (s *Store) InsertLease(ctx context.Context, l secrets.Lease) error {
 		_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).Value("created_at", "?", s.say.LeaseNow()).Value("due_at", "?", due).Returning("NULL"))
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("store a lease: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "store a lease")
 }
 
-// LeasesOf implements secrets.LeaseStore. They are by id.
+// They are by id.
 func (s *Store) LeasesOf(ctx context.Context, o secrets.Owner) ([]secrets.Lease, error) {
 	var rows []lease
 	err := s.d.Read(ctx).NewSelect().Model(&rows).Where("l.owner_id = ? AND l.epoch = ?", o.ID, o.Epoch).OrderExpr("l.id").Scan(ctx)
-	if err != nil {
-		return nil, db.Translate(fmt.Errorf("read the leases of an owner: %w", err))
-	}
-	return leases(rows), nil
+	return leases(rows), db.Wrap(err, "read the leases of an owner")
 }
 
-// TakeLeases implements secrets.LeaseStore. Those come first that were due first. Each counts an attempt, with which it is returned.
+// Those come first that were due first. Each counts an attempt, with which it is returned.
 // A lease that another unit holds is passed over.
 func (s *Store) TakeLeases(ctx context.Context, limit int, hold time.Duration) (taken []secrets.Lease, err error) {
 	err = s.d.Do(ctx, func(ctx context.Context) error {
@@ -104,20 +97,13 @@ func (s *Store) TakeLeases(ctx context.Context, limit int, hold time.Duration) (
 			Where("l.id IN (?)", bun.In(due)).Exec(ctx)
 		return err
 	})
-	if err != nil {
-		return nil, db.Translate(fmt.Errorf("take leases: %w", err))
-	}
-	return taken, nil
+	return taken, db.Wrap(err, "take leases")
 }
 
-// DropLease implements secrets.LeaseStore.
 func (s *Store) DropLease(ctx context.Context, id string) error {
 	err := s.d.Do(ctx, func(ctx context.Context) error {
 		_, err := s.d.InUnit(ctx).NewDelete().Model((*lease)(nil)).Where("l.id = ?", id).Exec(ctx)
 		return err
 	})
-	if err != nil {
-		return db.Translate(fmt.Errorf("delete a lease: %w", err))
-	}
-	return nil
+	return db.Wrap(err, "delete a lease")
 }

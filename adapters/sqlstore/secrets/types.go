@@ -38,32 +38,30 @@ func (t credentialType) Object() secrets.Type {
 
 var types = objects.Kind[secrets.Type, credentialType]{Noun: "type of credentials", Missing: secrets.TypeNotFound}
 
-// InsertType implements secrets.TypeStore. An id that exists is NameTaken as well.
+// An id that exists is NameTaken as well.
 func (s *Store) InsertType(ctx context.Context, t secrets.Type) error {
 	return types.Insert(ctx, s.d, typeRow(t))
 }
 
-// TypeByID implements secrets.TypeStore.
 func (s *Store) TypeByID(ctx context.Context, id string) (secrets.Type, error) {
 	return types.ByID(ctx, s.d.Read(ctx), id)
 }
 
-// HoldType implements secrets.TypeStore. Those who hold one type do not wait for one another. Outside of a unit it is an Internal fault.
+// Those who hold one type do not wait for one another. Outside of a unit it is an Internal fault.
 func (s *Store) HoldType(ctx context.Context, id string) (secrets.Type, error) {
 	return types.ByID(ctx, s.d.InUnit(ctx), id, s.say.LockShare)
 }
 
-// ListTypes implements secrets.TypeStore.
 func (s *Store) ListTypes(ctx context.Context, name string, w page.Window) ([]secrets.Type, int, error) {
 	return types.List(ctx, s.d.Read(ctx), objects.Where("1 = 1", nil), catalog.Filter{Name: name}, w)
 }
 
-// UpdateType implements secrets.TypeStore. It waits for those who hold the type.
+// It waits for those who hold the type.
 func (s *Store) UpdateType(ctx context.Context, t secrets.Type, revision int64) (secrets.Type, error) {
 	return types.Update(ctx, s.d, typeRow(t), revision)
 }
 
-// DeleteType implements secrets.TypeStore. It waits for those who hold the type.
+// It waits for those who hold the type.
 func (s *Store) DeleteType(ctx context.Context, id string, revision int64) error {
 	return types.Remove(ctx, s.d, id, revision)
 }
