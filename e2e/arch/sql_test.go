@@ -21,7 +21,7 @@ func rawSQL() map[string]string {
 		"adapters/sqlstore/audit/read.go":              "hot: a million rows are scanned to targets that are made once",
 		"adapters/sqlstore/audit/tampertest/tamper.go": "it does what the store refuses",
 		"adapters/sqlstore/identity/callers.go":        prepared,
-		"adapters/sqlstore/identity/readable.go":       "each arm is the text that walks one index, joined to as many others as the scope has",
+		"adapters/sqlstore/identity/readable.go":       "each branch is the text that walks one index, joined to as many others as the scope has",
 		"adapters/sqlstore/identity/rights.go":         "rows of several tables come from one statement, so that all are of one moment",
 		"adapters/sqlstore/notify/take.go":             "a recursion steps through an index, which the query builder has no form for",
 		"adapters/sqlstore/runs/counts.go":             "a scalar subquery in each group, which the query builder has no form for",

@@ -104,10 +104,9 @@ func bindable(args []any) (out []any, ok bool) {
 	return out, true
 }
 
-// statement returns the prepared form of a text with its arguments, or nil where bun is to write them into it. A text
-// without arguments is mostly one that bun has written them into, and does not come again.
+// statement returns the prepared form of a text with its arguments, or nil where bun is to write them into it.
 func (s *statements) statement(query string, args []any) (*sql.Stmt, []any) {
-	if s == nil || len(args) == 0 {
+	if s == nil {
 		return nil, nil
 	}
 	bound, ok := bindable(args)

@@ -141,22 +141,30 @@ func errNesting() error {
 	return &fault.Error{Kind: fault.Internal, Message: "stores do not open transactions: units of work do, and nest by joining"}
 }
 
+// statement leaves a text without arguments as it is: the query builder has written them into it, so it does not come again.
+func (u *unit) statement(query string, args []any) (*sql.Stmt, []any) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	return u.kept.statement(query, args)
+}
+
 func (u *unit) query(ctx context.Context, query string, args []any) (*sql.Rows, error) {
-	if stmt, bound := u.kept.statement(query, args); stmt != nil {
+	if stmt, bound := u.statement(query, args); stmt != nil {
 		return u.tx.StmtContext(ctx, stmt).QueryContext(ctx, bound...)
 	}
 	return u.tx.QueryContext(ctx, query, args...)
 }
 
 func (u *unit) exec(ctx context.Context, query string, args []any) (sql.Result, error) {
-	if stmt, bound := u.kept.statement(query, args); stmt != nil {
+	if stmt, bound := u.statement(query, args); stmt != nil {
 		return u.tx.StmtContext(ctx, stmt).ExecContext(ctx, bound...)
 	}
 	return u.tx.ExecContext(ctx, query, args...)
 }
 
 func (u *unit) queryRow(ctx context.Context, query string, args []any) *sql.Row {
-	if stmt, bound := u.kept.statement(query, args); stmt != nil {
+	if stmt, bound := u.statement(query, args); stmt != nil {
 		return u.tx.StmtContext(ctx, stmt).QueryRowContext(ctx, bound...)
 	}
 	return u.tx.QueryRowContext(ctx, query, args...)

@@ -37,12 +37,9 @@ type head struct {
 // The row is locked in an inner query, whose rows only come once the lock is there: the
 // clock of the outer one is read behind that.
 func (s *Store) Lock(ctx context.Context) (audit.Tip, time.Time, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return audit.Tip{}, time.Time{}, err
-	}
+	q := s.d.InUnit(ctx)
 	row, ok, err := db.QueryRow[lockedHead](ctx, q,
-		"SELECT h.size, h.hash, ? AS at FROM (SELECT size, hash FROM audit_head WHERE id = 1"+s.say.ForUpdate()+") AS h", s.say.WallNow())
+		"SELECT h.size, h.hash, ? AS at FROM (SELECT size, hash FROM audit_head WHERE id = 1"+s.dialect.ForUpdate()+") AS h", s.dialect.WallNow())
 	if err = found(ok, err); err != nil {
 		return audit.Tip{}, time.Time{}, fmt.Errorf("lock the chain: %w", err)
 	}
@@ -92,7 +89,7 @@ func (s *Store) Append(ctx context.Context, entries []audit.Stored) error {
 	if do, err = appendPrivate(do, entries); err != nil {
 		return err
 	}
-	n, err := s.say.Together(ctx, q, appendPublic(do, entries)...)
+	n, err := s.dialect.Together(ctx, q, appendPublic(do, entries)...)
 	var f *fault.Error
 	switch err = db.Translate(err); {
 	case errors.As(err, &f) && (f.Kind == fault.Internal || f.Kind == fault.Conflict):

@@ -58,7 +58,7 @@ func (s *Store) Install(ctx context.Context) (string, error) {
 	row := install{ID: 1}
 	q := s.d.Read(ctx).NewSelect().Model(&row).WherePK()
 	if _, err := s.d.Write(ctx); err == nil {
-		q.Apply(s.say.Lock)
+		q.Apply(s.dialect.Lock)
 	}
 	ok, err := db.First(ctx, q)
 	if err == nil && !ok {

@@ -31,12 +31,12 @@ type window struct {
 
 // reading is one call of Range.
 type reading struct {
-	q       bun.IDB
-	beside  bool // whether windows are read beside each other
-	private bool
-	to      int64
-	next    int64 // where the next window begins
-	over    bool  // no window is left to begin
+	q        bun.IDB
+	parallel bool // whether windows are read in parallel
+	private  bool
+	to       int64
+	next     int64 // where the next window begins
+	over     bool  // no window is left to begin
 
 	running sync.WaitGroup
 	queue   []*window // being read, in their order
@@ -47,14 +47,14 @@ type reading struct {
 // next window is read while fn works on one; nothing of that goes on once Range has returned.
 func (s *Store) Range(ctx context.Context, from, to int64, private bool, fn func(e *audit.Stored) error) error {
 	_, alone := s.d.Write(ctx)
-	r := &reading{q: s.d.Read(ctx), beside: alone != nil, private: private, to: to, next: from, over: from > to}
+	r := &reading{q: s.d.Read(ctx), parallel: alone != nil, private: private, to: to, next: from, over: from > to}
 	defer r.running.Wait()
 	for {
 		w := r.take(ctx)
 		if w == nil {
 			return nil
 		}
-		if err := r.tell(ctx, w, fn); err != nil {
+		if err := r.yield(ctx, w, fn); err != nil {
 			return err
 		}
 		r.idle = append(r.idle, w)
@@ -64,7 +64,7 @@ func (s *Store) Range(ctx context.Context, from, to int64, private bool, fn func
 // take begins to read windows until enough are under way and returns the first of them once it is read, nil at the end.
 func (r *reading) take(ctx context.Context) *window {
 	want := 1
-	if r.beside {
+	if r.parallel {
 		want = ahead
 	}
 	for len(r.queue) < want && !r.over {
@@ -75,7 +75,7 @@ func (r *reading) take(ctx context.Context) *window {
 		}
 		r.next, r.over = w.end+1, w.end == r.to
 		r.queue = append(r.queue, w)
-		if r.beside {
+		if r.parallel {
 			r.running.Go(func() { r.fill(ctx, w) })
 		} else {
 			r.fill(ctx, w)
@@ -117,8 +117,8 @@ func (r *reading) fill(ctx context.Context, w *window) {
 	w.done <- struct{}{}
 }
 
-// tell calls fn with every entry of a window. Of one with large entries the rest is read on the way.
-func (r *reading) tell(ctx context.Context, w *window, fn func(e *audit.Stored) error) error {
+// yield calls fn with every entry of a window. Of one with large entries the rest is read on the way.
+func (r *reading) yield(ctx context.Context, w *window, fn func(e *audit.Stored) error) error {
 	for {
 		if w.err != nil {
 			return fmt.Errorf("read the chain from %d: %w", w.from, w.err)

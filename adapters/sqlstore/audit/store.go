@@ -10,8 +10,8 @@ import (
 
 // Store implements the stores of ports/audit. It is safe for concurrent use.
 type Store struct {
-	d   *db.DB
-	say db.Dialect
+	d       *db.DB
+	dialect db.Dialect
 }
 
 var (
@@ -23,7 +23,7 @@ var (
 )
 
 // New makes a Store on a migrated database.
-func New(d *db.DB) *Store { return &Store{d: d, say: d.Dialect()} }
+func New(d *db.DB) *Store { return &Store{d: d, dialect: d.Dialect()} }
 
 func internal(format string, args ...any) error {
 	return &fault.Error{Kind: fault.Internal, Message: fmt.Sprintf(format, args...)}

@@ -55,7 +55,7 @@ var sources = objects.Kind[catalog.InventorySource, source]{Noun: "inventory sou
 func (s *Store) InsertSource(ctx context.Context, i catalog.InventorySource) error {
 	return sources.Insert(ctx, s.d, sourceRow(i), func(q *bun.InsertQuery) *bun.InsertQuery {
 		if i.SyncInterval != 0 {
-			q.Value("next_sync_at", "?", s.say.LeaseNow())
+			q.Value("next_sync_at", "?", s.dialect.LeaseNow())
 		}
 		return q
 	})
@@ -66,7 +66,7 @@ const longest = 100 * 365 * 24 * time.Hour
 
 // next is when a source is due that was refreshed, or changed, now.
 func (s *Store) next(i catalog.InventorySource) db.LeaseTime {
-	return s.say.LeaseNow().Add(time.Duration(min(i.SyncInterval, int(longest/time.Second))) * time.Second)
+	return s.dialect.LeaseNow().Add(time.Duration(min(i.SyncInterval, int(longest/time.Second))) * time.Second)
 }
 
 func (s *Store) SourceByID(ctx context.Context, id string) (catalog.InventorySource, error) {
@@ -105,8 +105,8 @@ func (s *Store) SourcesOf(ctx context.Context, inventoryID string) ([]catalog.In
 // is that of the leases.
 func (s *Store) TakeDue(ctx context.Context) (src catalog.InventorySource, ok bool, wait time.Duration, err error) {
 	q, row := s.d.InUnit(ctx), source{}
-	ok, err = db.First(ctx, sources.Select(q, &row).Where("o.next_sync_at <= ?", s.say.LeaseNow()).OrderExpr("o.next_sync_at, o.id").
-		Limit(1).Apply(s.say.LockSkip))
+	ok, err = db.First(ctx, sources.Select(q, &row).Where("o.next_sync_at <= ?", s.dialect.LeaseNow()).OrderExpr("o.next_sync_at, o.id").
+		Limit(1).Apply(s.dialect.LockSkip))
 	if err == nil && ok {
 		_, err = db.Modify(ctx, q.NewUpdate().Model(&row).Set("next_sync_at = ?", s.next(row.Object())).WherePK())
 	}
@@ -123,7 +123,7 @@ const soon = 100 * time.Millisecond
 // untilDue is how long until the next source is due, 0 where none ever is.
 func (s *Store) untilDue(ctx context.Context) (time.Duration, error) {
 	var t struct{ Next, Now db.Time }
-	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model((*source)(nil)).ColumnExpr("o.next_sync_at AS next, ? AS now", s.say.LeaseNow()).
+	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model((*source)(nil)).ColumnExpr("o.next_sync_at AS next, ? AS now", s.dialect.LeaseNow()).
 		Where("o.next_sync_at IS NOT NULL").OrderExpr("o.next_sync_at, o.id").Limit(1), &t)
 	switch {
 	case err != nil:

@@ -10,9 +10,9 @@ import (
 
 // Store implements the stores of ports/catalog. It is safe for concurrent use.
 type Store struct {
-	d     *db.DB
-	say   db.Dialect
-	codec *pack.Codec
+	d       *db.DB
+	dialect db.Dialect
+	codec   *pack.Codec
 }
 
 var (
@@ -24,7 +24,7 @@ var (
 )
 
 // New makes a Store on a migrated database.
-func New(d *db.DB) *Store { return &Store{d: d, say: d.Dialect(), codec: pack.New()} }
+func New(d *db.DB) *Store { return &Store{d: d, dialect: d.Dialect(), codec: pack.New()} }
 
 // Holders returns the tables in which something rests sealed: the values of headers of inventory sources.
 func (s *Store) Holders() []secrets.Holder {

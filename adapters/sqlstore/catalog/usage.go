@@ -52,7 +52,7 @@ func (s *Store) lock(ctx context.Context, q bun.IDB, list []string) (map[string]
 	for part := range slices.Chunk(list, targetsPerStatement) {
 		var found []struct{ ID, Kind string }
 		err := q.NewSelect().Table("access_objects").Column("id", "kind").Where("id IN (?) AND NOT gone", bun.In(part)).OrderExpr("id").
-			Apply(s.say.LockShare).Scan(ctx, &found)
+			Apply(s.dialect.LockShare).Scan(ctx, &found)
 		if err != nil {
 			return nil, db.Wrap(err, "lock what an object names")
 		}

@@ -152,10 +152,7 @@ func addIdentities(ctx context.Context, q bun.IDB, found []identity.Account) err
 // Whether somebody becomes an admin, or is one no longer, is decided
 // under the lock that LockAdmins takes.
 func (s *Store) UpdateAccount(ctx context.Context, a identity.Account) error {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return err
-	}
+	q := s.d.InUnit(ctx)
 	var was user
 	ok, err := db.First(ctx, q.NewSelect().Model(&was).Column("role", "revision").Where("u.id = ?", a.ID))
 	switch {
@@ -217,7 +214,7 @@ func (s *Store) SetPassword(ctx context.Context, userID, hash string, at time.Ti
 
 // Tokens, memberships and identities go with the row.
 func (s *Store) DeleteAccount(ctx context.Context, id string) error {
-	q, err := s.writing(ctx)
+	q, err := s.lockRights(ctx)
 	if err != nil {
 		return err
 	}
@@ -238,7 +235,7 @@ func (s *Store) DeleteAccount(ctx context.Context, id string) error {
 // dropSubject deletes the grants of a subject, hidden ones too. Their objects stay restricted.
 func dropSubject(ctx context.Context, q bun.IDB, subject string, touched change) error {
 	granted := q.NewSelect().Model((*grant)(nil)).ColumnExpr("DISTINCT g.object AS name").Where("g.subject = ?", subject)
-	if err := changed(ctx, q, touched, change{kind: changedObject, names: granted}); err != nil {
+	if err := recordChange(ctx, q, touched, change{kind: changedObject, names: granted}); err != nil {
 		return err
 	}
 	_, err := db.Modify(ctx, q.NewDelete().Model((*grant)(nil)).Where("g.subject = ?", subject))
@@ -248,7 +245,7 @@ func dropSubject(ctx context.Context, q bun.IDB, subject string, touched change)
 // The lock is that of the rights, so that an account which is not an admin
 // yet is held too.
 func (s *Store) LockAdmins(ctx context.Context) ([]string, error) {
-	q, err := s.writing(ctx)
+	q, err := s.lockRights(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func (s *Store) InsertGrant(ctx context.Context, g identity.Grant) (first bool, 
 	if !g.Level.Valid() {
 		return false, fault.BadField("level", "not a level")
 	}
-	q, err := s.writing(ctx)
+	q, err := s.lockRights(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -41,7 +41,7 @@ func (s *Store) InsertGrant(ctx context.Context, g identity.Grant) (first bool, 
 			return false, err
 		}
 	}
-	return !restricted, changed(ctx, q, ofObject(g.Object))
+	return !restricted, recordChange(ctx, q, ofObject(g.Object))
 }
 
 // checkSubject returns the fault of a subject that is not there.
@@ -122,7 +122,7 @@ func (s *Store) ListGrants(ctx context.Context, f identity.GrantFilter, w page.W
 }
 
 func (s *Store) DeleteGrant(ctx context.Context, id string) error {
-	q, err := s.writing(ctx)
+	q, err := s.lockRights(ctx)
 	if err != nil {
 		return err
 	}
@@ -143,5 +143,5 @@ func (s *Store) DeleteGrant(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	return changed(ctx, q, ofObject(row.Object))
+	return recordChange(ctx, q, ofObject(row.Object))
 }

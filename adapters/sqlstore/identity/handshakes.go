@@ -12,7 +12,7 @@ import (
 // Its time runs on the clock of the leases.
 func (s *Store) SaveHandshake(ctx context.Context, hash [32]byte, kind string, data []byte, ttl time.Duration) error {
 	row := handshake{Hash: hash[:], Kind: kind, Data: append([]byte{}, data...)}
-	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).Value("expires_at", "?", s.say.LeaseNow().Add(ttl)).Returning("NULL"))
+	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).Value("expires_at", "?", s.dialect.LeaseNow().Add(ttl)).Returning("NULL"))
 	return db.Wrap(err, "store a handshake")
 }
 
@@ -20,13 +20,13 @@ func (s *Store) SaveHandshake(ctx context.Context, hash [32]byte, kind string, d
 func (s *Store) TakeHandshake(ctx context.Context, hash [32]byte, kind string) ([]byte, error) {
 	var row handshake
 	ok, err := db.First(ctx, s.d.InUnit(ctx).NewDelete().Model(&row).
-		Where("h.hash = ? AND h.kind = ? AND h.expires_at > ?", hash[:], kind, s.say.LeaseNow()).Returning("data"))
+		Where("h.hash = ? AND h.kind = ? AND h.expires_at > ?", hash[:], kind, s.dialect.LeaseNow()).Returning("data"))
 	return row.Data, db.OrMissing(ok, db.Wrap(err, "take a handshake"), identity.HandshakeNotFound.New("the sign-in is unknown, used or expired"))
 }
 
 // Of two units that bring the same hash, the second waits for the first.
 func (s *Store) Witness(ctx context.Context, hash [32]byte, ttl time.Duration) (fresh bool, err error) {
-	now, row := s.say.LeaseNow(), seenHash{Hash: hash[:]}
+	now, row := s.dialect.LeaseNow(), seenHash{Hash: hash[:]}
 	n, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).Value("expires_at", "?", now.Add(ttl)).
 		On("CONFLICT (hash) DO UPDATE").Where("w.expires_at <= ?", now).Returning("NULL"))
 	return n > 0, db.Wrap(err, "store a hash")
@@ -34,10 +34,10 @@ func (s *Store) Witness(ctx context.Context, hash [32]byte, ttl time.Duration) (
 
 // Rows that another unit holds are left to it.
 func (s *Store) PurgeHandshakes(ctx context.Context, limit int) (int, error) {
-	q, now, dropped := s.d.InUnit(ctx), s.say.LeaseNow(), 0
+	q, now, dropped := s.d.InUnit(ctx), s.dialect.LeaseNow(), 0
 	for _, table := range []any{(*handshake)(nil), (*seenHash)(nil)} {
 		old := q.NewSelect().Model(table).Column("hash").Where("expires_at <= ?", now).OrderExpr("expires_at").
-			Apply(db.AtMost(limit), s.say.LockSkip)
+			Apply(db.AtMost(limit), s.dialect.LockSkip)
 		n, err := db.Modify(ctx, q.NewDelete().Model(table).Where("hash IN (?)", old))
 		if err != nil {
 			return 0, fmt.Errorf("purge handshakes: %w", err)

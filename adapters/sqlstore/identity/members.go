@@ -29,7 +29,7 @@ func (g groups) member(ctx context.Context, q bun.IDB, id, userID string) (ident
 
 // locked locks the rights and returns the fault of a group or of an account that is not there.
 func (g groups) locked(ctx context.Context, s *Store, id, userID string) (bun.IDB, error) {
-	q, err := s.writing(ctx)
+	q, err := s.lockRights(ctx)
 	if err == nil {
 		err = g.has(ctx, q, id)
 	}
@@ -65,7 +65,7 @@ func (g groups) listMembers(ctx context.Context, s *Store, id string, w page.Win
 }
 
 func (g groups) removeMember(ctx context.Context, s *Store, id, userID string) error {
-	q, err := s.writing(ctx)
+	q, err := s.lockRights(ctx)
 	if err != nil {
 		return err
 	}
@@ -77,5 +77,5 @@ func (g groups) removeMember(ctx context.Context, s *Store, id, userID string) e
 	case n == 0:
 		return identity.MemberNotFound.New("no member %q", userID)
 	}
-	return changed(ctx, q, ofAccount(userID))
+	return recordChange(ctx, q, ofAccount(userID))
 }

@@ -27,10 +27,7 @@ func insertObject(ctx context.Context, q bun.IDB, o identity.Object) (fresh bool
 // A new object without an organization changes nobody's rights and takes no
 // lock. One that was gone is back with the grants that it had.
 func (s *Store) PutObject(ctx context.Context, o identity.Object) error {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return err
-	}
+	q := s.d.InUnit(ctx)
 	if identity.KindOf(o.ID) == "" {
 		return &fault.Error{Kind: fault.Internal, Message: fmt.Sprintf("%q can carry no grant", o.ID)}
 	}
@@ -60,7 +57,7 @@ func (s *Store) PutObject(ctx context.Context, o identity.Object) error {
 	if err != nil {
 		return err
 	}
-	return changed(ctx, q, ofObject(o.ID))
+	return recordChange(ctx, q, ofObject(o.ID))
 }
 
 func replaceObject(ctx context.Context, q bun.IDB, o identity.Object) error {
@@ -72,7 +69,7 @@ func replaceObject(ctx context.Context, q bun.IDB, o identity.Object) error {
 }
 
 func (s *Store) RemoveObject(ctx context.Context, id string) error {
-	q, err := s.writing(ctx)
+	q, err := s.lockRights(ctx)
 	if err != nil {
 		return err
 	}
@@ -86,5 +83,5 @@ func (s *Store) RemoveObject(ctx context.Context, id string) error {
 	if _, err := db.Modify(ctx, q.NewUpdate().Model((*grant)(nil)).Set("hidden = TRUE").Where("g.object = ?", id)); err != nil {
 		return fmt.Errorf("hide the grants of an object: %w", err)
 	}
-	return changed(ctx, q, ofObject(id))
+	return recordChange(ctx, q, ofObject(id))
 }

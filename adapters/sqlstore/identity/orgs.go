@@ -33,7 +33,7 @@ func (s *Store) ListOrgs(ctx context.Context, w page.Window) ([]identity.Org, in
 
 // Memberships go with the row.
 func (s *Store) DeleteOrg(ctx context.Context, id string) error {
-	q, err := s.writing(ctx)
+	q, err := s.lockRights(ctx)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (s *Store) DeleteOrg(ctx context.Context, id string) error {
 		return identity.OrgInUse.New("%d objects belong to the organization %q", n, id).With("objects", n)
 	}
 	members := q.NewSelect().Model((*orgMember)(nil)).ColumnExpr("m.user_id AS name").Where("m.org_id = ?", id)
-	if err := changed(ctx, q, change{kind: changedObject, names: all}, change{kind: changedUser, names: members}); err != nil {
+	if err := recordChange(ctx, q, change{kind: changedObject, names: all}, change{kind: changedUser, names: members}); err != nil {
 		return err
 	}
 	_, err = db.Modify(ctx, q.NewUpdate().Model((*object)(nil)).Set("org_id = NULL").Where("o.org_id = ?", id))
@@ -74,7 +74,7 @@ func (s *Store) PutOrgMember(ctx context.Context, id, userID string, r identity.
 	}
 	_, err = db.Modify(ctx, q.NewInsert().Model(&row).On("CONFLICT (org_id, user_id) DO UPDATE").Set("role = EXCLUDED.role"))
 	if err == nil && was.Role != r {
-		err = changed(ctx, q, ofAccount(userID))
+		err = recordChange(ctx, q, ofAccount(userID))
 	}
 	if err != nil {
 		return identity.Member{}, fmt.Errorf("store a member: %w", err)

@@ -70,7 +70,7 @@ func anyScope(r *rand.Rand) access.Scope {
 	s := access.Scope{All: r.IntN(10) == 0, Strict: r.IntN(2) == 0}
 	subjects, orgs := r.IntN(4), r.IntN(3)
 	if r.IntN(8) == 0 {
-		subjects, orgs = maxArms+5, maxArms+5
+		subjects, orgs = maxBranches+5, maxBranches+5
 	}
 	for i := range subjects {
 		s.Subjects = append(s.Subjects, fmt.Sprint("team:", r.IntN(10)+i/10*10))

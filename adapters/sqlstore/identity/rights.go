@@ -58,7 +58,7 @@ func (s *Store) RightsSince(ctx context.Context, version int64) (r identity.Righ
 }
 
 func (s *Store) ForgetChanges(ctx context.Context, keep int) error {
-	q, err := s.writing(ctx)
+	q, err := s.lockRights(ctx)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func readRights(ctx context.Context, q bun.IDB, query string, args ...any) (r id
 	if err != nil {
 		return identity.Rights{}, 0, db.Translate(err)
 	}
-	g := gatherer{objects: make(map[string]int), users: make(map[string]int)}
+	g := collector{objects: make(map[string]int), users: make(map[string]int)}
 	for rows.Next() {
 		var kind, a, b, c string
 		if err = rows.Scan(&kind, &a, &b, &c); err == nil {
@@ -94,14 +94,14 @@ func readRights(ctx context.Context, q bun.IDB, query string, args ...any) (r id
 	return g.sorted(), g.forgotten, nil
 }
 
-// gatherer puts rows together.
-type gatherer struct {
+// collector puts rows together.
+type collector struct {
 	rights         identity.Rights
 	forgotten      int64
 	objects, users map[string]int
 }
 
-func (g *gatherer) add(kind, a, b, c string) (err error) {
+func (g *collector) add(kind, a, b, c string) (err error) {
 	switch kind {
 	case "s":
 		var bad error
@@ -130,7 +130,7 @@ func (g *gatherer) add(kind, a, b, c string) (err error) {
 	return nil
 }
 
-func (g *gatherer) object(id string) *identity.ObjectRights {
+func (g *collector) object(id string) *identity.ObjectRights {
 	i, ok := g.objects[id]
 	if !ok {
 		i = len(g.rights.Objects)
@@ -140,7 +140,7 @@ func (g *gatherer) object(id string) *identity.ObjectRights {
 	return &g.rights.Objects[i]
 }
 
-func (g *gatherer) user(id string) *identity.UserRights {
+func (g *collector) user(id string) *identity.UserRights {
 	i, ok := g.users[id]
 	if !ok {
 		i = len(g.rights.Users)
@@ -150,7 +150,7 @@ func (g *gatherer) user(id string) *identity.UserRights {
 	return &g.rights.Users[i]
 }
 
-func (g *gatherer) sorted() identity.Rights {
+func (g *collector) sorted() identity.Rights {
 	r := g.rights
 	slices.SortFunc(r.Objects, func(a, b identity.ObjectRights) int { return cmp.Compare(a.Object, b.Object) })
 	slices.SortFunc(r.Users, func(a, b identity.UserRights) int { return cmp.Compare(a.UserID, b.UserID) })

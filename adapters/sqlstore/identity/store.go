@@ -13,9 +13,9 @@ import (
 
 // Store implements the stores of ports/identity. It is safe for concurrent use.
 type Store struct {
-	d      *db.DB
-	say    db.Dialect
-	totals totals
+	d       *db.DB
+	dialect db.Dialect
+	totals  totals
 	// The texts of the queries for a caller.
 	callerByHash, callerByID string
 }
@@ -35,7 +35,7 @@ var (
 
 // New makes a Store on a migrated database.
 func New(d *db.DB) *Store {
-	s := &Store{d: d, say: d.Dialect()}
+	s := &Store{d: d, dialect: d.Dialect()}
 	s.callerByHash, s.callerByID = callerQueries(d)
 	return s
 }
@@ -51,19 +51,16 @@ func naming(location string, f *fault.Error) error {
 	return f
 }
 
-// writing returns the transaction of the open unit with the row of access_state locked: until the unit ends, nobody else
+// lockRights returns the transaction of the open unit with the row of access_state locked: until the unit ends, nobody else
 // changes rights or who is an admin.
-func (s *Store) writing(ctx context.Context) (bun.IDB, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (s *Store) lockRights(ctx context.Context) (bun.IDB, error) {
+	q := s.d.InUnit(ctx)
 	return q, s.lock(ctx, q)
 }
 
 func (s *Store) lock(ctx context.Context, q bun.IDB) error {
 	var row accessState
-	_, err := db.First(ctx, q.NewSelect().Model(&row).Where("s.id = 1").Apply(s.say.Lock))
+	_, err := db.First(ctx, q.NewSelect().Model(&row).Where("s.id = 1").Apply(s.dialect.Lock))
 	return db.Wrap(err, "lock the rights")
 }
 
@@ -84,8 +81,8 @@ func ofObject(name string) change { return change{kind: changedObject, name: nam
 
 func ofAccount(id string) change { return change{kind: changedUser, name: id} }
 
-// changed counts up the version of rights and remembers what it touches. Call it before rows go that a query needs.
-func changed(ctx context.Context, q bun.IDB, touched ...change) error {
+// recordChange counts up the version of rights and remembers what it touches. Call it before rows go that a query needs.
+func recordChange(ctx context.Context, q bun.IDB, touched ...change) error {
 	state := accessState{ID: 1}
 	if _, err := q.NewUpdate().Model(&state).Set("version = version + 1").WherePK().Returning("version").Exec(ctx); err != nil {
 		return db.Wrap(err, "count up the version of rights")

@@ -26,7 +26,7 @@ func (s *Store) ListTeams(ctx context.Context, w page.Window) ([]identity.Team, 
 
 // Memberships go with the row.
 func (s *Store) DeleteTeam(ctx context.Context, id string) error {
-	q, err := s.writing(ctx)
+	q, err := s.lockRights(ctx)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (s *Store) AddTeamMember(ctx context.Context, id, userID string, at time.Ti
 	}
 	n, err := db.Modify(ctx, insertNew(q.NewInsert().Model(&teamMember{TeamID: id, UserID: userID, AddedAt: at})))
 	if err == nil && n > 0 {
-		err = changed(ctx, q, ofAccount(userID))
+		err = recordChange(ctx, q, ofAccount(userID))
 	}
 	if err != nil {
 		return identity.Member{}, fmt.Errorf("add a member: %w", err)

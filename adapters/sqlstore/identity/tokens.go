@@ -18,7 +18,7 @@ import (
 // hash that exists is a Conflict.
 func (s *Store) InsertToken(ctx context.Context, t identity.Token, hash [32]byte) error {
 	q, owner := s.d.InUnit(ctx), user{}
-	ok, err := db.First(ctx, q.NewSelect().Model(&owner).Column("id").Where("u.id = ?", t.UserID).Apply(s.say.Lock))
+	ok, err := db.First(ctx, q.NewSelect().Model(&owner).Column("id").Where("u.id = ?", t.UserID).Apply(s.dialect.Lock))
 	switch {
 	case err != nil:
 		return fmt.Errorf("read a token's owner: %w", err)
@@ -72,7 +72,7 @@ func (s *Store) DeleteSessions(ctx context.Context, userID, but string) (int, er
 func (s *Store) PurgeTokens(ctx context.Context, t time.Time, limit int) (int, error) {
 	q := s.d.InUnit(ctx)
 	old := q.NewSelect().Model((*token)(nil)).Column("id").Where("t.kind = 'session' AND t.expires_at < ?", db.At(t)).
-		OrderExpr("t.expires_at, t.id").Apply(db.AtMost(limit), s.say.LockSkip)
+		OrderExpr("t.expires_at, t.id").Apply(db.AtMost(limit), s.dialect.LockSkip)
 	n, err := db.Modify(ctx, q.NewDelete().Model((*token)(nil)).Where("id IN (?)", old))
 	return int(n), err
 }

@@ -18,8 +18,8 @@ const rowsPerInsert = 50
 
 // Store implements the stores of ports/notify. It is safe for concurrent use.
 type Store struct {
-	d   *db.DB
-	say db.Dialect
+	d       *db.DB
+	dialect db.Dialect
 }
 
 var (
@@ -28,7 +28,7 @@ var (
 )
 
 // New makes a Store on a migrated database.
-func New(d *db.DB) *Store { return &Store{d: d, say: d.Dialect()} }
+func New(d *db.DB) *Store { return &Store{d: d, dialect: d.Dialect()} }
 
 type delivery struct {
 	bun.BaseModel `bun:"table:notify_deliveries,alias:d"`
@@ -75,7 +75,7 @@ func (s *Store) InsertDeliveries(ctx context.Context, list []notify.Delivery) (f
 		if err != nil {
 			return err
 		}
-		now, err := value(ctx, q, s.say.WallNow())
+		now, err := value(ctx, q, s.dialect.WallNow())
 		if err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (s *Store) InsertDeliveries(ctx context.Context, list []notify.Delivery) (f
 			if d.Status == notify.Pending {
 				d.EndedAt = time.Time{}
 			}
-			rows = append(rows, delivery{deliveryColumns: deliveryColumns(d), Lane: d.Lane(), DueAt: s.say.LeaseNow()})
+			rows = append(rows, delivery{deliveryColumns: deliveryColumns(d), Lane: d.Lane(), DueAt: s.dialect.LeaseNow()})
 		}
 		for part := range slices.Chunk(rows, rowsPerInsert) {
 			n, err := db.Modify(ctx, q.NewInsert().Model(&part).On("CONFLICT (run_id, event, origin, position) DO NOTHING").Returning("NULL"))
@@ -112,7 +112,7 @@ func (s *Store) lockRuns(ctx context.Context, q bun.IDB, list []notify.Delivery)
 	present := map[string]bool{}
 	for _, id := range slices.Compact(ids) {
 		var there string
-		ok, err := db.First(ctx, q.NewSelect().Table("runs").Column("id").Where("id = ?", id).Apply(s.say.LockShare), &there)
+		ok, err := db.First(ctx, q.NewSelect().Table("runs").Column("id").Where("id = ?", id).Apply(s.dialect.LockShare), &there)
 		if err != nil {
 			return nil, err
 		}
@@ -133,12 +133,12 @@ func (s *Store) ListDeliveries(ctx context.Context, runID string, w page.Window)
 }
 
 func (s *Store) EndDelivery(ctx context.Context, id string, status notify.Status, reason string) error {
-	return s.change(ctx, id, "status = ?, reason = ?, ended_at = ?", status, reason, s.say.WallNow())
+	return s.change(ctx, id, "status = ?, reason = ?, ended_at = ?", status, reason, s.dialect.WallNow())
 }
 
 // One that is gone or has ended is no error.
 func (s *Store) DeferDelivery(ctx context.Context, id, reason string, after time.Duration) error {
-	return s.change(ctx, id, "reason = ?, due_at = ?", reason, s.say.LeaseNow().Add(after))
+	return s.change(ctx, id, "reason = ?, due_at = ?", reason, s.dialect.LeaseNow().Add(after))
 }
 
 // change changes a delivery that is pending.

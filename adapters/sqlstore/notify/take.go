@@ -35,7 +35,7 @@ func (s *Store) TakeDeliveries(
 	err = s.d.Do(ctx, func(ctx context.Context) error {
 		list, wait = nil, 0
 		q := s.d.InUnit(ctx)
-		now, err := value(ctx, q, s.say.LeaseNow())
+		now, err := value(ctx, q, s.dialect.LeaseNow())
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (s *Store) TakeDeliveries(
 func (s *Store) take(ctx context.Context, q bun.IDB, ids []string, now db.Time, hold time.Duration) ([]notify.Delivery, error) {
 	var rows []delivery
 	err := q.NewSelect().Model(&rows).ExcludeColumn("due_at").Where("d.id IN (?) AND d.status = 'pending' AND d.due_at <= ?", bun.In(ids), now).
-		OrderExpr("d.due_at, d.id").Apply(s.say.LockSkip).Scan(ctx)
+		OrderExpr("d.due_at, d.id").Apply(s.dialect.LockSkip).Scan(ctx)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (s *Store) take(ctx context.Context, q bun.IDB, ids []string, now db.Time, 
 		rows[i].Attempts++
 		ids = append(ids, rows[i].ID)
 	}
-	_, err = q.NewUpdate().Model((*delivery)(nil)).Set("attempts = attempts + 1, due_at = ?", s.say.LeaseNow().Add(hold)).
+	_, err = q.NewUpdate().Model((*delivery)(nil)).Set("attempts = attempts + 1, due_at = ?", s.dialect.LeaseNow().Add(hold)).
 		Where("d.id IN (?)", bun.In(ids)).Exec(ctx)
 	return deliveries(rows), err
 }

@@ -30,7 +30,7 @@ func (s *Store) KeepTarget(ctx context.Context, ref, digest string, sealed []byt
 			return err
 		}
 		row = target{Ref: ref, Digest: digest, Sealed: sealed}
-		_, err = db.Modify(ctx, q.NewInsert().Model(&row).Value("created_at", "?", s.say.WallNow()).
+		_, err = db.Modify(ctx, q.NewInsert().Model(&row).Value("created_at", "?", s.dialect.WallNow()).
 			On("CONFLICT (digest) DO UPDATE").Set("digest = EXCLUDED.digest").Returning("ref"))
 		return err
 	})

@@ -12,10 +12,7 @@ import (
 // It is LeaseLost where a.Lease is set and rules no more. A split that gets a shard
 // count is divided and waits for no executor any more.
 func (s *Store) Amend(ctx context.Context, id string, a runs.Amendment) error {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return err
-	}
+	q := s.d.InUnit(ctx)
 	c := &change{}
 	c.put("revision = revision + 1")
 	if a.CancelRequested != nil {

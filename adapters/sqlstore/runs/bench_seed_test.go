@@ -74,7 +74,7 @@ func seed(b *testing.B, s *Store, n, pending int, edit []func(int, *runs.Run)) {
 			b.Fatalf("seed: %v", err)
 		}
 	}
-	if s.say.Engine() == db.Postgres {
+	if s.dialect.Engine() == db.Postgres {
 		for _, query := range []string{"SELECT setval(pg_get_serial_sequence('runs', 'seq'), max(seq)) FROM runs", "ANALYZE"} {
 			if _, err := s.d.Read(b.Context()).ExecContext(b.Context(), query); err != nil {
 				b.Fatal(err)
@@ -115,7 +115,7 @@ func seedBatch(ctx context.Context, s *Store, from, to, done int, edit []func(in
 			hostColumns: hostColumns{Host: fmt.Sprint("host", i%500), OK: 1, Worst: runs.HostOK}, DurationUS: 1000,
 		})
 		counts = append(counts, countOf(r, r.Status, 1))
-		query, args := s.say.SearchPut(searchTable, int64(i), wordsOf(searchText(r)...))
+		query, args := s.dialect.SearchPut(searchTable, int64(i), wordsOf(searchText(r)...))
 		if _, err := db.Exec(ctx, q, query, args...); err != nil {
 			return err
 		}

@@ -14,10 +14,7 @@ import (
 
 // An actor's address is not kept.
 func (s *Store) Insert(ctx context.Context, r *runs.Run) error {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return err
-	}
+	q := s.d.InUnit(ctx)
 	scope, err := s.scopeOf(ctx, q, r)
 	if err != nil {
 		return err

@@ -29,10 +29,7 @@ type eventRow struct {
 }
 
 func (s *Store) AppendEvents(ctx context.Context, l runs.Lease, events []runs.Event) (int64, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return 0, err
-	}
+	q := s.d.InUnit(ctx)
 	for i := 1; i < len(events); i++ {
 		if events[i].Seq != events[i-1].Seq+1 {
 			return 0, sequenceGap(events[i-1].Seq+1, events[i].Seq)
@@ -69,7 +66,7 @@ type progress struct {
 
 // progressOf reads how far a run has come, under its lease, and holds the row.
 func (s *Store) progressOf(ctx context.Context, q bun.IDB, l runs.Lease) (progress, error) {
-	p, ok, err := db.QueryRow[progress](ctx, q, "SELECT seq, event_count, log_bytes, log_omitted FROM runs WHERE "+underLease+s.say.ForUpdate(),
+	p, ok, err := db.QueryRow[progress](ctx, q, "SELECT seq, event_count, log_bytes, log_omitted FROM runs WHERE "+underLease+s.dialect.ForUpdate(),
 		leaseArgs(l)...)
 	if err != nil {
 		return p, fmt.Errorf("read run %s: %w", l.RunID, err)

@@ -141,9 +141,9 @@ func (s *Store) plan(ctx context.Context, f *runs.Filter) (*plan, error) {
 			return &plan{empty: true}, nil
 		}
 		match := sqlOf("")
-		match.text, match.args = s.say.SearchMatch(searchTable, prefixes)
+		match.text, match.args = s.dialect.SearchMatch(searchTable, prefixes)
 		p.bySeq = true
-		p.branches = []branch{{from: searchTable, seq: searchTable + "." + s.say.SearchKey(), where: []sqlText{match}}}
+		p.branches = []branch{{from: searchTable, seq: searchTable + "." + s.dialect.SearchKey(), where: []sqlText{match}}}
 	case len(narrow) > 0:
 		driver := 0
 		if len(narrow) > 1 {

@@ -26,10 +26,7 @@ type logRow struct {
 }
 
 func (s *Store) AppendLog(ctx context.Context, l runs.Lease, c runs.LogChunk) (runs.LogState, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return runs.LogState{}, err
-	}
+	q := s.d.InUnit(ctx)
 	end := c.Offset + int64(len(c.Data))
 	if c.Offset >= 0 && len(c.Data) > 0 {
 		p, err := s.advance(ctx, q, l, "log_bytes", c.Offset, end)
@@ -78,10 +75,7 @@ func (s *Store) storeLog(ctx context.Context, q bun.IDB, seq int64, c runs.LogCh
 }
 
 func (s *Store) TrimLog(ctx context.Context, l runs.Lease, from, to int64) (runs.LogState, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return runs.LogState{}, err
-	}
+	q := s.d.InUnit(ctx)
 	p, err := s.progressOf(ctx, q, l)
 	if err != nil {
 		return runs.LogState{}, err

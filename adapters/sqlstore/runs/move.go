@@ -43,10 +43,7 @@ func leaseArgs(l runs.Lease) []any { return []any{l.RunID, l.Worker, l.Epoch} }
 // A move that the state table does not know is RunStateChanged. The holder stays named
 // on an ended run; its lease is over.
 func (s *Store) Move(ctx context.Context, m runs.Move) (*runs.Run, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return nil, err
-	}
+	q := s.d.InUnit(ctx)
 	if !runs.CanMove(m.From, m.To) {
 		return nil, s.refusal(ctx, q, m.ID, m.Lease)
 	}
@@ -172,7 +169,7 @@ func (c *change) documents(m runs.Move) error {
 
 // addWarnings appends to the warnings that the run has. The row is locked while they are joined.
 func (s *Store) addWarnings(ctx context.Context, q bun.IDB, c *change, id string, more []runs.Warning) error {
-	stored, ok, err := db.QueryRow[string](ctx, q, "SELECT coalesce(warnings, '') FROM runs WHERE id = ?"+s.say.ForUpdate(), id)
+	stored, ok, err := db.QueryRow[string](ctx, q, "SELECT coalesce(warnings, '') FROM runs WHERE id = ?"+s.dialect.ForUpdate(), id)
 	if err == nil && !ok {
 		return notFound(id)
 	}

@@ -21,14 +21,11 @@ const keysPerPurge = 50_000
 // A parent goes with its children, and only once all of them have ended. Gathered
 // facts stay: they are the estate's history and name the run that gathered them.
 func (s *Store) PurgeRuns(ctx context.Context, t time.Time, limit int) (int, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return 0, err
-	}
+	q := s.d.InUnit(ctx)
 	over := slices.DeleteFunc(runs.Statuses(), func(x runs.Status) bool { return !x.Terminal() })
-	tops, err := doomed(ctx, q.NewSelect().Where("r.parent_id IS NULL AND r.created_at < ? AND r.status IN (?)", db.At(t), bun.In(over)).
+	tops, err := purgeable(ctx, q.NewSelect().Where("r.parent_id IS NULL AND r.created_at < ? AND r.status IN (?)", db.At(t), bun.In(over)).
 		Where("NOT EXISTS (SELECT 1 FROM runs AS c WHERE c.parent_id = r.id AND c.ended_at IS NULL)").
-		OrderExpr("r.created_at, r.seq").Apply(db.AtMost(limit), s.say.LockSkip))
+		OrderExpr("r.created_at, r.seq").Apply(db.AtMost(limit), s.dialect.LockSkip))
 	if err != nil {
 		return 0, fmt.Errorf("purge runs: %w", err)
 	}
@@ -38,7 +35,7 @@ func (s *Store) PurgeRuns(ctx context.Context, t time.Time, limit int) (int, err
 		for i, r := range part {
 			ids[i] = r.ID
 		}
-		children, err := doomed(ctx, q.NewSelect().Where("r.parent_id IN (?)", bun.In(ids)))
+		children, err := purgeable(ctx, q.NewSelect().Where("r.parent_id IN (?)", bun.In(ids)))
 		if err != nil {
 			return 0, fmt.Errorf("purge runs: %w", err)
 		}
@@ -52,8 +49,8 @@ func (s *Store) PurgeRuns(ctx context.Context, t time.Time, limit int) (int, err
 	return len(tops), nil
 }
 
-// doomed reads what the counters and the index must know of the runs of a query.
-func doomed(ctx context.Context, q *bun.SelectQuery) ([]*runs.Run, error) {
+// purgeable reads what the counters and the index must know of the runs of a query.
+func purgeable(ctx context.Context, q *bun.SelectQuery) ([]*runs.Run, error) {
 	var rows []row
 	if err := q.Model(&rows).ModelTableExpr("runs AS r").ColumnExpr("r.seq, r.id, r.status, r.queue, r.parent_id").Scan(ctx); err != nil {
 		return nil, db.Translate(err)
@@ -85,7 +82,7 @@ func (s *Store) purge(ctx context.Context, q bun.IDB, part []*runs.Run) error {
 		err = remove("run_id", ids, "idempotency_keys", "stream_tickets")
 	}
 	if err == nil {
-		err = remove(s.say.SearchKey(), seqs, searchTable)
+		err = remove(s.dialect.SearchKey(), seqs, searchTable)
 	}
 	if err == nil {
 		err = remove("seq", seqs, "runs")
@@ -98,13 +95,10 @@ func (s *Store) purge(ctx context.Context, q bun.IDB, part []*runs.Run) error {
 
 // It counts runs that had no events too.
 func (s *Store) PurgeEvents(ctx context.Context, t time.Time, limit int) (int, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return 0, err
-	}
+	q := s.d.InUnit(ctx)
 	var found []int64
-	err = q.NewSelect().TableExpr("runs AS r").Column("r.seq").Where("r.ended_at IS NOT NULL AND NOT r.events_purged AND r.ended_at < ?", db.At(t)).
-		OrderExpr("r.ended_at, r.seq").Apply(db.AtMost(limit), s.say.LockSkip).Scan(ctx, &found)
+	err := q.NewSelect().TableExpr("runs AS r").Column("r.seq").Where("r.ended_at IS NOT NULL AND NOT r.events_purged AND r.ended_at < ?", db.At(t)).
+		OrderExpr("r.ended_at, r.seq").Apply(db.AtMost(limit), s.dialect.LockSkip).Scan(ctx, &found)
 	if err != nil {
 		return 0, db.Wrap(err, "purge events")
 	}
@@ -128,7 +122,7 @@ func (s *Store) PurgeKeys(ctx context.Context, before time.Time) error {
 	if _, err := db.Modify(ctx, q.NewDelete().Model((*idempotencyKey)(nil)).Where("(actor_id, scope, key) IN (?)", keys)); err != nil {
 		return fmt.Errorf("purge keys: %w", err)
 	}
-	tickets := q.NewSelect().Model((*ticket)(nil)).Column("hash").Where("t.expires_at <= ?", s.say.LeaseNow()).
+	tickets := q.NewSelect().Model((*ticket)(nil)).Column("hash").Where("t.expires_at <= ?", s.dialect.LeaseNow()).
 		OrderExpr("t.expires_at").Limit(keysPerPurge)
 	_, err := db.Modify(ctx, q.NewDelete().Model((*ticket)(nil)).Where("hash IN (?)", tickets))
 	return db.Wrap(err, "purge tickets")

@@ -16,10 +16,7 @@ import (
 const waiting = "status = 'pending' AND claimable AND queue = ?"
 
 func (s *Store) Claim(ctx context.Context, r runs.ClaimRequest, ttl time.Duration, at time.Time) (*runs.Assignment, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return nil, err
-	}
+	q := s.d.InUnit(ctx)
 	queues, err := s.queuesByTurn(ctx, q, r.Queues)
 	if err != nil {
 		return nil, fmt.Errorf("claim a run: %w", err)
@@ -61,12 +58,12 @@ func (s *Store) take(ctx context.Context, q bun.IDB, queue, worker string, ttl t
 	c.put("status = 'running'")
 	c.put("epoch = epoch + 1")
 	c.put("worker = ?", worker)
-	c.put("lease_expires_at = ?", s.say.LeaseNow().Add(ttl))
+	c.put("lease_expires_at = ?", s.dialect.LeaseNow().Add(ttl))
 	c.put("begun = FALSE")
 	c.put("revision = revision + 1")
 	c.put("event_count = event_count + 1")
 	return s.apply(ctx, q, c, "seq = (SELECT seq FROM runs WHERE "+waiting+" ORDER BY priority DESC, seq LIMIT 1"+
-		s.say.ForUpdateSkipLocked()+")", queue)
+		s.dialect.ForUpdateSkipLocked()+")", queue)
 }
 
 // started does what follows from a claim: the events, the counters and the start of a waiting parent.
@@ -114,10 +111,7 @@ func (s *Store) startParent(ctx context.Context, q bun.IDB, id string, at time.T
 
 // The time of the first call stays.
 func (s *Store) Begin(ctx context.Context, l runs.Lease, at time.Time) (*runs.Run, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return nil, err
-	}
+	q := s.d.InUnit(ctx)
 	w, ok, err := db.QueryRow[row](ctx, q, "UPDATE runs SET begun = TRUE, started_at = coalesce(started_at, ?), revision = revision + 1 WHERE "+
 		underLease+" AND NOT begun RETURNING id, kind, name, parent_id", append([]any{db.At(at)}, leaseArgs(l)...)...)
 	if err != nil {
@@ -142,11 +136,8 @@ func (s *Store) Beat(ctx context.Context, worker string, leases []runs.Lease, tt
 	if len(leases) == 0 {
 		return nil, nil
 	}
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return nil, err
-	}
-	args := []any{s.say.LeaseNow().Add(ttl), worker}
+	q := s.d.InUnit(ctx)
+	args := []any{s.dialect.LeaseNow().Add(ttl), worker}
 	for _, l := range leases {
 		args = append(args, l.RunID, l.Epoch)
 	}
@@ -173,7 +164,7 @@ func (s *Store) Beat(ctx context.Context, worker string, leases []runs.Lease, tt
 
 func (s *Store) Expired(ctx context.Context, limit int) ([]*runs.Run, error) {
 	found, err := s.query(ctx, s.d.Read(ctx), withDocuments, s.models.runNoVars+" WHERE r.status = 'running' AND r.worker IS NOT NULL "+
-		"AND r.lease_expires_at <= ? ORDER BY r.lease_expires_at, r.seq LIMIT ?", s.say.LeaseNow(), limit)
+		"AND r.lease_expires_at <= ? ORDER BY r.lease_expires_at, r.seq LIMIT ?", s.dialect.LeaseNow(), limit)
 	return found, db.Wrap(err, "list expired leases")
 }
 

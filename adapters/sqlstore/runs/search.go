@@ -17,7 +17,7 @@ func (s *Store) index(ctx context.Context, q bun.IDB, r *runs.Run) error {
 	if len(words) == 0 {
 		return nil
 	}
-	query, args := s.say.SearchPut(searchTable, r.Seq, words)
+	query, args := s.dialect.SearchPut(searchTable, r.Seq, words)
 	_, err := db.Exec(ctx, q, query, args...)
 	return db.Wrap(err, "index run %s", r.ID)
 }

@@ -14,13 +14,13 @@ import (
 
 // Store implements the stores of ports/runs. It is safe for concurrent use.
 type Store struct {
-	d      *db.DB
-	say    db.Dialect
-	codec  *pack.Codec
-	ended  *endedRuns
-	scopes *scopes
-	models *models
-	cap    int // how far totals are counted
+	d       *db.DB
+	dialect db.Dialect
+	codec   *pack.Codec
+	ended   *endedRuns
+	scopes  *scopes
+	models  *models
+	cap     int // how far totals are counted
 }
 
 var (
@@ -37,7 +37,7 @@ var (
 
 // New makes a Store on a migrated database.
 func New(d *db.DB) *Store {
-	return &Store{d: d, say: d.Dialect(), codec: pack.New(), ended: newEnded(), scopes: newScopes(), models: newModels(d), cap: runs.TotalCap}
+	return &Store{d: d, dialect: d.Dialect(), codec: pack.New(), ended: newEnded(), scopes: newScopes(), models: newModels(d), cap: runs.TotalCap}
 }
 
 // CountUpTo returns the store with another cap than runs.TotalCap, so that a test reaches it with few runs.
@@ -55,11 +55,8 @@ func (s *Store) ByID(ctx context.Context, id string) (*runs.Run, error) {
 
 // The row is locked before the rest is read, so that nothing read is older than the lock.
 func (s *Store) Lock(ctx context.Context, id string) (*runs.Run, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := s.seqOf(ctx, q, id, s.say.ForUpdate()); err != nil {
+	q := s.d.InUnit(ctx)
+	if _, err := s.seqOf(ctx, q, id, s.dialect.ForUpdate()); err != nil {
 		return nil, err
 	}
 	return s.whole(ctx, q, id)

@@ -121,10 +121,7 @@ func (s *Store) placeOf(ctx context.Context, q bun.IDB, runID string) (p place, 
 
 // A host saved before is replaced and counts once in the means. RunNotFound.
 func (s *Store) SaveHosts(ctx context.Context, runID string, hosts []runs.HostSummary) error {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return err
-	}
+	q := s.d.InUnit(ctx)
 	p, lineage, err := s.placeOf(ctx, q, runID)
 	if err != nil {
 		return err
@@ -164,10 +161,7 @@ func newestByKey[T any, K cmp.Ordered](list []T, key func(T) K) []T {
 
 // RunNotFound.
 func (s *Store) SaveTasks(ctx context.Context, runID string, tasks []runs.TaskSummary) error {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return err
-	}
+	q := s.d.InUnit(ctx)
 	p, _, err := s.placeOf(ctx, q, runID)
 	if err != nil {
 		return err
@@ -186,10 +180,7 @@ func (s *Store) SaveTasks(ctx context.Context, runID string, tasks []runs.TaskSu
 
 // Facts outlive their run. RunNotFound.
 func (s *Store) SaveFacts(ctx context.Context, runID string, facts []runs.HostFacts) error {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return err
-	}
+	q := s.d.InUnit(ctx)
 	seq, err := s.seqOf(ctx, q, runID, "")
 	if err != nil {
 		return err

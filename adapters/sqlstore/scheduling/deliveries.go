@@ -31,7 +31,7 @@ type deliveredColumns struct {
 func (s *Store) Remember(ctx context.Context, triggerID, delivery string, hold time.Duration) (was scheduling.Delivered, fresh bool, err error) {
 	err = s.d.Do(ctx, func(ctx context.Context) error {
 		was = scheduling.Delivered{}
-		q, now, row := s.d.InUnit(ctx), s.say.LeaseNow(), hookDelivery{TriggerID: triggerID, DeliveryID: delivery}
+		q, now, row := s.d.InUnit(ctx), s.dialect.LeaseNow(), hookDelivery{TriggerID: triggerID, DeliveryID: delivery}
 		n, err := db.Modify(ctx, q.NewInsert().Model(&row).Value("seen_at", "?", now).Value("held_until", "?", now.Add(hold)).Returning("NULL").
 			On("CONFLICT (trigger_id, delivery_id) DO UPDATE").
 			Where("d.seen_at <= ? OR (NOT d.done AND d.held_until <= ?)", now.Add(-scheduling.DeliveryMemory), now))
@@ -57,7 +57,7 @@ func (s *Store) SettleDelivery(ctx context.Context, triggerID, delivery string, 
 	err := s.d.Do(ctx, func(ctx context.Context) error {
 		q := s.d.InUnit(ctx)
 		if d.Ignored == "" || failure != "" {
-			_, err := q.NewUpdate().Model((*trigger)(nil)).Set("last_fired_at = ?, last_run_id = ?, last_error = ?", s.say.WallNow(), d.RunID, failure).
+			_, err := q.NewUpdate().Model((*trigger)(nil)).Set("last_fired_at = ?, last_run_id = ?, last_error = ?", s.dialect.WallNow(), d.RunID, failure).
 				Where("o.id = ?", triggerID).Exec(ctx)
 			if err != nil {
 				return err
@@ -77,7 +77,7 @@ func (s *Store) SettleDelivery(ctx context.Context, triggerID, delivery string, 
 
 func (s *Store) ForgetDeliveries(ctx context.Context) error {
 	err := s.d.Do(ctx, func(ctx context.Context) error {
-		_, err := s.d.InUnit(ctx).NewDelete().Model((*hookDelivery)(nil)).Where("d.seen_at <= ?", s.say.LeaseNow().Add(-scheduling.DeliveryMemory)).Exec(ctx)
+		_, err := s.d.InUnit(ctx).NewDelete().Model((*hookDelivery)(nil)).Where("d.seen_at <= ?", s.dialect.LeaseNow().Add(-scheduling.DeliveryMemory)).Exec(ctx)
 		return err
 	})
 	return db.Wrap(err, "delete old deliveries")

@@ -27,7 +27,7 @@ func (s *Store) Due(ctx context.Context, limit int) (due []scheduling.Schedule, 
 	}
 	// The time is read first and then compared as a value, so that an index finds what is due.
 	var at, later db.Time
-	if err := q.NewSelect().ColumnExpr("? AS now", s.say.WallNow()).Scan(ctx, &at); err != nil {
+	if err := q.NewSelect().ColumnExpr("? AS now", s.dialect.WallNow()).Scan(ctx, &at); err != nil {
 		return fail(err)
 	}
 	var rows []schedule
@@ -62,7 +62,7 @@ func (s *Store) Advance(ctx context.Context, id string, was, next, due time.Time
 			return err
 		}
 		row := slot{ScheduleID: id, Slot: due}
-		n, err := db.Modify(ctx, q.NewInsert().Model(&row).Value("held_until", "?", s.say.LeaseNow().Add(hold)).
+		n, err := db.Modify(ctx, q.NewInsert().Model(&row).Value("held_until", "?", s.dialect.LeaseNow().Add(hold)).
 			On("CONFLICT DO NOTHING").Returning("NULL"))
 		ok = n > 0
 		return err
@@ -83,13 +83,13 @@ func (s *Store) Abandoned(ctx context.Context, hold time.Duration, limit int) (f
 	err = s.d.Do(ctx, func(ctx context.Context) error {
 		found = nil
 		q, rows := s.d.InUnit(ctx), []slot(nil)
-		err := q.NewSelect().Model(&rows).Where("s.settled_at IS NULL AND s.held_until <= ?", s.say.LeaseNow()).
-			OrderExpr("s.held_until, s.schedule_id, s.slot").Apply(db.AtMost(limit), s.say.LockSkip).Scan(ctx)
+		err := q.NewSelect().Model(&rows).Where("s.settled_at IS NULL AND s.held_until <= ?", s.dialect.LeaseNow()).
+			OrderExpr("s.held_until, s.schedule_id, s.slot").Apply(db.AtMost(limit), s.dialect.LockSkip).Scan(ctx)
 		if err != nil {
 			return err
 		}
 		for _, x := range rows {
-			if _, err := q.NewUpdate().Model(&x).Set("held_until = ?", s.say.LeaseNow().Add(hold)).WherePK().Exec(ctx); err != nil {
+			if _, err := q.NewUpdate().Model(&x).Set("held_until = ?", s.dialect.LeaseNow().Add(hold)).WherePK().Exec(ctx); err != nil {
 				return err
 			}
 			r, err := schedules.ByID(ctx, q, x.ScheduleID)
@@ -111,7 +111,7 @@ func (s *Store) Settle(ctx context.Context, id string, at time.Time, runID, reas
 		if _, err := schedules.Lock(ctx, s.d, id, 0); err != nil && !scheduling.ScheduleNotFound.Is(err) {
 			return err
 		}
-		n, err := db.Modify(ctx, q.NewUpdate().Model((*slot)(nil)).Set("run_id = ?, reason = ?, settled_at = ?", runID, reason, s.say.WallNow()).
+		n, err := db.Modify(ctx, q.NewUpdate().Model((*slot)(nil)).Set("run_id = ?, reason = ?, settled_at = ?", runID, reason, s.dialect.WallNow()).
 			Where("s.schedule_id = ? AND s.slot = ? AND s.run_id = ''", id, db.At(at)))
 		if err != nil || n == 0 {
 			return err
@@ -126,7 +126,7 @@ func (s *Store) Settle(ctx context.Context, id string, at time.Time, runID, reas
 
 func (s *Store) ForgetSlots(ctx context.Context, age time.Duration) error {
 	err := s.d.Do(ctx, func(ctx context.Context) error {
-		_, err := s.d.InUnit(ctx).NewDelete().Model((*slot)(nil)).Where("s.settled_at IS NOT NULL AND s.settled_at < ?", s.say.WallNow().Add(-age)).Exec(ctx)
+		_, err := s.d.InUnit(ctx).NewDelete().Model((*slot)(nil)).Where("s.settled_at IS NOT NULL AND s.settled_at < ?", s.dialect.WallNow().Add(-age)).Exec(ctx)
 		return err
 	})
 	return db.Wrap(err, "delete old slots")

@@ -15,8 +15,8 @@ import (
 
 // Store implements the stores of ports/scheduling. It is safe for concurrent use.
 type Store struct {
-	d   *db.DB
-	say db.Dialect
+	d       *db.DB
+	dialect db.Dialect
 }
 
 var (
@@ -27,7 +27,7 @@ var (
 )
 
 // New makes a Store on a migrated database.
-func New(d *db.DB) *Store { return &Store{d: d, say: d.Dialect()} }
+func New(d *db.DB) *Store { return &Store{d: d, dialect: d.Dialect()} }
 
 // Holders returns the tables in which something rests sealed: the signing secrets of the triggers.
 func (s *Store) Holders() []secrets.Holder {

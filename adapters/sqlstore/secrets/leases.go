@@ -51,12 +51,12 @@ func leases(rows []lease) []secrets.Lease {
 func (s *Store) InsertLease(ctx context.Context, l secrets.Lease) error {
 	row := lease{leaseColumns: leaseColumns(l), OwnerID: l.Owner.ID, Epoch: l.Owner.Epoch}
 	row.Sealed = append([]byte{}, l.Sealed...)
-	due := s.say.LeaseNow()
+	due := s.dialect.LeaseNow()
 	if row.OfRun = strings.HasPrefix(l.Owner.ID, string(ids.Run)); !row.OfRun {
 		due = due.Add(needed)
 	}
 	err := s.d.Do(ctx, func(ctx context.Context) error {
-		_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).Value("created_at", "?", s.say.LeaseNow()).Value("due_at", "?", due).Returning("NULL"))
+		_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).Value("created_at", "?", s.dialect.LeaseNow()).Value("due_at", "?", due).Returning("NULL"))
 		return err
 	})
 	return db.Wrap(err, "store a lease")
@@ -75,7 +75,7 @@ func (s *Store) TakeLeases(ctx context.Context, limit int, hold time.Duration) (
 	err = s.d.Do(ctx, func(ctx context.Context) error {
 		q, now := s.d.InUnit(ctx), db.Time{}
 		// The time is read first and then compared as a value, so that an index finds what is due.
-		if err := q.NewSelect().ColumnExpr("? AS now", s.say.LeaseNow()).Scan(ctx, &now); err != nil {
+		if err := q.NewSelect().ColumnExpr("? AS now", s.dialect.LeaseNow()).Scan(ctx, &now); err != nil {
 			return err
 		}
 		live := slices.DeleteFunc(runs.Statuses(), runs.Status.Terminal)
@@ -83,7 +83,7 @@ func (s *Store) TakeLeases(ctx context.Context, limit int, hold time.Duration) (
 			Where("r.id = l.owner_id AND r.epoch = l.epoch AND r.status IN (?)", bun.In(live))
 		var rows []lease
 		err := q.NewSelect().Model(&rows).Where("l.due_at <= ? AND NOT (l.of_run AND EXISTS (?))", now, owners).OrderExpr("l.due_at, l.id").
-			Apply(db.AtMost(limit), s.say.LockSkip).Scan(ctx)
+			Apply(db.AtMost(limit), s.dialect.LockSkip).Scan(ctx)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
@@ -93,7 +93,7 @@ func (s *Store) TakeLeases(ctx context.Context, limit int, hold time.Duration) (
 			due[i] = rows[i].ID
 		}
 		taken = leases(rows)
-		_, err = q.NewUpdate().Model((*lease)(nil)).Set("due_at = ?, attempts = attempts + 1", s.say.LeaseNow().Add(hold)).
+		_, err = q.NewUpdate().Model((*lease)(nil)).Set("due_at = ?, attempts = attempts + 1", s.dialect.LeaseNow().Add(hold)).
 			Where("l.id IN (?)", bun.In(due)).Exec(ctx)
 		return err
 	})

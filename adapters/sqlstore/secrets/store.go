@@ -8,8 +8,8 @@ import (
 
 // Store implements the stores of ports/secrets. It is safe for concurrent use.
 type Store struct {
-	d   *db.DB
-	say db.Dialect
+	d       *db.DB
+	dialect db.Dialect
 }
 
 var (
@@ -19,7 +19,7 @@ var (
 )
 
 // New makes a Store on a migrated database.
-func New(d *db.DB) *Store { return &Store{d: d, say: d.Dialect()} }
+func New(d *db.DB) *Store { return &Store{d: d, dialect: d.Dialect()} }
 
 // Holders returns the tables in which something rests sealed: the credentials and the leases.
 func (s *Store) Holders() []secrets.Holder {

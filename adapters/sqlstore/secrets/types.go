@@ -49,7 +49,7 @@ func (s *Store) TypeByID(ctx context.Context, id string) (secrets.Type, error) {
 
 // Those who hold one type do not wait for one another. Outside of a unit it is an Internal fault.
 func (s *Store) HoldType(ctx context.Context, id string) (secrets.Type, error) {
-	return types.ByID(ctx, s.d.InUnit(ctx), id, s.say.LockShare)
+	return types.ByID(ctx, s.d.InUnit(ctx), id, s.dialect.LockShare)
 }
 
 func (s *Store) ListTypes(ctx context.Context, name string, w page.Window) ([]secrets.Type, int, error) {
