@@ -19,6 +19,7 @@ import (
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/secrets"
@@ -38,7 +39,7 @@ var Module = fx.Module("sqlstore",
 		fx.Annotate(sqlaudit.New, fx.As(new(audit.ChainStore)), fx.As(new(audit.ChainReader)), fx.As(new(audit.TileStore)),
 			fx.As(new(audit.AnchorStore)), fx.As(new(audit.IdentityStore))),
 		fx.Annotate(sqlcatalog.New, fx.As(new(catalog.ProjectStore)), fx.As(new(catalog.InventoryStore)), fx.As(new(catalog.SourceStore)),
-			fx.As(new(catalog.TemplateStore)), fx.As(new(catalog.Usage))),
+			fx.As(new(catalog.TemplateStore)), fx.As(new(object.Usage))),
 		fx.Annotate(sqlnotify.New, fx.As(new(notify.Store)), fx.As(new(notify.TargetStore))),
 		fx.Annotate(sqlscheduling.New, fx.As(new(scheduling.ScheduleStore)), fx.As(new(scheduling.SlotStore)),
 			fx.As(new(scheduling.TriggerStore)), fx.As(new(scheduling.DeliveryStore))),

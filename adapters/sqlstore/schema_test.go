@@ -18,6 +18,7 @@ import (
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/secrets"
@@ -134,7 +135,7 @@ func TestTheModuleProvidesEveryStore(t *testing.T) {
 		runs.SummaryStore, runs.KeyStore, runs.TicketStore, runs.Purger, identity.AccountStore, identity.CallerStore,
 		identity.TokenStore, identity.UseStore, identity.TeamStore, identity.OrgStore, identity.GrantStore, identity.ObjectStore,
 		identity.RightsStore, identity.HandshakeStore, audit.ChainStore, audit.ChainReader, audit.TileStore, audit.AnchorStore,
-		audit.IdentityStore, catalog.ProjectStore, catalog.InventoryStore, catalog.SourceStore, catalog.TemplateStore, catalog.Usage,
+		audit.IdentityStore, catalog.ProjectStore, catalog.InventoryStore, catalog.SourceStore, catalog.TemplateStore, object.Usage,
 		scheduling.ScheduleStore, scheduling.SlotStore, scheduling.TriggerStore, scheduling.DeliveryStore, notify.Store, notify.TargetStore, execution.WorkerStore,
 		execution.ClaimStore, secrets.Store, secrets.TypeStore, secrets.LeaseStore,
 	) {

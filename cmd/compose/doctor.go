@@ -43,7 +43,7 @@ func examination(s *Settings, dir *dataDir, runsDir string) fx.Option {
 }
 
 // credentialCheck looks at what is kept sealed.
-func credentialCheck(c secrets.Store, v *sealed, h holders, engines map[string]extension.Engine) (*system.CredentialCheck, error) {
+func credentialCheck(c secrets.Store, v *sealed, h holders, engines map[string]extension.Engine) *system.CredentialCheck {
 	return system.NewCredentialCheck(system.CredentialParams{
 		Credentials: c, Sealer: v, Holders: h.List, KeyID: v.keyID, KeyOf: sealer.KeyIDOf,
 		HasEngine: func(name string) bool { _, ok := engines[name]; return ok },

@@ -16,6 +16,7 @@ import (
 	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
 	"github.com/writ-automation/writ/adapters/tools/proc"
 	"github.com/writ-automation/writ/adapters/watermill"
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/httpserver"
@@ -80,13 +81,13 @@ func plane(w runs.Worklist, j runs.Journal) execution.ControlPlane {
 func observation() fx.Option {
 	return fx.Module("observation",
 		fx.Provide(
-			telemetry.New, metrics.NewEnded,
+			telemetry.New, metrics.NewEnded, fx.Annotate(metrics.NewBackground, fx.As(fx.Self()), fx.As(new(background.Observer))),
 			func(t *telemetry.Telemetry) httpapi.Observer { return t },
 			fx.Annotate((*telemetry.Telemetry).Handler, fx.ResultTags(`name:"metrics"`)),
 			fx.Annotate((*metrics.Ended).Subscription, fx.ResultTags(watermill.Group)),
 		),
-		fx.Invoke(func(t *telemetry.Telemetry, e *metrics.Ended, n *metrics.Notifications, store runs.Store, w execution.WorkerStore, trail audit.Trail, c portclock.Clock, d *db.DB) error {
-			return t.Register(e, n, metrics.NewRuns(store, c), metrics.NewWorkers(w), metrics.NewTrail(trail), metrics.NewDatabase(d.Stats))
+		fx.Invoke(func(t *telemetry.Telemetry, e *metrics.Ended, n *metrics.Notifications, b *metrics.Background, store runs.Store, w execution.WorkerStore, trail audit.Trail, c portclock.Clock, d *db.DB) error {
+			return t.Register(e, n, b, metrics.NewRuns(store, c), metrics.NewWorkers(w), metrics.NewTrail(trail), metrics.NewDatabase(d.Stats))
 		}),
 	)
 }

@@ -3,7 +3,6 @@ package compose
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -22,14 +21,8 @@ import (
 	runsmodule "github.com/writ-automation/writ/modules/runs"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/audit"
-	"github.com/writ-automation/writ/ports/catalog"
-	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	portexecution "github.com/writ-automation/writ/ports/execution"
-	"github.com/writ-automation/writ/ports/ids"
-	"github.com/writ-automation/writ/ports/runs"
-	"github.com/writ-automation/writ/ports/secrets"
-	"github.com/writ-automation/writ/ports/tx"
 )
 
 // pollEvery is how often a worker looks for runs where nothing wakes it.
@@ -55,7 +48,8 @@ func databaseOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 		platform(), stores()[storeOf(s.DB)], tools(), auditmodule.Module,
 		fx.Module("first", fx.Invoke(awaitSchema, borrowKeys)),
 		sealing(), lending(&s.Install, true), agents(), fetching(&s.Install, dir),
-		fx.Module("work", fx.Provide(work, materials, plane, fx.Annotate(outbox.NewWriter, fx.As(new(events.Publisher))))),
+		runsmodule.WorkModule, catalogmodule.MaterialModule,
+		fx.Module("work", fx.Provide(plane, fx.Annotate(outbox.NewWriter, fx.As(new(events.Publisher))))),
 		fx.Supply(auditmodule.HolderName(executing.Worker), fx.Annotate(anchor.NewHeadShelf(dir.path(headsDir)), fx.As(new(audit.HeadShelf)))),
 		auditmodule.Holding, execution.WorkerModule,
 		fx.Module("ready", fx.Invoke(readyLast)),
@@ -139,69 +133,6 @@ func readable(path string) bool {
 		return false
 	}
 	return f.Close() == nil
-}
-
-// kernel is what a worker's contexts need of its process.
-type kernel struct {
-	fx.In
-
-	Unit      tx.Unit
-	Publisher events.Publisher
-	Signals   events.Signals
-	Clock     clock.Clock
-	IDs       ids.Generator
-	Log       *slog.Logger
-	Recorder  audit.Recorder
-}
-
-// runStores are where the runs are.
-type runStores struct {
-	fx.In
-
-	Store     runs.Store
-	Queue     runs.Queue
-	Logs      runs.LogStore
-	Events    runs.EventStore
-	Summaries runs.SummaryStore
-}
-
-// work provides the runs as a worker needs them.
-func work(s runStores, k kernel, c runsmodule.Config) (runs.Worklist, runs.Journal, error) {
-	w, err := runsmodule.NewWork(runsmodule.WorkParams{
-		Store: s.Store, Queue: s.Queue, Logs: s.Logs, Events: s.Events, Summaries: s.Summaries, Recorder: k.Recorder, Config: c,
-		Kernel: runsmodule.Kernel{Unit: k.Unit, Publisher: k.Publisher, Signals: k.Signals, Clock: k.Clock, IDs: k.IDs, Log: k.Log},
-	})
-	return w.Worklist, w.Journal, err
-}
-
-// catalogParts is what fetches what runs name.
-type catalogParts struct {
-	fx.In
-
-	Projects    catalog.ProjectStore
-	Inventories catalog.InventoryStore
-	Sources     catalog.SourceStore
-	Templates   catalog.TemplateStore
-	Usage       catalog.Usage
-	Checkouts   catalog.Checkouts
-	Collector   catalog.Collector
-	Sealer      secrets.Sealer
-	Logins      catalog.Logins
-	Config      catalogmodule.Config
-}
-
-// materials provides what runs name. Nothing is fetched by the clock: servers do that.
-func materials(life fx.Lifecycle, p catalogParts, k kernel) (catalog.Materials, error) {
-	m, err := catalogmodule.NewMaterials(catalogmodule.MaterialParams{
-		Stores:    catalogmodule.Stores{Projects: p.Projects, Inventories: p.Inventories, Sources: p.Sources, Templates: p.Templates, Usage: p.Usage},
-		Kernel:    catalogmodule.Kernel{Unit: k.Unit, Clock: k.Clock, IDs: k.IDs, Log: k.Log},
-		Checkouts: p.Checkouts, Collector: p.Collector, Recorder: k.Recorder, Sealer: p.Sealer, Logins: p.Logins, Config: p.Config,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("materials: %w", err)
-	}
-	life.Append(fx.Hook{OnStop: m.Background.Stop})
-	return m.Materials, nil
 }
 
 // readyLast says that a worker over the database executes runs from now on.

@@ -102,6 +102,12 @@ func portRules() []Rule {
 			Why: "every layer depends on the kernel, so whatever it imports is imported by all",
 		},
 		{
+			Name: "objects", From: []string{"./ports/object"},
+			Allow: append([]string{"std", "./ports/audit", "./ports/identity"}, ports(Kernel())...),
+			May:   "kernel, `ports/audit`, `ports/identity`", Never: "anything else",
+			Why: "every named object is recorded, granted and referred to alike, so the contexts share one copy of that",
+		},
+		{
 			Name: "test depth", From: []string{"./ports/depthtest"}, Allow: []string{"std"}, May: "standard library", Never: "anything else",
 			Why: "every test and suite may ask how far to go, so nothing comes with the answer",
 		},
@@ -124,7 +130,7 @@ func portRules() []Rule {
 		},
 		{
 			Name: "contract", From: []string{"./ports/<ctx>"}, Allow: contractAllows(),
-			May: "kernel, `ports/extension`; other contexts' ports only along the list below", Never: "third party",
+			May: "kernel, `ports/object`, `ports/extension`; other contexts' ports only along the list below", Never: "third party",
 			Why: "contracts form a graph without cycles; other neighbours are named by string id or heard of by event",
 		},
 	}
@@ -135,14 +141,14 @@ func outerRules() []Rule {
 		{
 			Name: "module", From: []string{"./modules/<ctx>/**"},
 			Allow: []string{
-				"std", "./ports/**", "./modules/<ctx>/**", "go.uber.org/fx", "github.com/robfig/cron/v3", "gopkg.in/yaml.v3",
+				"std", "./ports/**", "./platform/background", "./modules/<ctx>/**", "go.uber.org/fx", "github.com/robfig/cron/v3", "gopkg.in/yaml.v3",
 				"golang.org/x/mod/sumdb/**", "github.com/transparency-dev/merkle/**",
 			},
 			Deny: []string{"net/http/**", "database/sql/**", "os/exec"},
 			InTests: []string{
 				"./adapters/sqlstore/**", "./adapters/outbox/**", "./adapters/watermill/**",
 			},
-			May:   "`ports/**`, its own `internal`; `fx` in `module.go` only; cron, yaml; notes and Merkle proofs",
+			May:   "`ports/**`, `platform/background`, its own `internal`; `fx` in `module.go` only; cron, yaml; notes and Merkle proofs",
 			Never: "adapters, platform, other modules, bun, huma, watermill, `net/http`, `database/sql`, `os/exec`",
 			Why:   "behaviour that knows no technology can be read, tested and moved without one",
 		},
@@ -190,7 +196,7 @@ func suiteLibraries() []string {
 }
 
 func contractAllows() []string {
-	return append([]string{"std", "./ports/extension"}, ports(Kernel())...)
+	return append([]string{"std", "./ports/extension", "./ports/object"}, ports(Kernel())...)
 }
 
 // ports makes patterns of the names of contracts.

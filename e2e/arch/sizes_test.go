@@ -127,8 +127,15 @@ func TestDependencies(t *testing.T) {
 	})
 }
 
-// provides tells the struct of what a constructor gives, which is no dependency of it.
+// provides reports whether a struct is what a constructor gives, or what a container fills for a whole context: neither is the dependency
+// of one service.
 func provides(spec *ast.TypeSpec) bool {
+	st, _ := spec.Type.(*ast.StructType)
+	for _, f := range st.Fields.List {
+		if sel, ok := f.Type.(*ast.SelectorExpr); ok && len(f.Names) == 0 && (sel.Sel.Name == "In" || sel.Sel.Name == "Out") {
+			return true
+		}
+	}
 	return strings.HasPrefix(strings.ToLower(spec.Name.Name), "result")
 }
 

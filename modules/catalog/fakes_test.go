@@ -241,7 +241,7 @@ func (c *collector) Collect(ctx context.Context, x catalog.Collection) ([]byte, 
 // window is the first page.
 var window = page.Window{Limit: 100}
 
-func object(id string) identity.Object { return identity.Object{ID: id} }
+func grantable(id string) identity.Object { return identity.Object{ID: id} }
 
 // masking keeps the masks of targets, and knows one stored target of each kind and address.
 type masking struct{}

@@ -20,8 +20,8 @@ func ptr[T any](v T) *T { return &v }
 // credential makes a credential known, as its own context would.
 func (b *bundle) credential() string {
 	b.t.Helper()
-	id := b.material.IDs.New(ids.Credential)
-	if err := b.params.Objects.Put(b.t.Context(), object(id)); err != nil {
+	id := b.params.IDs.New(ids.Credential)
+	if err := b.params.Objects.Put(b.t.Context(), grantable(id)); err != nil {
 		b.t.Fatal(err)
 	}
 	return id

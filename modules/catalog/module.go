@@ -1,11 +1,21 @@
 package catalog
 
 import (
-	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"path/filepath"
 
 	"go.uber.org/fx"
 
+	"github.com/writ-automation/writ/modules/catalog/internal/launch"
+	"github.com/writ-automation/writ/modules/catalog/internal/material"
+	"github.com/writ-automation/writ/modules/catalog/internal/mirror"
+	"github.com/writ-automation/writ/modules/catalog/internal/project"
+	"github.com/writ-automation/writ/modules/catalog/internal/refresh"
+	"github.com/writ-automation/writ/modules/catalog/internal/source"
+	"github.com/writ-automation/writ/modules/catalog/internal/stock"
+	"github.com/writ-automation/writ/modules/catalog/internal/template"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -13,83 +23,136 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
 // Module provides the driving ports of this context and runs its background work with the application. It has two constructors, so that
-// the context of runs can be made between them: it asks for References and is asked by the Launcher.
-var Module = fx.Module("catalog", fx.Provide(provideMaterials, provide))
+// the context of runs can be made between them: that asks for References and is asked by the Launcher.
+var Module = fx.Module("catalog", fx.Provide(provideMaterials, New))
 
-type storeParams struct {
+// MaterialModule provides what runs name to an executor in a process without requests. Nothing is fetched by the clock: servers do that.
+var MaterialModule = fx.Module("catalog", fx.Provide(func(life fx.Lifecycle, p MaterialParams) (MaterialResult, error) {
+	r, err := NewMaterials(p)
+	if err == nil {
+		life.Append(fx.StopHook(r.Parts.Background.Stop))
+	}
+	return r, err
+}))
+
+// MaterialParams is what the part of the context is made of that needs no runs. Log may be nil.
+type MaterialParams struct {
 	fx.In
 
 	Projects    catalog.ProjectStore
 	Inventories catalog.InventoryStore
 	Sources     catalog.SourceStore
 	Templates   catalog.TemplateStore
-	Usage       catalog.Usage
+	Checkouts   catalog.Checkouts
+	Collector   catalog.Collector
+	// Recorder records each change in its unit of work.
+	Recorder audit.Recorder
+	// Sealer seals the secret members of inventory sources.
+	Sealer secrets.Sealer
+	// Logins may be nil: then no project with a credential can be fetched, and no source with one refreshed.
+	Logins catalog.Logins `optional:"true"`
+	Unit   tx.Unit
+	Clock  clock.Clock
+	Log    *slog.Logger
+	Config Config
 }
 
-type kernelParams struct {
-	fx.In
-
-	Unit  tx.Unit
-	Clock clock.Clock
-	IDs   ids.Generator
-	Log   *slog.Logger
-}
-
-type materialParams struct {
-	fx.In
-
-	Checkouts catalog.Checkouts
-	Collector catalog.Collector
-	Recorder  audit.Recorder
-	Sealer    secrets.Sealer
-	Logins    catalog.Logins `optional:"true"`
-	Config    Config
-}
-
-type materialResults struct {
+// MaterialResult is what that part provides.
+type MaterialResult struct {
 	fx.Out
 
-	Parts      *Materials
+	Parts      *Parts
 	References catalog.References
 	Materials  catalog.Materials
 }
 
-func provideMaterials(life fx.Lifecycle, s storeParams, k kernelParams, o materialParams) (materialResults, error) {
-	m, err := NewMaterials(MaterialParams{
-		Stores:    Stores{s.Projects, s.Inventories, s.Sources, s.Templates, s.Usage},
-		Kernel:    Kernel{k.Unit, k.Clock, k.IDs, k.Log},
-		Checkouts: o.Checkouts, Collector: o.Collector, Recorder: o.Recorder, Sealer: o.Sealer, Logins: o.Logins, Config: o.Config,
-	})
-	if err != nil {
-		return materialResults{}, err
-	}
-	life.Append(fx.Hook{
-		OnStart: func(context.Context) error { m.Background.Start(); return nil },
-		OnStop:  m.Background.Stop,
-	})
-	return materialResults{Parts: m, References: m.References, Materials: m.Materials}, nil
+// Parts are shared by both parts of the context. Background has to be started.
+type Parts struct {
+	Background *Background
+	mirror     *mirror.Mirror
+	refresher  *refresh.Refresher
 }
 
-type ownParams struct {
+func provideMaterials(life fx.Lifecycle, p MaterialParams) (MaterialResult, error) {
+	r, err := NewMaterials(p)
+	if err == nil {
+		life.Append(fx.StartStopHook(r.Parts.Background.Start, r.Parts.Background.Stop))
+	}
+	return r, err
+}
+
+// NewMaterials makes the part of the context that needs no runs, and starts nothing.
+func NewMaterials(p MaterialParams) (MaterialResult, error) {
+	temp, err := directory(p.Config.TempDir)
+	if err != nil {
+		return MaterialResult{}, err
+	}
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	m := mirror.New(p.Unit, p.Clock, p.Log, p.Projects, p.Checkouts, p.Logins)
+	r := refresh.New(refresh.Params{
+		Unit: p.Unit, Clock: p.Clock, Log: p.Log, Recorder: p.Recorder, Projects: p.Projects, Inventories: p.Inventories,
+		Sources: p.Sources, Collector: p.Collector, Logins: p.Logins, Sealer: p.Sealer, Mirror: m, TempDir: temp,
+	})
+	return MaterialResult{
+		References: material.NewReferences(p.Projects, p.Inventories, p.Templates, m),
+		Materials:  material.NewMaterials(p.Projects, p.Inventories, p.Sources, m, r, p.Log),
+		Parts:      &Parts{Background: &Background{m, r}, mirror: m, refresher: r},
+	}, nil
+}
+
+// directory returns the path of a directory from the root, so that it means the same to every program that is told of it.
+func directory(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("catalog: find the directory of work trees: %w", err)
+	}
+	return path, nil
+}
+
+// Params is what the rest of the context is made of.
+type Params struct {
 	fx.In
 
-	Materials *Materials
-	Objects   identity.Objects
-	Guard     access.Guard
-	Owners    access.Owners
+	Parts       *Parts
+	Projects    catalog.ProjectStore
+	Inventories catalog.InventoryStore
+	Sources     catalog.SourceStore
+	Templates   catalog.TemplateStore
+	Usage       object.Usage
+	Checkouts   catalog.Checkouts
+	Recorder    audit.Recorder
+	Sealer      secrets.Sealer
+	Objects     identity.Objects
+	// Guard and Owners decide for the callers of the driving ports.
+	Guard  access.Guard
+	Owners access.Owners
+	// Submitter and Checker take and validate the requests that templates make.
 	Submitter runs.Submitter
 	Checker   runs.Checker
-	Runs      runs.ObjectStore
-	Targets   notify.Targets
+	// Runs lists the runs that still need an object.
+	Runs runs.ObjectStore
+	// Targets seals the secret members of notification targets.
+	Targets notify.Targets
+	Unit    tx.Unit
+	Clock   clock.Clock
+	IDs     ids.Generator
+	Log     *slog.Logger
 }
 
-type results struct {
+// Result is what the context provides beside its materials.
+type Result struct {
 	fx.Out
 
 	Projects    catalog.Projects
@@ -99,15 +162,21 @@ type results struct {
 	Launcher    catalog.Launcher
 }
 
-func provide(o ownParams) (results, error) {
-	r, err := New(Params{
-		Materials: o.Materials, Objects: o.Objects, Guard: o.Guard, Owners: o.Owners, Submitter: o.Submitter, Checker: o.Checker, Runs: o.Runs,
-		Targets: o.Targets,
-	})
-	if err != nil {
-		return results{}, err
+// New makes the rest of the context.
+func New(p Params) (Result, error) {
+	if p.Recorder == nil {
+		return Result{}, errors.New("catalog: changes need a recorder")
 	}
-	return results{
-		Projects: r.Projects, Inventories: r.Inventories, Sources: r.Sources, Templates: r.Templates, Launcher: r.Launcher,
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	permissions := &object.Permissions{Guard: p.Guard, Owners: p.Owners, Usage: p.Usage, Runs: p.Runs}
+	kernel := object.Kernel{Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log, Recorder: p.Recorder, Objects: p.Objects}
+	return Result{
+		Projects:    project.New(kernel, permissions, p.Projects, p.Checkouts, p.Parts.mirror),
+		Inventories: stock.New(kernel, permissions, p.Inventories),
+		Sources:     source.New(kernel, permissions, p.Sources, p.Parts.refresher, p.Sealer),
+		Templates:   template.New(kernel, permissions, p.Templates, p.Checker, p.Targets),
+		Launcher:    launch.New(permissions, p.Templates, p.Submitter, p.Checker),
 	}, nil
 }

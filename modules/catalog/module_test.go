@@ -17,6 +17,7 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
@@ -46,8 +47,8 @@ func TestModule(t *testing.T) {
 		fx.Provide(
 			fx.Annotate(func() *sqlcatalog.Store { return b.store },
 				fx.As(new(catalog.ProjectStore)), fx.As(new(catalog.InventoryStore)), fx.As(new(catalog.SourceStore)),
-				fx.As(new(catalog.TemplateStore)), fx.As(new(catalog.Usage))),
-			func() (tx.Unit, clock.Clock, ids.Generator, *slog.Logger) { return p.Unit, p.Clock, p.IDs, p.Log },
+				fx.As(new(catalog.TemplateStore)), fx.As(new(object.Usage))),
+			func() (tx.Unit, clock.Clock, ids.Generator, *slog.Logger) { return p.Unit, p.Clock, own.IDs, p.Log },
 			func() (catalog.Checkouts, catalog.Collector, audit.Recorder, secrets.Sealer) {
 				return p.Checkouts, p.Collector, p.Recorder, p.Sealer
 			},
@@ -113,36 +114,6 @@ func TestBackgroundStops(t *testing.T) {
 		}
 		b.Background.Start() // nothing begins any more
 	})
-}
-
-// TestWhole: nothing is made of parts.
-func TestWhole(t *testing.T) {
-	t.Parallel()
-	b := onSQLite(t)
-	for name, cut := range map[string]func(p *module.MaterialParams){
-		"store":     func(p *module.MaterialParams) { p.Sources = nil },
-		"unit":      func(p *module.MaterialParams) { p.Unit = nil },
-		"recorder":  func(p *module.MaterialParams) { p.Recorder = nil },
-		"checkouts": func(p *module.MaterialParams) { p.Checkouts = nil },
-		"sealer":    func(p *module.MaterialParams) { p.Sealer = nil },
-	} {
-		p := b.material
-		cut(&p)
-		if _, err := module.NewMaterials(p); err == nil {
-			t.Errorf("materials are made without: %s", name)
-		}
-	}
-	for name, cut := range map[string]func(p *module.Params){
-		"materials": func(p *module.Params) { p.Materials = nil }, "guard": func(p *module.Params) { p.Guard = nil },
-		"owners": func(p *module.Params) { p.Owners = nil }, "checker": func(p *module.Params) { p.Checker = nil },
-		"targets": func(p *module.Params) { p.Targets = nil },
-	} {
-		p := b.params
-		cut(&p)
-		if _, err := module.New(p); err == nil {
-			t.Errorf("the catalog is made without: %s", name)
-		}
-	}
 }
 
 // TestTree gives executors a work tree, with what the project installs.

@@ -269,8 +269,8 @@ func TestProjectInput(t *testing.T) {
 func TestProjectCredential(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
-	cred := b.material.IDs.New(ids.Credential)
-	if err := b.params.Objects.Put(t.Context(), object(cred)); err != nil {
+	cred := b.params.IDs.New(ids.Credential)
+	if err := b.params.Objects.Put(t.Context(), grantable(cred)); err != nil {
 		t.Fatal(err)
 	}
 	p := project("site")

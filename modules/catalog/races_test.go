@@ -8,6 +8,7 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
 )
 
 // TestNamedWhileDeleted: of somebody who names an object and somebody who deletes it one comes too late.
@@ -24,7 +25,7 @@ func TestNamedWhileDeleted(t *testing.T) {
 			work.Go(func() { deleted = b.Inventories.Delete(ctx, i.ID, 0) })
 			work.Wait()
 			switch {
-			case named == nil && catalog.InUse.Is(deleted):
+			case named == nil && object.InUse.Is(deleted):
 			case deleted == nil && catalog.InventoryNotFound.Is(named) && field(named) == "inventory_id":
 			default:
 				t.Errorf("named: %v, deleted: %v", named, deleted)
@@ -60,8 +61,8 @@ func TestSameAsAbsent(t *testing.T) {
 	b := onSQLite(t)
 	s := b.scene()
 	other := scene{}
-	other.p.ID, other.i.ID = b.material.IDs.New("prj_"), b.material.IDs.New("inv_")
-	other.s.ID, other.t.ID = b.material.IDs.New("src_"), b.material.IDs.New("tpl_")
+	other.p.ID, other.i.ID = b.params.IDs.New("prj_"), b.params.IDs.New("inv_")
+	other.s.ID, other.t.ID = b.params.IDs.New("src_"), b.params.IDs.New("tpl_")
 	b.guard.become(access.None, nil)
 	for _, kind := range []string{"project", "inventory", "inventory_source", "template"} {
 		for _, a := range ofKind(kind) {

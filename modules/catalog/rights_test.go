@@ -10,6 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
 )
 
 type levels = map[string]access.Level
@@ -262,7 +263,7 @@ func TestInUse(t *testing.T) {
 		used := func(err error) (by []map[string]any, others int) {
 			t.Helper()
 			var f *fault.Error
-			if !catalog.InUse.Is(err) || !errors.As(err, &f) {
+			if !object.InUse.Is(err) || !errors.As(err, &f) {
 				t.Fatal(err)
 			}
 			by, _ = f.Detail["used_by"].([]map[string]any)
@@ -296,7 +297,7 @@ func TestInUse(t *testing.T) {
 		if err := b.Projects.Delete(ctx, s.p.ID, 0); err != nil {
 			t.Error(err)
 		}
-		if err := b.Inventories.Delete(ctx, s.i.ID, 0); !catalog.InUse.Is(err) {
+		if err := b.Inventories.Delete(ctx, s.i.ID, 0); !object.InUse.Is(err) {
 			t.Error(err)
 		}
 	})
@@ -311,7 +312,7 @@ func TestLiveRunsHoldWhatTheyName(t *testing.T) {
 		b.runs.live = map[string][]string{p.ID: {"run_1", "run_2"}}
 		b.runs.mu.Unlock()
 		var f *fault.Error
-		if err := b.Inventories.Delete(ctx, p.ID, 0); !catalog.InUse.Is(err) || !errors.As(err, &f) {
+		if err := b.Inventories.Delete(ctx, p.ID, 0); !object.InUse.Is(err) || !errors.As(err, &f) {
 			t.Fatal(err)
 		}
 		want := []map[string]any{{"kind": "run", "id": "run_1"}, {"kind": "run", "id": "run_2"}}

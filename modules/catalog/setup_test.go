@@ -77,12 +77,16 @@ func setup(t testing.TB, d *db.DB) *bundle {
 		sealer: newSealer(t, 1),
 	}
 	s := b.store
+	log, gen := slog.New(slog.DiscardHandler), ids.New(b.clock)
 	b.material = module.MaterialParams{
-		Stores:    module.Stores{Projects: s, Inventories: s, Sources: s, Templates: s, Usage: s},
-		Kernel:    module.Kernel{Unit: d, Clock: b.clock, IDs: ids.New(b.clock), Log: slog.New(slog.DiscardHandler)},
+		Projects: s, Inventories: s, Sources: s, Templates: s, Unit: d, Clock: b.clock, Log: log,
 		Checkouts: b.checkouts, Collector: b.collector, Recorder: b.trail, Sealer: b.sealer, Config: module.Config{TempDir: t.TempDir()},
 	}
-	b.params = module.Params{Objects: objects{b.rights, d}, Guard: b.guard, Owners: b.guard, Submitter: b.runs, Checker: b.runs, Runs: b.runs, Targets: masking{}}
+	b.params = module.Params{
+		Projects: s, Inventories: s, Sources: s, Templates: s, Usage: s, Unit: d, Clock: b.clock, IDs: gen, Log: log,
+		Checkouts: b.checkouts, Recorder: b.trail, Sealer: b.sealer, Objects: objects{b.rights, d}, Guard: b.guard, Owners: b.guard,
+		Submitter: b.runs, Checker: b.runs, Runs: b.runs, Targets: masking{},
+	}
 	b.make()
 	return b
 }
@@ -94,13 +98,13 @@ func (b *bundle) make() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.params.Materials = m
-	b.References, b.Materials, b.Background = m.References, m.Materials, m.Background
+	b.params.Parts = m.Parts
+	b.References, b.Materials, b.Background = m.References, m.Materials, m.Parts.Background
 	if b.Result, err = module.New(b.params); err != nil {
 		b.t.Fatal(err)
 	}
 	b.t.Cleanup(func() {
-		if err := m.Background.Stop(context.Background()); err != nil {
+		if err := m.Parts.Background.Stop(context.Background()); err != nil {
 			b.t.Error(err)
 		}
 	})

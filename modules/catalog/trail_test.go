@@ -15,6 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/tx"
@@ -120,7 +121,7 @@ func (b *bundle) stored() string {
 		}
 		out = append(out, list)
 		for _, id := range list {
-			uses, _, err := b.store.UsedBy(ctx, id, catalog.MaxUses)
+			uses, _, err := b.store.UsedBy(ctx, id, object.MaxUses)
 			if err != nil {
 				b.t.Fatal(err)
 			}

@@ -1,12 +1,12 @@
 package execution
 
 import (
-	"context"
 	"log/slog"
 
 	"go.uber.org/fx"
 
 	"github.com/writ-automation/writ/modules/execution/internal/presence"
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
@@ -23,7 +23,7 @@ import (
 var Module = fx.Module("execution",
 	fx.Provide(
 		fx.Annotate(NewFleet, fx.As(new(execution.Fleet))),
-		fx.Annotate(newRelay, fx.As(fx.Self()), fx.As(new(execution.Relay)), fx.As(new(execution.RelayJournal)), fx.As(new(execution.RelayMaterials))),
+		fx.Annotate(NewRelay, fx.As(fx.Self()), fx.As(new(execution.Relay)), fx.As(new(execution.RelayJournal)), fx.As(new(execution.RelayMaterials))),
 	),
 	fx.Invoke(run, endWaits),
 )
@@ -35,85 +35,73 @@ var WorkerModule = fx.Module("execution", fx.Invoke(run))
 // given, which tells the fleet of it.
 var RelayWorkerModule = fx.Module("execution", fx.Invoke(execute))
 
-type inputs struct {
+// Params is what an executor works with. Live, Signals and Log may be nil: nothing is shown before it is stored,
+// runs are found by polling, and nothing is logged.
+type Params struct {
 	fx.In
 
-	Plane     execution.ControlPlane
-	Tools     execution.Tools
-	Reaper    execution.Reaper
+	Plane  execution.ControlPlane
+	Tools  execution.Tools
+	Reaper execution.Reaper
+	// Materials gives what runs name; nil: a run that names a project or an inventory fails here.
 	Materials catalog.Materials `optional:"true"`
-	Secrets   secrets.Provider  `optional:"true"`
-	Agents    secrets.Agents    `optional:"true"`
-	Live      runs.Live         `optional:"true"`
-	Signals   events.Signals    `optional:"true"`
-	Clock     clock.Clock
-	Log       *slog.Logger `optional:"true"`
-	Config    Config
+	// Secrets gives what the credentials of runs open; nil: a run that names one fails here. Agents serves the private keys among them;
+	// nil: a run whose credentials hold one fails here.
+	Secrets  secrets.Provider `optional:"true"`
+	Agents   secrets.Agents   `optional:"true"`
+	Live     runs.Live        `optional:"true"`
+	Signals  events.Signals   `optional:"true"`
+	Clock    clock.Clock
+	Log      *slog.Logger `optional:"true"`
+	Config   Config
+	Observer background.Observer `optional:"true"`
 }
 
-// executor makes one that starts and stops with the application.
-func executor(lc fx.Lifecycle, in inputs) (*Executor, error) {
-	x, err := New(Params{
-		Plane: in.Plane, Tools: in.Tools, Reaper: in.Reaper, Materials: in.Materials, Secrets: in.Secrets, Agents: in.Agents,
-		Live: in.Live, Signals: in.Signals, Clock: in.Clock, Log: in.Log, Config: in.Config,
-	})
-	if err != nil {
-		return nil, err
-	}
-	lc.Append(fx.Hook{OnStart: x.Start, OnStop: x.Stop})
-	return x, nil
-}
-
-func execute(lc fx.Lifecycle, in inputs) error {
-	_, err := executor(lc, in)
-	return err
-}
-
-func run(lc fx.Lifecycle, in inputs, workers execution.WorkerStore, unit tx.Unit) error {
-	x, err := executor(lc, in)
-	if err != nil {
-		return err
-	}
-	here := presence.New(workers, unit, x.log, x.self)
-	lc.Append(fx.Hook{
-		OnStart: func(context.Context) error { here.Start(); return nil },
-		OnStop:  func(context.Context) error { here.Stop(); return nil },
-	})
-	return nil
-}
-
-type relayInputs struct {
+// RelayParams is what a relay works with.
+type RelayParams struct {
 	fx.In
 
 	Plane   execution.ControlPlane
-	Records relayRecords
 	Claims  execution.ClaimStore
 	Workers execution.WorkerStore
-
-	Materials catalog.Materials `optional:"true"`
-	Secrets   secrets.Provider  `optional:"true"`
-	Heads     audit.Heads       `optional:"true"`
-	Signals   events.Signals    `optional:"true"`
-	Unit      tx.Unit
-	Clock     clock.Clock
-	Log       *slog.Logger `optional:"true"`
-	Config    Config
-}
-
-type relayRecords struct {
-	fx.In
-
+	// What the relay reads of runs to validate what workers report.
 	Runs      runs.Store
 	Events    runs.EventStore
 	Summaries runs.SummaryStore
+	// Secrets gives what the credentials of runs open; nil: a run that names one fails.
+	Secrets secrets.Provider `optional:"true"`
+	// Materials gives what runs name; nil: there is nothing of it.
+	Materials catalog.Materials `optional:"true"`
+	// Heads takes and gives signed heads; nil: there are none.
+	Heads audit.Heads `optional:"true"`
+	// Signals tell of runs that wait; nil: they are looked for each second.
+	Signals events.Signals `optional:"true"`
+	Unit    tx.Unit
+	Clock   clock.Clock
+	Log     *slog.Logger `optional:"true"`
+	Config  Config
 }
 
-func newRelay(in relayInputs) (*Relay, error) {
-	return NewRelay(RelayParams{
-		Plane: in.Plane, Claims: in.Claims, Workers: in.Workers, Materials: in.Materials, Secrets: in.Secrets, Heads: in.Heads,
-		Records: RelayRecords{Runs: in.Records.Runs, Events: in.Records.Events, Summaries: in.Records.Summaries},
-		Signals: in.Signals, Unit: in.Unit, Clock: in.Clock, Log: in.Log, Config: in.Config,
-	})
+// execute makes an executor that starts and stops with the application.
+func execute(life fx.Lifecycle, p Params) error {
+	x, err := New(p)
+	if err == nil {
+		life.Append(fx.StartStopHook(x.Start, x.Stop))
+	}
+	return err
+}
+
+// run makes one that also reports itself to the fleet.
+func run(life fx.Lifecycle, p Params, workers execution.WorkerStore, unit tx.Unit) error {
+	x, err := New(p)
+	if err != nil {
+		return err
+	}
+	reports := presence.New(workers, unit, x.log, x.self)
+	reports.Observer = p.Observer
+	life.Append(fx.StartStopHook(x.Start, x.Stop))
+	life.Append(fx.StartStopHook(reports.Start, reports.Stop))
+	return nil
 }
 
 // relayOf is the relay of an application that has what one needs.
@@ -124,12 +112,9 @@ type relayOf struct {
 }
 
 // endWaits clears up after an earlier life of the relay, and ends its waits before anything stops that they need.
-func endWaits(lc fx.Lifecycle, in relayOf) {
+func endWaits(life fx.Lifecycle, in relayOf) {
 	if in.Relay == nil {
 		return
 	}
-	lc.Append(fx.Hook{
-		OnStart: func(context.Context) error { return in.Relay.Sweep() },
-		OnStop:  func(context.Context) error { in.Relay.Close(); return nil },
-	})
+	life.Append(fx.StartStopHook(in.Relay.Sweep, in.Relay.Close))
 }

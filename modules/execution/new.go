@@ -2,36 +2,11 @@ package execution
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
 	"github.com/writ-automation/writ/modules/execution/internal/engine"
-	"github.com/writ-automation/writ/ports/catalog"
-	"github.com/writ-automation/writ/ports/clock"
-	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/execution"
-	"github.com/writ-automation/writ/ports/runs"
-	"github.com/writ-automation/writ/ports/secrets"
 )
-
-// Params is what an executor works with. Live, Signals and Log may be nil: nothing is shown before it is stored,
-// runs are found by polling, and nothing is logged.
-type Params struct {
-	Plane  execution.ControlPlane
-	Tools  execution.Tools
-	Reaper execution.Reaper
-	// Materials gives what runs name; nil: a run that names a project or an inventory fails here.
-	Materials catalog.Materials
-	// Secrets gives what the credentials of runs open; nil: a run that names one fails here. Agents serves the private keys among them;
-	// nil: a run whose credentials hold one fails here.
-	Secrets secrets.Provider
-	Agents  secrets.Agents
-	Live    runs.Live
-	Signals events.Signals
-	Clock   clock.Clock
-	Log     *slog.Logger
-	Config  Config
-}
 
 // Executor claims and executes runs between Start and Stop. It is started once.
 type Executor struct {
@@ -42,9 +17,6 @@ type Executor struct {
 
 // New makes an executor that does nothing yet. An Invalid fault names a setting that cannot work.
 func New(p Params) (*Executor, error) {
-	if p.Plane == nil || p.Reaper == nil || p.Clock == nil {
-		return nil, errors.New("an executor needs a control plane, a reaper and a clock")
-	}
 	if err := p.Config.Validate(); err != nil {
 		return nil, err
 	}

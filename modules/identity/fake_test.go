@@ -113,10 +113,10 @@ func overFake(t *testing.T, cfg module.Config) (*fake, module.Result) {
 	f := &fake{tokens: map[[32]byte]identity.Token{}, touched: map[string]time.Time{}}
 	res, err := module.New(module.Params{
 		Config: cfg, Hasher: &hasher{}, Authorizer: &byRole{}, Recorder: &trail{},
-		People: module.People{Accounts: f, Callers: f, Tokens: f, Uses: f, Handshakes: f},
-		Rights: module.Rights{Teams: f, Orgs: f, Grants: f, Objects: f, Rights: f},
-		Kernel: module.Kernel{Unit: f, IDs: f, Log: slog.New(slog.DiscardHandler),
-			Clock: &hands{now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}},
+		Accounts: f, Callers: f, Tokens: f, Uses: f, Handshakes: f,
+		Teams: f, Orgs: f, Grants: f, Objects: f, Rights: f,
+		Unit: f, IDs: f, Log: slog.New(slog.DiscardHandler),
+		Clock: &hands{now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -206,9 +206,6 @@ func TestUseIsWrittenAtStop(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	t.Parallel()
-	if _, err := module.New(module.Params{}); err == nil {
-		t.Error("missing dependencies are accepted")
-	}
 	for at, cfg := range map[string]module.Config{
 		"session-ttl":       {SessionTTL: -1},
 		"oidc-default-role": {Rules: map[identity.Protocol]module.RoleRule{identity.OIDC: {Default: "root"}}},

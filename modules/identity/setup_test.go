@@ -167,11 +167,11 @@ func setup(t testing.TB, d *db.DB, cfg module.Config) *bundle {
 		clock: &hands{now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}}
 	s := b.store
 	b.params = module.Params{
-		Config: cfg,
-		People: module.People{Accounts: s, Callers: s, Tokens: s, Uses: s, Handshakes: s},
-		Rights: module.Rights{Teams: s, Orgs: s, Grants: s, Objects: s, Rights: s},
-		Kernel: module.Kernel{Unit: d, Clock: b.clock, IDs: ids.New(b.clock),
-			Log: slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))},
+		Config:   cfg,
+		Accounts: s, Callers: s, Tokens: s, Uses: s, Handshakes: s,
+		Teams: s, Orgs: s, Grants: s, Objects: s, Rights: s,
+		Unit: d, Clock: b.clock, IDs: ids.New(b.clock),
+		Log:    slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Hasher: b.hasher, Authorizer: b.authz, Recorder: b.trail,
 	}
 	var err error

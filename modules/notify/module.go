@@ -1,11 +1,21 @@
 package notify
 
 import (
-	"context"
+	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"time"
 
 	"go.uber.org/fx"
 
+	"github.com/writ-automation/writ/modules/notify/internal/deliver"
+	"github.com/writ-automation/writ/modules/notify/internal/plan"
+	"github.com/writ-automation/writ/modules/notify/internal/reading"
+	"github.com/writ-automation/writ/modules/notify/internal/send"
+	"github.com/writ-automation/writ/modules/notify/internal/standing"
+	"github.com/writ-automation/writ/modules/notify/internal/targets"
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/extension"
@@ -17,65 +27,120 @@ import (
 )
 
 // Module provides the driving ports of the context and its subscriptions in the group of the bus, and delivers while the application runs.
-// It needs a Config, the stores, a guard, a sealer, a renderer and the kernel; the channels are the group notify.channels, and the notifiers
-// of extensions and a Meter are optional.
-var Module = fx.Module("notify", fx.Provide(provideTargets, provide))
+var Module = fx.Module("notify", fx.Provide(NewTargets, provide))
 
-type keeping struct {
+// Targets are the targets of notifications: their secret parts are sealed, and opened to deliver.
+type Targets struct {
 	fx.Out
 
 	Targets notify.Targets
 	Opener  notify.Opener
 }
 
-func provideTargets(s notify.TargetStore, sealer secrets.Sealer, d secrets.Digester, g ids.Generator) keeping {
-	k := NewTargets(s, sealer, d, g)
-	return keeping{Targets: k, Opener: k}
+// NewTargets makes what seals the secret parts of targets. It is apart from the rest since runs and templates, which need it, come first.
+func NewTargets(s notify.TargetStore, sealer secrets.Sealer, d secrets.Digester, g ids.Generator) Targets {
+	k := targets.New(s, sealer, d, g)
+	return Targets{Targets: k, Opener: k}
 }
 
-type kernelParams struct {
+// What delivering is bounded by. A try with the time for reading and noting beside it ends before its booking does.
+const (
+	pollEvery = 10 * time.Second
+	holdFor   = 30 * time.Second
+	tryTime   = 10 * time.Second
+	tryGrace  = time.Second
+	pool      = 8
+	perTarget = 2
+	maxStrays = 64
+)
+
+func pauses() []time.Duration { return []time.Duration{2 * time.Second, 10 * time.Second} }
+
+// Params is all that the context is made of. Log may be nil.
+type Params struct {
 	fx.In
 
-	Unit    tx.Unit
-	Signals events.Signals
-	IDs     ids.Generator
-	Log     *slog.Logger
-}
-
-type ownParams struct {
-	fx.In
-
-	Config    Config
-	Store     notify.Store
-	Runs      runs.Store
-	Objects   runs.ObjectStore
-	Guard     access.Guard
-	Opener    notify.Opener
-	Renderer  notify.Renderer
-	Channels  []notify.Channel              `group:"notify.channels"`
+	Config   Config
+	Store    notify.Store
+	Runs     runs.Store
+	Objects  runs.ObjectStore
+	Guard    access.Guard
+	Opener   notify.Opener
+	Renderer notify.Renderer
+	// Channels are at most one for each kind. A kind without one is refused.
+	Channels []notify.Channel `group:"notify.channels"`
+	// Notifiers are those of extensions by name.
 	Notifiers map[string]extension.Notifier `optional:"true"`
 	Meter     notify.Meter                  `optional:"true"`
+	Unit      tx.Unit
+	Signals   events.Signals
+	IDs       ids.Generator
+	Log       *slog.Logger
+	Observer  background.Observer `optional:"true"`
 }
 
-type results struct {
+// Result is what the context provides. Background has to be started.
+type Result struct {
 	fx.Out
 
-	Reader   notify.Reader
-	Finished events.Subscription `group:"events.subscriptions"`
-	Held     events.Subscription `group:"events.subscriptions"`
+	Reader     notify.Reader
+	Finished   events.Subscription `group:"events.subscriptions"`
+	Held       events.Subscription `group:"events.subscriptions"`
+	Background Background
 }
 
-func provide(life fx.Lifecycle, k kernelParams, o ownParams) (results, error) {
-	r, err := New(Params{
-		Kernel: Kernel{k.Unit, k.Signals, k.IDs, k.Log}, Config: o.Config, Store: o.Store, Runs: o.Runs, Objects: o.Objects, Guard: o.Guard,
-		Opener: o.Opener, Renderer: o.Renderer, Channels: o.Channels, Notifiers: o.Notifiers, Meter: o.Meter,
-	})
-	if err != nil {
-		return results{}, err
+// Background delivers what is due. When it stops it takes no more deliveries, and ends when those under way have, which takes no longer
+// than a try. An install that is only read delivers nothing.
+type Background struct{ background.Group }
+
+func provide(life fx.Lifecycle, p Params) (Result, error) {
+	r, err := New(p)
+	if err == nil {
+		life.Append(fx.StartStopHook(r.Background.Start, r.Background.Stop))
 	}
-	life.Append(fx.Hook{
-		OnStart: func(context.Context) error { r.Background.Start(); return nil },
-		OnStop:  r.Background.Stop,
-	})
-	return results{Reader: r.Reader, Finished: r.Finished, Held: r.Held}, nil
+	return r, err
 }
+
+// New makes the context and starts nothing. It returns an error where two channels are of one kind, and an Invalid fault for settings that
+// make no sense.
+func New(p Params) (Result, error) {
+	if err := p.Config.Validate(); err != nil {
+		return Result{}, err
+	}
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	if p.Meter == nil {
+		p.Meter = nobody{}
+	}
+	channels := make(map[string]notify.Channel, len(p.Channels))
+	for _, c := range p.Channels {
+		if _, twice := channels[c.Kind()]; twice {
+			return Result{}, fmt.Errorf("notify: two channels deliver %s", c.Kind())
+		}
+		channels[c.Kind()] = c
+	}
+	all := standing.New(p.Config.Server, p.Config.OnFailure)
+	planner := &plan.Planner{
+		Runs: p.Runs, Store: p.Store, Standing: all, Notifiers: slices.Sorted(maps.Keys(p.Notifiers)),
+		Unit: p.Unit, Signals: p.Signals, IDs: p.IDs, Meter: p.Meter,
+	}
+	sender := &send.Sender{Runs: p.Runs, Opener: p.Opener, Renderer: p.Renderer, Standing: all, Channels: channels, Notifiers: p.Notifiers}
+	engine := deliver.New(p.Store, sender, p.Signals, p.Meter, p.Log, deliver.Settings{
+		Topic: plan.Topic, Poll: pollEvery, Hold: holdFor, Try: tryTime, Grace: tryGrace, Pauses: pauses(),
+		Pool: pool, PerLane: perTarget, Strays: maxStrays,
+	})
+	engine.Log, engine.Observer = p.Log, p.Observer
+	res := Result{Reader: reading.New(p.Store, p.Guard, p.Objects)}
+	if !p.Config.ReadOnly {
+		res.Background = Background{background.Group{engine.Loop}}
+	}
+	res.Finished, res.Held = planner.Subscriptions()
+	return res, nil
+}
+
+// nobody counts nothing.
+type nobody struct{}
+
+// Count implements notify.Meter.
+func (nobody) Count(notify.Origin, string, notify.Status) {}

@@ -155,15 +155,6 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dbtest.Open(t, db.SQLite, migrations.FS), nil)
 	for name, edit := range map[string]func(*module.Params){
-		"no store":    func(p *module.Params) { p.Store = nil },
-		"no runs":     func(p *module.Params) { p.Runs = nil },
-		"no objects":  func(p *module.Params) { p.Objects = nil },
-		"no guard":    func(p *module.Params) { p.Guard = nil },
-		"no opener":   func(p *module.Params) { p.Opener = nil },
-		"no renderer": func(p *module.Params) { p.Renderer = nil },
-		"no unit":     func(p *module.Params) { p.Unit = nil },
-		"no signals":  func(p *module.Params) { p.Signals = nil },
-		"no ids":      func(p *module.Params) { p.IDs = nil },
 		"twice a kind": func(p *module.Params) {
 			p.Channels = append(p.Channels, channel{b.world, "slack"})
 		},

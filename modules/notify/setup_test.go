@@ -156,8 +156,8 @@ func setup(t *testing.T, d *db.DB, edit func(*module.Params)) *bundle {
 	t.Helper()
 	b := &bundle{t: t, d: d, store: sqlnotify.New(d), runs: sqlruns.New(d), world: newWorld(), log: &lines{}}
 	b.params = module.Params{
-		Kernel: module.Kernel{Unit: d, Signals: d.Signals(), IDs: ids.New(clock.New()), Log: slog.New(slog.NewTextHandler(b.log, nil))},
-		Store:  b.store, Runs: b.runs, Objects: b.runs, Guard: b.world, Opener: b.world, Renderer: b.world, Meter: b.world,
+		Unit: d, Signals: d.Signals(), IDs: ids.New(clock.New()), Log: slog.New(slog.NewTextHandler(b.log, nil)),
+		Store: b.store, Runs: b.runs, Objects: b.runs, Guard: b.world, Opener: b.world, Renderer: b.world, Meter: b.world,
 	}
 	for _, k := range notify.Kinds() {
 		if k.Name != without {

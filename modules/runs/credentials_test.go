@@ -97,9 +97,9 @@ func eachSafe(t *testing.T, test func(t *testing.T, b *bundle, l *ledger, s *saf
 		x := b.store
 		var err error
 		b.Result, err = module.New(module.Params{
-			Stores: module.Stores{Store: x, Queue: x, Logs: x, EventStore: x, Summaries: x, Keys: x, TicketStore: x, Purger: x},
-			Kernel: module.Kernel{Unit: d, Publisher: b.heard, Signals: d.Signals(), Clock: clock.New(), IDs: ids.New(clock.New())},
-			Tools:  execution.Tools{"ansible": nil, "bash": nil}, References: shelf{s}, Credentials: s,
+			Store: x, Queue: x, Logs: x, EventStore: x, Summaries: x, Keys: x, TicketStore: x, Purger: x,
+			Unit: d, Publisher: b.heard, Signals: d.Signals(), Clock: clock.New(), IDs: ids.New(clock.New()),
+			Tools: execution.Tools{"ansible": nil, "bash": nil}, References: shelf{s}, Credentials: s,
 			Guard: l, Objects: x, Recorder: b.trail, Targets: masking{},
 		})
 		if err != nil {

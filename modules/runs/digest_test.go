@@ -142,9 +142,9 @@ func TestWhatIsAddedMeanwhileIsNoticed(t *testing.T) {
 		s := b.store
 		n := &nagging{EventStore: s}
 		res := must[module.Result](t)(module.New(module.Params{
-			Stores: module.Stores{Store: s, Queue: s, Logs: s, EventStore: n, Summaries: s, Keys: s, TicketStore: s, Purger: s},
-			Kernel: module.Kernel{Unit: d, Publisher: b.heard, Signals: d.Signals(), Clock: clock.New(), IDs: ids.New(clock.New())},
-			Tools:  execution.Tools{"bash": nil}, Targets: masking{}, Guard: openGate{}, Objects: s, Recorder: b.trail,
+			Store: s, Queue: s, Logs: s, EventStore: n, Summaries: s, Keys: s, TicketStore: s, Purger: s,
+			Unit: d, Publisher: b.heard, Signals: d.Signals(), Clock: clock.New(), IDs: ids.New(clock.New()),
+			Tools: execution.Tools{"bash": nil}, Targets: masking{}, Guard: openGate{}, Objects: s, Recorder: b.trail,
 		}))
 		b.Worklist, b.Journal = res.Worklist, res.Journal
 		r := b.submit(script())

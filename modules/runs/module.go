@@ -1,11 +1,22 @@
 package runs
 
 import (
-	"context"
+	"errors"
 	"log/slog"
 
 	"go.uber.org/fx"
 
+	"github.com/writ-automation/writ/modules/runs/internal/control"
+	"github.com/writ-automation/writ/modules/runs/internal/guard"
+	"github.com/writ-automation/writ/modules/runs/internal/insight"
+	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
+	"github.com/writ-automation/writ/modules/runs/internal/query"
+	"github.com/writ-automation/writ/modules/runs/internal/rights"
+	"github.com/writ-automation/writ/modules/runs/internal/stream"
+	"github.com/writ-automation/writ/modules/runs/internal/submit"
+	"github.com/writ-automation/writ/modules/runs/internal/sweep"
+	"github.com/writ-automation/writ/modules/runs/internal/work"
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
@@ -19,9 +30,19 @@ import (
 )
 
 // Module provides the driving ports of this context and runs its background work with the application.
-var Module = fx.Module("runs", fx.Provide(provide), fx.Invoke(background))
+var Module = fx.Module("runs", fx.Provide(New), fx.Invoke(func(life fx.Lifecycle, b Background) {
+	life.Append(fx.StartStopHook(b.Start, b.Stop))
+}))
 
-type storeParams struct {
+// WorkModule provides what serves an executor in a process without requests.
+var WorkModule = fx.Module("runs", fx.Provide(NewWork))
+
+// References tells which objects of other contexts a request may name. An id of which it knows nothing is a NotFound
+// fault that names the field.
+type References = submit.References
+
+// Params is all that the context is made of. Log may be nil.
+type Params struct {
 	fx.In
 
 	Store       runs.Store
@@ -32,33 +53,31 @@ type storeParams struct {
 	Keys        runs.KeyStore
 	TicketStore runs.TicketStore
 	Purger      runs.Purger
-}
-
-type kernelParams struct {
-	fx.In
-
+	Tools       execution.Catalog
+	// References may be nil: then no inventory or project exists.
+	References References `optional:"true"`
+	// Credentials tells which credentials exist and whether a run can have them. It may be nil: then no credential exists.
+	Credentials secrets.References `optional:"true"`
+	// Targets seals the secret parts of notification targets.
+	Targets notify.Targets
+	// Recorder records what happens to runs, in the unit in which it happens.
+	Recorder audit.Recorder
+	// Guard decides for the callers of the driving ports, by what Objects tells of a run.
+	Guard     access.Guard
+	Objects   runs.ObjectStore
+	Config    Config
 	Unit      tx.Unit
 	Publisher events.Publisher
 	Signals   events.Signals
 	Clock     clock.Clock
 	IDs       ids.Generator
 	Log       *slog.Logger
+	Observer  background.Observer `optional:"true"`
 }
 
-type ownParams struct {
-	fx.In
-
-	Tools       execution.Catalog
-	References  References         `optional:"true"`
-	Credentials secrets.References `optional:"true"`
-	Targets     notify.Targets
-	Recorder    audit.Recorder
-	Guard       access.Guard
-	Objects     runs.ObjectStore
-	Config      Config
-}
-
-type results struct {
+// Result is what the context provides. Background has to be started. What requests reach asks the guard; Worklist, Journal and
+// Live are for executors and do not.
+type Result struct {
 	fx.Out
 
 	Submitter  runs.Submitter
@@ -73,30 +92,109 @@ type results struct {
 	Live       runs.Live
 	Insight    runs.Insight
 	Digests    runs.Digests
-	Background *Background
+	Background Background
 }
 
-func provide(s storeParams, k kernelParams, o ownParams) (results, error) {
-	r, err := New(Params{
-		Stores: Stores{s.Store, s.Queue, s.Logs, s.EventStore, s.Summaries, s.Keys, s.TicketStore, s.Purger},
-		Kernel: Kernel{k.Unit, k.Publisher, k.Signals, k.Clock, k.IDs, k.Log},
-		Tools:  o.Tools, References: o.References, Credentials: o.Credentials, Targets: o.Targets, Recorder: o.Recorder, Guard: o.Guard, Objects: o.Objects,
-		Config: o.Config,
-	})
-	if err != nil {
-		return results{}, err
+// New makes the context and starts nothing. It returns an Invalid fault for settings that make no sense.
+func New(p Params) (Result, error) {
+	if err := p.Config.Validate(); err != nil {
+		return Result{}, err
 	}
-	return results{
-		Submitter: r.Submitter, Checker: r.Checker, Controller: r.Controller, Approver: r.Approver, Reader: r.Reader, Streamer: r.Streamer,
-		Tickets: r.Tickets, Worklist: r.Worklist, Journal: r.Journal, Live: r.Live, Insight: r.Insight,
-		Digests: r.Digests, Background: r.Background,
+	if p.Recorder == nil {
+		return Result{}, errors.New("runs: changes need a recorder")
+	}
+	cfg := p.Config.withDefaults()
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	hub := stream.NewHub()
+	machine := &lifecycle.Machine{
+		Unit: p.Unit, Store: p.Store, Summaries: p.Summaries, Events: p.EventStore, Recorder: p.Recorder, Publisher: p.Publisher,
+		Signals: p.Signals, Clock: p.Clock, IDs: p.IDs, Waker: hub,
+	}
+	gate := rights.New(p.Guard, p.Objects)
+	submitter := submit.New(machine, p.Keys, p.Tools, p.References, p.Credentials, p.Targets, gate)
+	controller := control.New(machine, submitter)
+	look := insight.New(p.Store, p.EventStore, p.Logs)
+	journal := work.NewJournal(machine, p.Logs, p.EventStore, watchers{hub, look}, cfg.LogCap)
+	sweeper := sweep.New(machine, p.Queue, journal, p.Log)
+	streamer := stream.NewStreamer(hub, p.Store, p.EventStore, p.Logs, stream.Times{Poll: cfg.PollEvery, Beat: cfg.BeatAfter}).WithMatrix(look)
+	retention := sweep.NewRetention(p.Unit, p.Purger, p.Clock, cfg.RetainRuns, cfg.RetainEvents)
+	return Result{
+		Submitter:  submitter,
+		Checker:    submitter,
+		Controller: guard.NewController(controller, gate),
+		Approver:   guard.NewApprover(controller, gate),
+		Reader:     guard.NewReader(query.New(p.Store, p.EventStore, p.Logs, p.Summaries, p.Clock), gate),
+		Streamer:   guard.NewStreamer(streamer, gate),
+		Tickets:    guard.NewTickets(stream.NewTickets(p.Unit, p.Store, p.TicketStore), gate),
+		Worklist:   work.NewWorklist(machine, p.Queue, journal),
+		Journal:    journal,
+		Live:       hub,
+		Insight:    guard.NewInsight(look, gate),
+		Digests:    guard.NewDigests(query.NewDigests(machine, p.Logs), gate),
+		Background: newBackground(sweeper, retention, hub, &p, cfg),
 	}, nil
 }
 
-// background ties the background work to the application's life.
-func background(l fx.Lifecycle, b *Background) {
-	l.Append(fx.Hook{
-		OnStart: func(context.Context) error { b.Start(); return nil },
-		OnStop:  b.Stop,
-	})
+// watchers hands what was stored to those who follow a run and to those who ask about it.
+type watchers struct {
+	hub  *stream.Hub
+	look *insight.Insight
 }
+
+func (w watchers) ShowLog(id string, c runs.LogChunk) { w.hub.ShowLog(id, c) }
+
+func (w watchers) ShowEvents(id string, list []runs.Event) {
+	w.hub.ShowEvents(id, list)
+	w.look.Observe(id, list)
+}
+
+// WorkParams is what the part of the context is made of that serves an executor in a process without requests. Every member is required.
+type WorkParams struct {
+	fx.In
+
+	Store     runs.Store
+	Queue     runs.Queue
+	Logs      runs.LogStore
+	Events    runs.EventStore
+	Summaries runs.SummaryStore
+	Recorder  audit.Recorder
+	// Config gives the cap of logs; what is kept for how long is decided by the servers.
+	Config    Config
+	Unit      tx.Unit
+	Publisher events.Publisher
+	Signals   events.Signals
+	Clock     clock.Clock
+	IDs       ids.Generator
+}
+
+// Work is that part. Nobody follows runs in such a process, and it does nothing by itself: runs that lost their holder are ended by servers.
+type Work struct {
+	fx.Out
+
+	Worklist runs.Worklist
+	Journal  runs.Journal
+}
+
+// NewWork makes it. It returns an Invalid fault for settings that make no sense.
+func NewWork(p WorkParams) (Work, error) {
+	if err := p.Config.Validate(); err != nil {
+		return Work{}, err
+	}
+	machine := &lifecycle.Machine{
+		Unit: p.Unit, Store: p.Store, Summaries: p.Summaries, Events: p.Events, Recorder: p.Recorder, Publisher: p.Publisher,
+		Signals: p.Signals, Clock: p.Clock, IDs: p.IDs, Waker: nobody{},
+	}
+	journal := work.NewJournal(machine, p.Logs, p.Events, nobody{}, p.Config.withDefaults().LogCap)
+	return Work{Worklist: work.NewWorklist(machine, p.Queue, journal), Journal: journal}, nil
+}
+
+// nobody follows runs.
+type nobody struct{}
+
+func (nobody) Wake(string) {}
+
+func (nobody) ShowLog(string, runs.LogChunk) {}
+
+func (nobody) ShowEvents(string, []runs.Event) {}

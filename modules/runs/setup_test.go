@@ -86,8 +86,8 @@ func guarded(t testing.TB, d *db.DB, cfg module.Config, g access.Guard) *bundle 
 	s := b.store
 	var err error
 	b.Result, err = module.New(module.Params{
-		Stores: module.Stores{Store: s, Queue: s, Logs: s, EventStore: s, Summaries: s, Keys: s, TicketStore: s, Purger: s},
-		Kernel: module.Kernel{Unit: d, Publisher: b.heard, Signals: d.Signals(), Clock: clock.New(), IDs: ids.New(clock.New())},
+		Store: s, Queue: s, Logs: s, EventStore: s, Summaries: s, Keys: s, TicketStore: s, Purger: s,
+		Unit: d, Publisher: b.heard, Signals: d.Signals(), Clock: clock.New(), IDs: ids.New(clock.New()),
 		Tools:  execution.Tools{"ansible": nil, "bash": nil},
 		Config: cfg, Guard: g, Objects: s, Recorder: b.trail, Targets: masking{},
 	})

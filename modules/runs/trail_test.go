@@ -336,7 +336,7 @@ func TestWithoutAnEntryNothingHappens(t *testing.T) {
 func TestNewNeedsARecorder(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dbtest.Open(t, db.SQLite, migrations.FS), module.Config{})
-	p := module.Params{Targets: masking{}, Guard: openGate{}, Objects: b.store, Kernel: module.Kernel{Unit: b.d, Clock: clock.New(), IDs: ids.New(clock.New())}}
+	p := module.Params{Targets: masking{}, Guard: openGate{}, Objects: b.store, Unit: b.d, Clock: clock.New(), IDs: ids.New(clock.New())}
 	if _, err := module.New(p); err == nil {
 		t.Error("it was made without one")
 	}

@@ -3,11 +3,9 @@ package scheduling
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"sync"
 	"time"
 
-	"github.com/writ-automation/writ/modules/scheduling/internal/fire"
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
@@ -21,82 +19,23 @@ const (
 	slotAge = 7 * 24 * time.Hour
 )
 
-// Background is what this context does without being asked: it fires schedules, and drops slots and deliveries that nobody asks about
-// any more.
+// Background fires schedules, and deletes slots and deliveries that nobody asks about any more. An install that is only read does neither.
 type Background struct {
-	engine     *fire.Engine
+	background.Group
+	tidy
+}
+
+// tidy deletes what is old.
+type tidy struct {
 	slots      scheduling.SlotStore
 	deliveries scheduling.DeliveryStore
-	log        *slog.Logger
-	cfg        Config
-
-	mu   sync.Mutex
-	stop context.CancelFunc
-	work sync.WaitGroup
 }
 
-func newBackground(e *fire.Engine, s Stores, log *slog.Logger, cfg Config) *Background {
-	return &Background{engine: e, slots: s.Slots, deliveries: s.Deliveries, log: log, cfg: cfg}
+func (t tidy) loop() *background.Loop {
+	return &background.Loop{Name: "schedule upkeep", Pass: t.Tidy, First: tidyFirst, Every: tidyEvery, Timeout: tidyTime}
 }
 
-// Start begins the work and returns at once. It does nothing where the work has begun, and in an install that is read alone.
-func (b *Background) Start() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.stop != nil || b.cfg.ReadOnly {
-		return
-	}
-	// The work outlives the call that started it; Stop ends it.
-	ctx, cancel := context.WithCancel(context.Background())
-	b.stop = cancel
-	b.engine.Start()
-	b.work.Go(func() { b.tidy(ctx) })
-}
-
-// Stop ends the work and returns when all of it has ended, or when ctx ends.
-func (b *Background) Stop(ctx context.Context) error {
-	b.mu.Lock()
-	stop := b.stop
-	b.stop = nil
-	b.mu.Unlock()
-	if stop == nil {
-		return nil
-	}
-	stop()
-	ended := make(chan struct{})
-	go func() {
-		b.engine.Stop()
-		b.work.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// tidy drops what is old, now and then, until ctx ends.
-func (b *Background) tidy(ctx context.Context) {
-	timer := time.NewTimer(tidyFirst)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
-		if err := b.Tidy(ctx); err != nil && ctx.Err() == nil {
-			b.log.ErrorContext(ctx, "upkeep of schedules failed; it is tried again", "err", err)
-		}
-		timer.Reset(tidyEvery)
-	}
-}
-
-// Tidy drops slots and deliveries that are old. What fails keeps nothing else from being done.
-func (b *Background) Tidy(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, tidyTime)
-	defer cancel()
-	return errors.Join(b.slots.ForgetSlots(ctx, slotAge), b.deliveries.ForgetDeliveries(ctx))
+// Tidy deletes slots and deliveries that are old. What fails keeps nothing else from being done.
+func (t tidy) Tidy(ctx context.Context) error {
+	return errors.Join(t.slots.ForgetSlots(ctx, slotAge), t.deliveries.ForgetDeliveries(ctx))
 }

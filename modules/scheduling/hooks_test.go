@@ -48,8 +48,8 @@ func eachHook(t *testing.T, test func(t *testing.T, b *bundle, c *counting)) {
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 		c := &counting{}
 		b := setup(t, d, func(p *module.Params) {
-			c.TriggerStore, c.DeliveryStore = p.Stores.Triggers, p.Stores.Deliveries
-			p.Stores.Triggers, p.Stores.Deliveries = c, c
+			c.TriggerStore, c.DeliveryStore = p.Triggers, p.Deliveries
+			p.Triggers, p.Deliveries = c, c
 		})
 		test(t, b, c)
 	})

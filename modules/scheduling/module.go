@@ -1,12 +1,17 @@
 package scheduling
 
 import (
-	"context"
+	"errors"
 	"log/slog"
 	"time"
 
 	"go.uber.org/fx"
 
+	"github.com/writ-automation/writ/modules/scheduling/internal/fire"
+	"github.com/writ-automation/writ/modules/scheduling/internal/hook"
+	"github.com/writ-automation/writ/modules/scheduling/internal/schedule"
+	"github.com/writ-automation/writ/modules/scheduling/internal/trigger"
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -14,74 +19,102 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Module provides the roles of the context and runs its background work with the application. It needs a Config, the scheduling
-// stores, a launcher, the usage of objects, a submitter, a checker, a guard, both sorts of owners, a sealer, a recorder, a unit of work,
-// signals, a clock, ids, a logger and the server's *time.Location.
+// Module provides the roles of the context and runs its background work with the application.
 var Module = fx.Module("scheduling", fx.Provide(provide))
 
-type storeParams struct {
+// Params is all that the context is made of.
+type Params struct {
 	fx.In
 
+	Config     Config
 	Schedules  scheduling.ScheduleStore
 	Slots      scheduling.SlotStore
 	Triggers   scheduling.TriggerStore
 	Deliveries scheduling.DeliveryStore
-}
-
-type neighbourParams struct {
-	fx.In
-
+	// The roles of other contexts that make runs and know objects.
 	Launcher  catalog.Launcher
-	Usage     catalog.Usage
+	Usage     object.Usage
 	Submitter runs.Submitter
 	Checker   runs.Checker
-}
-
-type ownParams struct {
-	fx.In
-
-	Config   Config
+	// Guard and Rights decide for the callers.
+	Guard  access.Guard
+	Rights access.Owners
+	// Owners lets what fires act with the rights of an account.
+	Owners scheduling.Owners
+	Sealer scheduling.Sealer
+	// Targets seals the secret parts of notification targets.
+	Targets notify.Targets
+	// Recorder records each change in its unit of work.
+	Recorder audit.Recorder
 	Unit     tx.Unit
 	Clock    clock.Clock
 	IDs      ids.Generator
 	Log      *slog.Logger
 	Signals  events.Signals
+	// Local is the zone of expressions that name none, nil for UTC.
 	Local    *time.Location
-	Guard    access.Guard
-	Keep     access.Owners
-	Owners   scheduling.Owners
-	Sealer   scheduling.Sealer
-	Targets  notify.Targets
-	Recorder audit.Recorder
+	Observer background.Observer `optional:"true"`
 }
 
-type results struct {
+// Result is what the context provides. Background has to be started.
+type Result struct {
 	fx.Out
 
-	Schedules scheduling.Schedules
-	Planner   scheduling.Planner
-	Triggers  scheduling.Triggers
-	Hooks     scheduling.Hooks
+	Schedules  scheduling.Schedules
+	Planner    scheduling.Planner
+	Triggers   scheduling.Triggers
+	Hooks      scheduling.Hooks
+	Background Background
 }
 
-func provide(life fx.Lifecycle, s storeParams, n neighbourParams, o ownParams) (results, error) {
-	res, err := New(Params{
-		Config: o.Config, Stores: Stores{s.Schedules, s.Slots, s.Triggers, s.Deliveries},
-		Neighbours: Neighbours{n.Launcher, n.Usage, n.Submitter, n.Checker},
-		Kernel:     Kernel{o.Unit, o.Clock, o.IDs, o.Log, o.Signals, o.Local},
-		Guard:      o.Guard, Keep: o.Keep, Owners: o.Owners, Sealer: o.Sealer, Targets: o.Targets, Recorder: o.Recorder,
-	})
-	if err != nil {
-		return results{}, err
+func provide(life fx.Lifecycle, p Params) (Result, error) {
+	r, err := New(p)
+	if err == nil {
+		life.Append(fx.StartStopHook(r.Background.Start, r.Background.Stop))
 	}
-	life.Append(fx.Hook{
-		OnStart: func(context.Context) error { res.Background.Start(); return nil },
-		OnStop:  res.Background.Stop,
-	})
-	return results{Schedules: res.Schedules, Planner: res.Planner, Triggers: res.Triggers, Hooks: res.Hooks}, nil
+	return r, err
+}
+
+// What firing is bounded by.
+const (
+	hold = time.Minute
+	poll = 20 * time.Second
+	pool = 8
+)
+
+// New makes the context and starts nothing. It returns an Invalid fault for settings that make no sense.
+func New(p Params) (Result, error) {
+	if p.Recorder == nil {
+		return Result{}, errors.New("scheduling: changes need a recorder")
+	}
+	if err := p.Config.Validate(); err != nil {
+		return Result{}, err
+	}
+	cfg := p.Config.withDefaults()
+	kernel := object.Kernel{Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log, Recorder: p.Recorder}
+	permissions := &object.Permissions{Guard: p.Guard, Owners: p.Rights, Usage: p.Usage}
+	times := schedule.Times{Local: p.Local}
+	judge := schedule.Judge{Launcher: p.Launcher, Checker: p.Checker}
+	engine := fire.New(p.Schedules, p.Slots, times, fire.NewLaunch(p.Owners, p.Launcher, p.Submitter), p.Signals, p.Clock, p.Log,
+		fire.Settings{Topic: schedule.Topic, Catchup: cfg.Catchup, Hold: hold, Poll: poll, Pool: pool})
+	work := Background{tidy: tidy{p.Slots, p.Deliveries}}
+	if !cfg.ReadOnly {
+		work.Group = background.Group{engine.Loop, work.tidy.loop()}
+	}
+	for _, l := range work.Group {
+		l.Log, l.Observer = p.Log, p.Observer
+	}
+	return Result{
+		Schedules:  schedule.New(kernel, permissions, p.Schedules, p.Slots, judge, times, p.Signals, p.Targets),
+		Planner:    NewPlanner(p.Clock, p.Local),
+		Triggers:   trigger.New(kernel, permissions, p.Triggers, p.Sealer),
+		Hooks:      hook.New(p.Triggers, p.Deliveries, p.Sealer, p.Owners, p.Launcher, p.Log),
+		Background: work,
+	}, nil
 }

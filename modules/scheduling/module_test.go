@@ -21,6 +21,7 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/tx"
@@ -47,7 +48,7 @@ func TestModule(t *testing.T) {
 		fx.Provide(
 			fx.Annotate(func() *sqlscheduling.Store { return b.store }, fx.As(new(scheduling.ScheduleStore)), fx.As(new(scheduling.SlotStore)),
 				fx.As(new(scheduling.TriggerStore)), fx.As(new(scheduling.DeliveryStore))),
-			fx.Annotate(func() *world { return b.world }, fx.As(new(catalog.Launcher)), fx.As(new(catalog.Usage)), fx.As(new(runs.Submitter)),
+			fx.Annotate(func() *world { return b.world }, fx.As(new(catalog.Launcher)), fx.As(new(object.Usage)), fx.As(new(runs.Submitter)),
 				fx.As(new(runs.Checker)), fx.As(new(access.Guard)), fx.As(new(access.Owners)), fx.As(new(scheduling.Owners)),
 				fx.As(new(scheduling.Sealer)), fx.As(new(audit.Recorder))),
 			func() (tx.Unit, clock.Clock, ids.Generator, *slog.Logger, events.Signals, *time.Location) {
@@ -218,8 +219,8 @@ func TestNewRefuses(t *testing.T) {
 		t.Error(err)
 	}
 	p = b.params
-	p.Sealer = nil
+	p.Recorder = nil
 	if _, err := module.New(p); err == nil {
-		t.Error("without a sealer")
+		t.Error("without a recorder")
 	}
 }

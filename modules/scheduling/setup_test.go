@@ -27,6 +27,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/tx"
@@ -114,7 +115,7 @@ func (w *world) Name(_ context.Context, owner string, targets []string) error {
 	return nil
 }
 
-func (w *world) UsedBy(context.Context, string, int) ([]catalog.Use, int, error) { return nil, 0, nil }
+func (w *world) UsedBy(context.Context, string, int) ([]object.Use, int, error) { return nil, 0, nil }
 
 func (w *world) judge(what string) error {
 	w.mu.Lock()
@@ -226,11 +227,11 @@ func setup(t *testing.T, d *db.DB, edit func(p *module.Params)) *bundle {
 	b := &bundle{t: t, d: d, store: sqlscheduling.New(d), world: w, log: &lines{}}
 	clock := hands{start}
 	b.params = module.Params{
-		Stores:     module.Stores{Schedules: b.store, Slots: b.store, Triggers: b.store, Deliveries: b.store},
-		Neighbours: module.Neighbours{Launcher: w, Usage: w, Submitter: w, Checker: w},
-		Kernel: module.Kernel{Unit: d, Clock: clock, IDs: ids.New(clock), Signals: d.Signals(), Local: time.UTC,
-			Log: slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))},
-		Guard: w, Keep: w, Owners: w, Sealer: w, Recorder: w, Targets: masking{},
+		Schedules: b.store, Slots: b.store, Triggers: b.store, Deliveries: b.store,
+		Launcher: w, Usage: w, Submitter: w, Checker: w,
+		Unit: d, Clock: clock, IDs: ids.New(clock), Signals: d.Signals(), Local: time.UTC,
+		Log:   slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Guard: w, Rights: w, Owners: w, Sealer: w, Recorder: w, Targets: masking{},
 	}
 	if edit != nil {
 		edit(&b.params)

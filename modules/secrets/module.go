@@ -2,10 +2,18 @@ package secrets
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"maps"
 
 	"go.uber.org/fx"
 
+	"github.com/writ-automation/writ/modules/secrets/internal/judge"
+	"github.com/writ-automation/writ/modules/secrets/internal/keep"
+	"github.com/writ-automation/writ/modules/secrets/internal/lease"
+	"github.com/writ-automation/writ/modules/secrets/internal/login"
+	"github.com/writ-automation/writ/modules/secrets/internal/provide"
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -13,6 +21,7 @@ import (
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
@@ -25,76 +34,140 @@ type Config struct {
 }
 
 // Module provides the driving ports of the context and what credentials give to others, and revokes minted secrets while the application
-// runs. It has two constructors, so that the context of runs can be made between them: it asks for References and is asked by the keepers.
-var Module = fx.Module("secrets", fx.Provide(provideGiving, provideKeeping))
+// runs. It has two constructors, so that the context of runs can be made between them: that asks for References and is asked by New.
+var Module = fx.Module("secrets", fx.Provide(provideProvider, New))
 
-type kernelParams struct {
+// ProviderParams is what the part of the context is made of that opens credentials. Log may be nil.
+type ProviderParams struct {
 	fx.In
 
+	Credentials secrets.Store
+	Types       secrets.TypeStore
+	Leases      secrets.LeaseStore
+	Sealer      secrets.Sealer
+	Keys        secrets.KeyReader
+	// Engines are the secret engines by name, those that are built in and those of extensions.
+	Engines  map[string]extension.Engine
+	Config   Config
+	Unit     tx.Unit
+	Clock    clock.Clock
+	IDs      ids.Generator
+	Log      *slog.Logger
+	Observer background.Observer `optional:"true"`
+}
+
+// ProviderResult is what that part provides. Background has to be started, and stopped after everything that asks the provider.
+type ProviderResult struct {
+	fx.Out
+
+	Provider   secrets.Provider
+	References secrets.References
+	Logins     catalog.Logins
+	Background *Background
+}
+
+func provideProvider(life fx.Lifecycle, p ProviderParams) (ProviderResult, error) {
+	r, err := NewProvider(p)
+	if err == nil {
+		life.Append(fx.StartStopHook(r.Background.Start, r.Background.Stop))
+	}
+	return r, err
+}
+
+// NewProvider makes the part of the context that opens credentials, and starts nothing.
+func NewProvider(p ProviderParams) (ProviderResult, error) {
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	calls := lease.NewCalls()
+	book := lease.New(lease.Params{
+		Store: p.Leases, Sealer: p.Sealer, Engines: p.Engines, Calls: calls, Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log,
+	})
+	provider := provide.New(provide.Params{
+		Store: p.Credentials, Types: p.Types, Sealer: p.Sealer, Keys: p.Keys, Engines: p.Engines, Book: book, Calls: calls,
+	})
+	return ProviderResult{
+		Provider:   provider,
+		References: judge.New(p.Credentials, p.Sealer),
+		Logins:     login.New(provider, book),
+		Background: &Background{sweeper: lease.NewSweeper(book), readOnly: p.Config.ReadOnly},
+	}, nil
+}
+
+// Background revokes minted secrets whose owners are done with them and did not give them back, at its start and every ten seconds. A
+// lease is tried ten times, about five minutes apart; then it is forgotten, an error is logged, and the secret ends on its engine's time
+// to live.
+type Background struct {
+	sweeper  *lease.Sweeper
+	readOnly bool
+}
+
+// Start begins the work and returns at once. A process that only reads does none of it.
+func (b *Background) Start() {
+	if !b.readOnly {
+		b.sweeper.Start()
+	}
+}
+
+// Stop ends the work, revokes what nobody else could, and returns when no engine is asked any more, or when ctx ends.
+func (b *Background) Stop(ctx context.Context) error {
+	ended := make(chan error, 1)
+	go func() { ended <- b.sweeper.Stop(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Params is what the rest of the context is made of. Log may be nil.
+type Params struct {
+	fx.In
+
+	Store  secrets.Store
+	Types  secrets.TypeStore
+	Sealer secrets.Sealer
+	// Keys validates private keys before they are stored.
+	Keys secrets.KeyReader
+	// Engines are the secret engines by name, those of extensions among them. They are asked for the form of configs and for nothing else.
+	Engines map[string]extension.Engine
+	// Recorder records each change in its unit of work.
+	Recorder audit.Recorder
+	// Objects is told of each credential, since it can carry grants.
+	Objects identity.Objects
+	// Guard and Owners decide for the callers.
+	Guard  access.Guard
+	Owners access.Owners
+	// Usage and Runs tell what needs a credential.
+	Usage object.Usage
+	Runs  runs.ObjectStore
 	Unit  tx.Unit
 	Clock clock.Clock
 	IDs   ids.Generator
 	Log   *slog.Logger
 }
 
-type storeParams struct {
-	fx.In
-
-	Credentials secrets.Store
-	Types       secrets.TypeStore
-	Sealer      secrets.Sealer
-	Keys        secrets.KeyReader
-	Engines     map[string]extension.Engine
-}
-
-type givingResults struct {
-	fx.Out
-
-	Provider   secrets.Provider
-	References secrets.References
-	Logins     catalog.Logins
-}
-
-func provideGiving(life fx.Lifecycle, k kernelParams, s storeParams, leases secrets.LeaseStore, c Config) (givingResults, error) {
-	p, err := NewProviding(ProvidingParams{
-		ProvidingStores: ProvidingStores{s.Credentials, s.Types, leases}, ProvidingKernel: ProvidingKernel{k.Unit, k.Clock, k.IDs, k.Log},
-		Sealer: s.Sealer, Keys: s.Keys, Engines: s.Engines, ReadOnly: c.ReadOnly,
-	})
-	if err != nil {
-		return givingResults{}, err
-	}
-	life.Append(fx.Hook{
-		OnStart: func(context.Context) error { p.Background.Start(); return nil },
-		OnStop:  p.Background.Stop,
-	})
-	return givingResults{Provider: p.Provider, References: p.References, Logins: p.Logins}, nil
-}
-
-type rightParams struct {
-	fx.In
-
-	Recorder audit.Recorder
-	Objects  identity.Objects
-	Guard    access.Guard
-	Owners   access.Owners
-	Usage    catalog.Usage
-	Runs     runs.ObjectStore
-}
-
-type keepingResults struct {
+// Result is the driving side of the context.
+type Result struct {
 	fx.Out
 
 	Credentials secrets.Credentials
 	Types       secrets.Types
 }
 
-func provideKeeping(k kernelParams, s storeParams, r rightParams) (keepingResults, error) {
-	kept, err := NewKeeper(KeeperParams{
-		Unit: k.Unit, Clock: k.Clock, IDs: k.IDs, Log: k.Log, Recorder: r.Recorder, Store: s.Credentials, Types: s.Types, Sealer: s.Sealer,
-		Keys: s.Keys, Engines: s.Engines, Objects: r.Objects, Guard: r.Guard, Owners: r.Owners, Usage: r.Usage, Runs: r.Runs,
-	})
-	if err != nil {
-		return keepingResults{}, err
+// New makes the driving side of the context.
+func New(p Params) (Result, error) {
+	if p.Recorder == nil {
+		return Result{}, errors.New("secrets: changes need a recorder")
 	}
-	return keepingResults{Credentials: kept.Credentials, Types: kept.Types}, nil
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	k := object.Kernel{Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log, Recorder: p.Recorder, Objects: p.Objects}
+	permissions := &object.Permissions{Guard: p.Guard, Owners: p.Owners, Usage: p.Usage, Runs: p.Runs}
+	return Result{
+		Credentials: keep.NewCredentials(k, permissions, p.Store, p.Types, p.Sealer, p.Keys, maps.Clone(p.Engines)),
+		Types:       keep.NewTypes(k, permissions, p.Types, p.Store),
+	}, nil
 }

@@ -2,17 +2,14 @@ package system
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
-	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/page"
-	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/system"
 )
 
@@ -21,23 +18,9 @@ type CatalogCheck struct{ p CatalogParams }
 
 var _ system.Check = (*CatalogCheck)(nil)
 
-// CatalogParams are what the check of the catalog reads. Credentials may be nil: then no credential exists.
-type CatalogParams struct {
-	Projects    catalog.ProjectStore
-	Inventories catalog.InventoryStore
-	Sources     catalog.SourceStore
-	Templates   catalog.TemplateStore
-	References  catalog.References
-	Credentials secrets.References
-	Clock       clock.Clock
-}
-
-// NewCatalogCheck makes the check. It returns an error where a dependency is missing.
-func NewCatalogCheck(p CatalogParams) (*CatalogCheck, error) {
-	if p.Projects == nil || p.Inventories == nil || p.Sources == nil || p.Templates == nil || p.References == nil || p.Clock == nil {
-		return nil, errors.New("system: a dependency of the check of the catalog is missing")
-	}
-	return &CatalogCheck{p: p}, nil
+// NewCatalogCheck makes the check.
+func NewCatalogCheck(p CatalogParams) *CatalogCheck {
+	return &CatalogCheck{p: p}
 }
 
 // Name implements system.Check.

@@ -2,7 +2,6 @@ package system
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/writ-automation/writ/ports/access"
@@ -30,17 +29,9 @@ type CredentialParams struct {
 	KeyOf func(sealed []byte) (string, error)
 }
 
-// NewCredentialCheck makes the check. It returns an error where a dependency is missing.
-func NewCredentialCheck(p CredentialParams) (*CredentialCheck, error) {
-	if p.Credentials == nil || p.Sealer == nil || p.HasEngine == nil || p.KeyID == nil || p.KeyOf == nil {
-		return nil, errors.New("system: a dependency of the check of credentials is missing")
-	}
-	for _, h := range p.Holders {
-		if h == nil {
-			return nil, errors.New("system: a holder of what is sealed is missing")
-		}
-	}
-	return &CredentialCheck{p: p}, nil
+// NewCredentialCheck makes the check.
+func NewCredentialCheck(p CredentialParams) *CredentialCheck {
+	return &CredentialCheck{p: p}
 }
 
 // Name implements system.Check.

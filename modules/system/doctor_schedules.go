@@ -2,7 +2,6 @@ package system
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/writ-automation/writ/ports/access"
@@ -19,19 +18,9 @@ type ScheduleCheck struct{ p ScheduleParams }
 
 var _ system.Check = (*ScheduleCheck)(nil)
 
-// ScheduleParams are what the check of schedules reads.
-type ScheduleParams struct {
-	Schedules scheduling.ScheduleStore
-	Owners    scheduling.Owners
-	Launcher  catalog.Launcher
-}
-
-// NewScheduleCheck makes the check. It returns an error where a dependency is missing.
-func NewScheduleCheck(p ScheduleParams) (*ScheduleCheck, error) {
-	if p.Schedules == nil || p.Owners == nil || p.Launcher == nil {
-		return nil, errors.New("system: a dependency of the check of schedules is missing")
-	}
-	return &ScheduleCheck{p: p}, nil
+// NewScheduleCheck makes the check.
+func NewScheduleCheck(p ScheduleParams) *ScheduleCheck {
+	return &ScheduleCheck{p: p}
 }
 
 // Name implements system.Check.

@@ -2,11 +2,9 @@ package system
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/writ-automation/writ/ports/access"
-	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/scheduling"
@@ -18,20 +16,9 @@ type TriggerCheck struct{ p TriggerParams }
 
 var _ system.Check = (*TriggerCheck)(nil)
 
-// TriggerParams are what the check of triggers reads: signing secrets are sealed for the id of their trigger.
-type TriggerParams struct {
-	Triggers scheduling.TriggerStore
-	Owners   scheduling.Owners
-	Launcher catalog.Launcher
-	Sealer   scheduling.Sealer
-}
-
-// NewTriggerCheck makes the check. It returns an error where a dependency is missing.
-func NewTriggerCheck(p TriggerParams) (*TriggerCheck, error) {
-	if p.Triggers == nil || p.Owners == nil || p.Launcher == nil || p.Sealer == nil {
-		return nil, errors.New("system: a dependency of the check of triggers is missing")
-	}
-	return &TriggerCheck{p: p}, nil
+// NewTriggerCheck makes the check.
+func NewTriggerCheck(p TriggerParams) *TriggerCheck {
+	return &TriggerCheck{p: p}
 }
 
 // Name implements system.Check.

@@ -19,26 +19,17 @@ var Module = fx.Module("system", fx.Provide(
 	fx.Annotate(provideDoctor, fx.ParamTags(``, system.CheckGroup, `optional:"true"`)),
 ))
 
-// Checks provides the checks of the catalog, of schedules and of triggers in system.CheckGroup. It needs the stores of both contexts,
-// catalog.References, catalog.Launcher, scheduling.Owners, scheduling.Sealer and a clock.Clock, and takes secrets.References where they are
-// provided.
+// Checks provides the checks of the catalog, of schedules and of triggers in system.CheckGroup.
 var Checks = fx.Module("system.checks", fx.Provide(
-	fx.Annotate(provideCatalogCheck, fx.ResultTags(system.CheckGroup)),
-	fx.Annotate(provideScheduleCheck, fx.ResultTags(system.CheckGroup)),
-	fx.Annotate(provideTriggerCheck, fx.ResultTags(system.CheckGroup)),
+	fx.Annotate(NewCatalogCheck, fx.As(new(system.Check)), fx.ResultTags(system.CheckGroup)),
+	fx.Annotate(NewScheduleCheck, fx.As(new(system.Check)), fx.ResultTags(system.CheckGroup)),
+	fx.Annotate(NewTriggerCheck, fx.As(new(system.Check)), fx.ResultTags(system.CheckGroup)),
 ))
 
-func provideDoctor(life fx.Lifecycle, checks []system.Check, log *slog.Logger) (system.Doctor, error) {
-	d, err := NewDoctor(DoctorParams{Checks: checks, Log: log})
-	if err != nil {
-		return nil, err
-	}
-	life.Append(fx.Hook{OnStop: d.Close})
-	return d, nil
-}
-
-type catalogInputs struct {
+// CatalogParams are what the check of the catalog reads. Credentials may be nil: then no credential exists.
+type CatalogParams struct {
 	fx.In
+
 	Projects    catalog.ProjectStore
 	Inventories catalog.InventoryStore
 	Sources     catalog.SourceStore
@@ -48,17 +39,30 @@ type catalogInputs struct {
 	Clock       clock.Clock
 }
 
-func provideCatalogCheck(in catalogInputs) (system.Check, error) {
-	return NewCatalogCheck(CatalogParams{
-		Projects: in.Projects, Inventories: in.Inventories, Sources: in.Sources, Templates: in.Templates, References: in.References,
-		Credentials: in.Credentials, Clock: in.Clock,
-	})
+// ScheduleParams are what the check of schedules reads.
+type ScheduleParams struct {
+	fx.In
+
+	Schedules scheduling.ScheduleStore
+	Owners    scheduling.Owners
+	Launcher  catalog.Launcher
 }
 
-func provideScheduleCheck(s scheduling.ScheduleStore, o scheduling.Owners, l catalog.Launcher) (system.Check, error) {
-	return NewScheduleCheck(ScheduleParams{Schedules: s, Owners: o, Launcher: l})
+// TriggerParams are what the check of triggers reads: signing secrets are sealed for the id of their trigger.
+type TriggerParams struct {
+	fx.In
+
+	Triggers scheduling.TriggerStore
+	Owners   scheduling.Owners
+	Launcher catalog.Launcher
+	Sealer   scheduling.Sealer
 }
 
-func provideTriggerCheck(t scheduling.TriggerStore, o scheduling.Owners, l catalog.Launcher, s scheduling.Sealer) (system.Check, error) {
-	return NewTriggerCheck(TriggerParams{Triggers: t, Owners: o, Launcher: l, Sealer: s})
+func provideDoctor(life fx.Lifecycle, checks []system.Check, log *slog.Logger) (system.Doctor, error) {
+	d, err := NewDoctor(DoctorParams{Checks: checks, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	life.Append(fx.StopHook(d.Close))
+	return d, nil
 }

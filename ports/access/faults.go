@@ -6,11 +6,12 @@ import "github.com/writ-automation/writ/ports/fault"
 var (
 	NotAllowed      = fault.Code{Name: "forbidden", Kind: fault.Forbidden}
 	ObjectNotFound  = fault.Code{Name: "object_not_found", Kind: fault.NotFound}
+	UseRequired     = fault.Code{Name: "use_required", Kind: fault.Forbidden}
 	NameTaken       = fault.Code{Name: "name_taken", Kind: fault.Conflict}
 	RevisionChanged = fault.Code{Name: "precondition_failed", Kind: fault.Stale}
 )
 
 // Codes lists every fault of this package.
 func Codes() []fault.Code {
-	return []fault.Code{NotAllowed, ObjectNotFound, NameTaken, RevisionChanged}
+	return []fault.Code{NotAllowed, ObjectNotFound, UseRequired, NameTaken, RevisionChanged}
 }

@@ -18,16 +18,14 @@ var (
 	NotAllowed        = access.NotAllowed
 	NameTaken         = access.NameTaken
 	RevisionChanged   = access.RevisionChanged
-	// InUse carries Detail used_by, a list of {kind, id} that the caller may read, and others, how many more there are.
-	InUse         = fault.Code{Name: "in_use", Kind: fault.Conflict}
-	SyncFailed    = fault.Code{Name: "sync_failed", Kind: fault.Conflict}
-	RefreshFailed = fault.Code{Name: "refresh_failed", Kind: fault.Conflict}
+	SyncFailed        = fault.Code{Name: "sync_failed", Kind: fault.Conflict}
+	RefreshFailed     = fault.Code{Name: "refresh_failed", Kind: fault.Conflict}
 )
 
 // Codes lists every fault that only this context has.
 func Codes() []fault.Code {
 	return []fault.Code{
 		ProjectNotFound, InventoryNotFound, SourceNotFound, TemplateNotFound, FileNotFound, CommitNotFound,
-		FileTooLarge, InUse, SyncFailed, RefreshFailed,
+		FileTooLarge, SyncFailed, RefreshFailed,
 	}
 }

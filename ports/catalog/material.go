@@ -27,13 +27,3 @@ type Materials interface {
 	// Tree makes dir, which must not exist, a work tree of the project at the commit. ProjectNotFound, CommitNotFound, SyncFailed.
 	Tree(ctx context.Context, projectID, commit, dir string) (Deps, error)
 }
-
-// Usage tells what names an object, across contexts. Every context notes what its own objects name.
-type Usage interface {
-	// Name replaces what an object names. Every target is held until the end of the unit, so that nobody deletes it meanwhile: one
-	// that does not exist is ObjectNotFound, with the target in its Detail as "id". It joins the unit of ctx.
-	Name(ctx context.Context, owner string, targets []string) error
-	// UsedBy returns what names the object, by kind and id, at most limit of them, and how many there are. In a unit that has removed
-	// the object from access.Objects it sees every name that was given.
-	UsedBy(ctx context.Context, id string, limit int) ([]Use, int, error)
-}

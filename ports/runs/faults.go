@@ -1,6 +1,9 @@
 package runs
 
-import "github.com/writ-automation/writ/ports/fault"
+import (
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/fault"
+)
 
 // The faults of this context.
 var (
@@ -14,7 +17,7 @@ var (
 	LeaseLost          = fault.Code{Name: "lease_lost", Kind: fault.Conflict}
 	SequenceGap        = fault.Code{Name: "sequence_gap", Kind: fault.Conflict}
 	KeyReused          = fault.Code{Name: "idempotency_key_reused", Kind: fault.Conflict}
-	UseRequired        = fault.Code{Name: "use_required", Kind: fault.Forbidden}
+	UseRequired        = access.UseRequired
 	QueueNotFound      = fault.Code{Name: "queue_not_found", Kind: fault.NotFound}
 	NoBaseline         = fault.Code{Name: "no_baseline", Kind: fault.NotFound}
 	BadTicket          = fault.Code{Name: "bad_ticket", Kind: fault.Unauthenticated}
@@ -26,6 +29,6 @@ func Codes() []fault.Code {
 	return []fault.Code{
 		RunNotFound, RunNotCancelable, RunNotHeld, RunNotRetryable, RunNotRelaunchable, NoFailedHosts, RunStateChanged,
 		LeaseLost, SequenceGap, KeyReused, NoBaseline, BadTicket, UnknownTool, BadGraph,
-		UseRequired, QueueNotFound,
+		QueueNotFound,
 	}
 }

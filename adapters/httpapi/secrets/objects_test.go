@@ -10,6 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/secrets"
 )
@@ -112,7 +113,7 @@ func TestFaultsAreMapped(t *testing.T) {
 			f.Call("PUT", k.path+"/known", "admin", k.input).Problem(c.status, c.reason)
 			f.Call("DELETE", k.path+"/known", "admin", "").Problem(c.status, c.reason)
 		}
-		f.stand.answer(catalog.InUse.New("3 others use it").With("used_by", []map[string]string{{"kind": "template", "id": "tpl_1"}}).With("others", 2))
+		f.stand.answer(object.InUse.New("3 others use it").With("used_by", []map[string]string{{"kind": "template", "id": "tpl_1"}}).With("others", 2))
 		a := f.Call("DELETE", k.path+"/known", "admin", "")
 		a.Problem(409, "in_use")
 		var told struct {

@@ -13,39 +13,40 @@ import (
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/object"
 )
 
 // TestThoseWhoNameOneObjectDoNotWait holds an object in one unit while another one names it, where units run side by side. Who
 // removes the object waits for both.
 func TestThoseWhoNameOneObjectDoNotWait(t *testing.T) {
 	t.Parallel()
-	const object, first, second = "inv_00000000000000000000000001", "tpl_00000000000000000000000001", "tpl_00000000000000000000000002"
+	const named, first, second = "inv_00000000000000000000000001", "tpl_00000000000000000000000001", "tpl_00000000000000000000000002"
 	d := dbtest.Open(t, db.Postgres, migrations.FS)
 	s, rights := sqlcatalog.New(d), sqlidentity.New(d)
-	err := d.Do(t.Context(), func(ctx context.Context) error { return rights.PutObject(ctx, identity.Object{ID: object}) })
+	err := d.Do(t.Context(), func(ctx context.Context) error { return rights.PutObject(ctx, identity.Object{ID: named}) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	removed := make(chan error, 1)
 	remove := func() {
 		removed <- d.Do(t.Context(), func(ctx context.Context) error {
-			if err := rights.RemoveObject(ctx, object); err != nil {
+			if err := rights.RemoveObject(ctx, named); err != nil {
 				return err
 			}
-			_, n, err := s.UsedBy(ctx, object, 1)
+			_, n, err := s.UsedBy(ctx, named, 1)
 			if err == nil && n != 0 {
-				err = catalog.InUse.New("%d objects", n)
+				err = object.InUse.New("%d objects", n)
 			}
 			return err
 		})
 	}
 	err = d.Do(t.Context(), func(ctx context.Context) error {
-		if err := s.Name(ctx, first, []string{object}); err != nil {
+		if err := s.Name(ctx, first, []string{named}); err != nil {
 			return err
 		}
 		limit, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
-		if err := d.Do(limit, func(ctx context.Context) error { return s.Name(ctx, second, []string{object}) }); err != nil {
+		if err := d.Do(limit, func(ctx context.Context) error { return s.Name(ctx, second, []string{named}) }); err != nil {
 			return err
 		}
 		go remove()
@@ -59,10 +60,10 @@ func TestThoseWhoNameOneObjectDoNotWait(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := <-removed; !catalog.InUse.Is(err) {
+	if err := <-removed; !object.InUse.Is(err) {
 		t.Errorf("the removal ended with %v", err)
 	}
-	if uses, n, err := s.UsedBy(t.Context(), object, 5); err != nil || n != 2 || uses[0].ID != first || uses[1].ID != second {
+	if uses, n, err := s.UsedBy(t.Context(), named, 5); err != nil || n != 2 || uses[0].ID != first || uses[1].ID != second {
 		t.Errorf("%v of %d, %v", uses, n, err)
 	}
 }
@@ -71,13 +72,13 @@ func TestThoseWhoNameOneObjectDoNotWait(t *testing.T) {
 func TestAnObjectOfAnotherKindIsNotNamed(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
-		const object = "inv_00000000000000000000000001"
+		const named = "inv_00000000000000000000000001"
 		err := d.Do(t.Context(), func(ctx context.Context) error {
 			q, err := d.Write(ctx)
 			if err != nil {
 				return err
 			}
-			_, err = q.ExecContext(ctx, "INSERT INTO access_objects (id, kind, restricted, gone) VALUES (?, 'project', FALSE, FALSE)", object)
+			_, err = q.ExecContext(ctx, "INSERT INTO access_objects (id, kind, restricted, gone) VALUES (?, 'project', FALSE, FALSE)", named)
 			return err
 		})
 		if err != nil {
@@ -85,7 +86,7 @@ func TestAnObjectOfAnotherKindIsNotNamed(t *testing.T) {
 		}
 		s := sqlcatalog.New(d)
 		err = d.Do(t.Context(), func(ctx context.Context) error {
-			return s.Name(ctx, "tpl_00000000000000000000000001", []string{object})
+			return s.Name(ctx, "tpl_00000000000000000000000001", []string{named})
 		})
 		if !catalog.ObjectNotFound.Is(err) {
 			t.Errorf("naming it ended with %v", err)

@@ -5,6 +5,7 @@ import (
 	"github.com/writ-automation/writ/adapters/sqlstore/pack"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
@@ -20,7 +21,7 @@ var (
 	_ catalog.InventoryStore = (*Store)(nil)
 	_ catalog.SourceStore    = (*Store)(nil)
 	_ catalog.TemplateStore  = (*Store)(nil)
-	_ catalog.Usage          = (*Store)(nil)
+	_ object.Usage           = (*Store)(nil)
 )
 
 // New makes a Store on a migrated database.

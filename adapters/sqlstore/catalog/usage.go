@@ -11,6 +11,7 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 )
 
 // targetsPerStatement bounds how many targets one statement names.
@@ -64,7 +65,7 @@ func (s *Store) lock(ctx context.Context, q bun.IDB, list []string) (map[string]
 }
 
 // Users are by their ids.
-func (s *Store) UsedBy(ctx context.Context, id string, limit int) ([]catalog.Use, int, error) {
+func (s *Store) UsedBy(ctx context.Context, id string, limit int) ([]object.Use, int, error) {
 	users := s.d.Read(ctx).NewSelect().Model((*objects.Reference)(nil)).Column("owner").Where("target = ?", id)
 	n, err := db.Total(ctx, users)
 	var found []string
@@ -74,9 +75,9 @@ func (s *Store) UsedBy(ctx context.Context, id string, limit int) ([]catalog.Use
 	if err != nil {
 		return nil, 0, db.Wrap(err, "read what names an object")
 	}
-	uses := make([]catalog.Use, len(found))
+	uses := make([]object.Use, len(found))
 	for i, owner := range found {
-		uses[i] = catalog.Use{Kind: ids.KindOf(owner), ID: owner}
+		uses[i] = object.Use{Kind: ids.KindOf(owner), ID: owner}
 	}
 	return uses, n, nil
 }

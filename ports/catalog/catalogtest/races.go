@@ -9,6 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 )
 
 // addKnown stores a project that can be named.
@@ -24,12 +25,12 @@ func (e *env) forget(ctx context.Context, id string) error {
 	if err := e.Objects.RemoveObject(ctx, id); err != nil {
 		return err
 	}
-	_, n, err := e.Usage.UsedBy(ctx, id, catalog.MaxUses)
+	_, n, err := e.Usage.UsedBy(ctx, id, object.MaxUses)
 	if err != nil {
 		return err
 	}
 	if n > 0 {
-		return catalog.InUse.New("%d objects name it", n)
+		return object.InUse.New("%d objects name it", n)
 	}
 	return e.Projects.DeleteProject(ctx, id, 0)
 }
@@ -55,7 +56,7 @@ func (e *env) settled(t *testing.T, project string, deleted error, owners []stri
 		noError(t, deleted)
 		wantFault(t, err, catalog.ProjectNotFound)
 	default:
-		wantFault(t, deleted, catalog.InUse)
+		wantFault(t, deleted, object.InUse)
 		noError(t, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -18,7 +19,7 @@ type Stores struct {
 	Inventories catalog.InventoryStore
 	Sources     catalog.SourceStore
 	Templates   catalog.TemplateStore
-	Usage       catalog.Usage
+	Usage       object.Usage
 
 	Orgs    identity.OrgStore
 	Teams   identity.TeamStore

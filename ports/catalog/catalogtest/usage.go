@@ -10,6 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 )
 
 func usageCases() map[string]func(*testing.T, *env) {
@@ -37,13 +38,13 @@ func (e *env) name(t *testing.T, owner string, targets ...string) {
 // usedBy wants an object to be named by the owners, which are given by their ids.
 func (e *env) usedBy(t *testing.T, id string, owners ...string) {
 	t.Helper()
-	want := make([]catalog.Use, len(owners))
+	want := make([]object.Use, len(owners))
 	for i, o := range owners {
-		want[i] = catalog.Use{Kind: ids.KindOf(o), ID: o}
+		want[i] = object.Use{Kind: ids.KindOf(o), ID: o}
 	}
 	got, n, err := e.Usage.UsedBy(t.Context(), id, 1000)
 	noError(t, err)
-	slices.SortFunc(got, func(a, b catalog.Use) int { return compare(a.ID, b.ID) })
+	slices.SortFunc(got, func(a, b object.Use) int { return compare(a.ID, b.ID) })
 	same(t, "users of "+id, want, got)
 	same(t, "number of users of "+id, len(owners), n)
 }
@@ -94,7 +95,7 @@ func users(t *testing.T, e *env) {
 	}
 	slices.Sort(owners)
 	e.usedBy(t, inv, owners...)
-	for _, limit := range []int{0, 1, 3, len(owners), catalog.MaxUses} {
+	for _, limit := range []int{0, 1, 3, len(owners), object.MaxUses} {
 		got, n, err := e.Usage.UsedBy(t.Context(), inv, limit)
 		noError(t, err)
 		same(t, fmt.Sprint("of ", limit), [2]int{min(limit, len(owners)), len(owners)}, [2]int{len(got), n})
@@ -161,7 +162,7 @@ func namingUndone(t *testing.T, e *env) {
 		noError(t, e.Usage.Name(ctx, other, []string{inv}))
 		got, n, err := e.Usage.UsedBy(ctx, inv, 5)
 		noError(t, err)
-		same(t, "in the unit", []catalog.Use{{Kind: "template", ID: other}}, got)
+		same(t, "in the unit", []object.Use{{Kind: "template", ID: other}}, got)
 		same(t, "number in the unit", 1, n)
 		return stop
 	})

@@ -4,27 +4,27 @@ import (
 	"context"
 
 	"github.com/writ-automation/writ/modules/catalog/internal/template"
-	"github.com/writ-automation/writ/modules/catalog/internal/usage"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
 // Launcher makes runs of templates.
 type Launcher struct {
-	desk      *usage.Desk
-	store     catalog.TemplateStore
-	submitter runs.Submitter
-	checker   runs.Checker
+	permissions *object.Permissions
+	store       catalog.TemplateStore
+	submitter   runs.Submitter
+	checker     runs.Checker
 }
 
 var _ catalog.Launcher = (*Launcher)(nil)
 
 // New makes a launcher.
-func New(d *usage.Desk, s catalog.TemplateStore, sub runs.Submitter, c runs.Checker) *Launcher {
-	return &Launcher{desk: d, store: s, submitter: sub, checker: c}
+func New(p *object.Permissions, s catalog.TemplateStore, sub runs.Submitter, c runs.Checker) *Launcher {
+	return &Launcher{permissions: p, store: s, submitter: sub, checker: c}
 }
 
 // Launch implements catalog.Launcher. The request is recorded by who stores the run.
@@ -57,7 +57,7 @@ func (k *Launcher) made(ctx context.Context, id string, l catalog.Launch) (*laun
 	if err != nil {
 		return nil, err
 	}
-	err = k.desk.Reach(ctx, access.Use, id, fault.Missing(identity.KindTemplate, id))
+	err = k.permissions.CheckAccess(ctx, access.Use, id, fault.Missing(identity.KindTemplate, id))
 	if catalog.NotAllowed.Is(err) {
 		err = runs.UseRequired.New("this takes the right to use the template")
 	}

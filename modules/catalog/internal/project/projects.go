@@ -6,13 +6,13 @@ import (
 
 	"github.com/writ-automation/writ/modules/catalog/internal/check"
 	"github.com/writ-automation/writ/modules/catalog/internal/mirror"
-	"github.com/writ-automation/writ/modules/catalog/internal/usage"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/tx"
 )
@@ -22,18 +22,18 @@ const forgetTime = 30 * time.Second
 
 // Projects keeps projects.
 type Projects struct {
-	usage.Kernel
-	desk      *usage.Desk
-	store     catalog.ProjectStore
-	checkouts catalog.Checkouts
-	mirror    *mirror.Mirror
+	object.Kernel
+	permissions *object.Permissions
+	store       catalog.ProjectStore
+	checkouts   catalog.Checkouts
+	mirror      *mirror.Mirror
 }
 
 var _ catalog.Projects = (*Projects)(nil)
 
 // New makes the keeper of projects.
-func New(k usage.Kernel, d *usage.Desk, s catalog.ProjectStore, c catalog.Checkouts, m *mirror.Mirror) *Projects {
-	return &Projects{Kernel: k, desk: d, store: s, checkouts: c, mirror: m}
+func New(k object.Kernel, p *object.Permissions, s catalog.ProjectStore, c catalog.Checkouts, m *mirror.Mirror) *Projects {
+	return &Projects{Kernel: k, permissions: p, store: s, checkouts: c, mirror: m}
 }
 
 // checked returns what a caller said, in the form that is stored. Invalid faults name the member.
@@ -41,7 +41,7 @@ func (k *Projects) checked(p catalog.Project) (catalog.Project, error) {
 	said := catalog.Project{RepoURL: p.RepoURL, Branch: p.Branch, CredentialID: p.CredentialID, InstallDeps: p.InstallDeps}
 	said.Org = p.Org
 	var err error
-	if said.Name, err = check.Name(p.Name); err != nil {
+	if said.Name, err = object.Name(p.Name); err != nil {
 		return said, err
 	}
 	if err := k.checkouts.Check(p.RepoURL, p.Branch); err != nil {
@@ -50,12 +50,12 @@ func (k *Projects) checked(p catalog.Project) (catalog.Project, error) {
 	return said, check.ID("credential_id", ids.Credential, p.CredentialID)
 }
 
-func targets(p catalog.Project) usage.Targets {
-	return usage.Targets(nil).Add("credential_id", ids.Credential, p.CredentialID)
+func targets(p catalog.Project) object.References {
+	return object.References(nil).Add("credential_id", ids.Credential, p.CredentialID)
 }
 
 // lent returns what a stored project goes on to name. At another address its credential is named anew: that is where the secret goes.
-func lent(was, now catalog.Project) usage.Targets {
+func lent(was, now catalog.Project) object.References {
 	if was.RepoURL != now.RepoURL {
 		return nil
 	}
@@ -63,9 +63,9 @@ func lent(was, now catalog.Project) usage.Targets {
 }
 
 func entry(a audit.Action, p catalog.Project) audit.Entry {
-	d := usage.Detail{"install_deps": p.InstallDeps}
-	d.Set("repo_url", usage.Address(p.RepoURL)).Set("branch", p.Branch).Set("credential_id", p.CredentialID)
-	return usage.Entry(a, p.Record, d)
+	d := object.Detail{"install_deps": p.InstallDeps}
+	d.Set("repo_url", check.Address(p.RepoURL)).Set("branch", p.Branch).Set("credential_id", p.CredentialID)
+	return object.Entry(a, p.Record, d)
 }
 
 func missing(id string) error { return fault.Missing(identity.KindProject, id) }
@@ -76,19 +76,19 @@ func (k *Projects) Create(ctx context.Context, p catalog.Project) (catalog.Proje
 	if err != nil {
 		return catalog.Project{}, err
 	}
-	if err := k.desk.Keep(ctx, identity.KindProject, p.Org); err != nil {
+	if err := k.permissions.CheckOrgs(ctx, identity.KindProject, p.Org); err != nil {
 		return catalog.Project{}, err
 	}
-	if err := k.desk.Named(ctx, targets(p), nil); err != nil {
+	if err := k.permissions.CheckReferences(ctx, targets(p), nil); err != nil {
 		return catalog.Project{}, err
 	}
-	k.Made(ctx, ids.Project, &p.Record)
-	err = k.Save(ctx, "project created", p.Record, func(ctx context.Context) error {
+	k.Created(ctx, ids.Project, &p.Record)
+	err = k.Store(ctx, "project created", p.Record, func(ctx context.Context) error {
 		if err := k.store.InsertProject(ctx, p); err != nil {
 			return err
 		}
 		tx.OnCommit(ctx, func() { k.mirror.Later(p.ID) })
-		return k.Put(ctx, k.desk, p.ID, targets(p), entry(audit.ProjectCreate, p))
+		return k.Upsert(ctx, k.permissions, p.ID, targets(p), entry(audit.ProjectCreate, p))
 	})
 	if err != nil {
 		return catalog.Project{}, err
@@ -107,7 +107,7 @@ func (k *Projects) reach(ctx context.Context, want access.Level, id string) (cat
 	if err != nil {
 		return catalog.Project{}, err
 	}
-	if err := k.desk.Reach(ctx, want, id, missing(id)); err != nil {
+	if err := k.permissions.CheckAccess(ctx, want, id, missing(id)); err != nil {
 		return catalog.Project{}, err
 	}
 	return p, nil
@@ -115,7 +115,7 @@ func (k *Projects) reach(ctx context.Context, want access.Level, id string) (cat
 
 // List implements catalog.Projects.
 func (k *Projects) List(ctx context.Context, f catalog.Filter, w page.Window) ([]catalog.Project, int, error) {
-	s, err := k.desk.Scope(ctx)
+	s, err := k.permissions.Scope(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -132,23 +132,23 @@ func (k *Projects) Update(ctx context.Context, id string, revision int64, p cata
 	if err != nil {
 		return catalog.Project{}, err
 	}
-	if err := k.desk.Change(ctx, was.Record, p.Record, missing(id)); err != nil {
+	if err := k.permissions.CheckChange(ctx, was.Record, p.Org, missing(id)); err != nil {
 		return catalog.Project{}, err
 	}
-	if err := k.desk.Named(ctx, targets(p), lent(was, p)); err != nil {
+	if err := k.permissions.CheckReferences(ctx, targets(p), lent(was, p)); err != nil {
 		return catalog.Project{}, err
 	}
-	k.Changed(was.Record, &p.Record)
+	k.Updated(was.Record, &p.Record)
 	moved := p.RepoURL != was.RepoURL || p.Branch != was.Branch || p.CredentialID != was.CredentialID
 	var stored catalog.Project
-	err = k.Save(ctx, "project changed", p.Record, func(ctx context.Context) (err error) {
+	err = k.Store(ctx, "project changed", p.Record, func(ctx context.Context) (err error) {
 		if stored, err = k.store.UpdateProject(ctx, p, revision); err != nil {
 			return err
 		}
 		if moved {
 			tx.OnCommit(ctx, func() { k.mirror.Later(id) })
 		}
-		return k.Put(ctx, k.desk, id, targets(p), entry(audit.ProjectUpdate, p))
+		return k.Upsert(ctx, k.permissions, id, targets(p), entry(audit.ProjectUpdate, p))
 	})
 	if err != nil {
 		return catalog.Project{}, err
@@ -162,7 +162,7 @@ func (k *Projects) Delete(ctx context.Context, id string, revision int64) error 
 	if err != nil {
 		return err
 	}
-	err = k.Drop(ctx, k.desk, audit.ProjectDelete, p.Record, func(ctx context.Context) error { return k.store.DeleteProject(ctx, id, revision) })
+	err = k.DeleteObject(ctx, k.permissions, id, object.Entry(audit.ProjectDelete, p.Record, object.Detail{"revision": int(p.Revision)}), func(ctx context.Context) error { return k.store.DeleteProject(ctx, id, revision) })
 	if err != nil {
 		return err
 	}

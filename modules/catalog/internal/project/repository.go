@@ -5,11 +5,11 @@ import (
 	"strings"
 
 	"github.com/writ-automation/writ/modules/catalog/internal/check"
-	"github.com/writ-automation/writ/modules/catalog/internal/usage"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
 )
 
 const maxRef = 255 // characters of a branch, a tag or a commit
@@ -33,7 +33,7 @@ func (k *Projects) Sync(ctx context.Context, id string) (catalog.Project, error)
 		if p, err = k.store.ProjectByID(ctx, id); err != nil {
 			return err
 		}
-		e := usage.Entry(audit.ProjectSync, p.Record, usage.Detail{}.Set("commit", found.Commit))
+		e := object.Entry(audit.ProjectSync, p.Record, object.Detail{}.Set("commit", found.Commit))
 		if found.Failure != "" {
 			e.Outcome = audit.Failure
 		}
@@ -67,10 +67,10 @@ func (k *Projects) readable(ctx context.Context, id, path, ref string) (catalog.
 // look refuses what can be neither a path nor a ref. Paths that lead out of the repository are left to the mirror, for which they do not
 // exist.
 func look(path, ref string) error {
-	if !check.Line(path, check.MaxPath) {
+	if !object.Line(path, check.MaxPath) {
 		return fault.BadField("path", "expected at most %d characters on one line", check.MaxPath)
 	}
-	if !check.Line(ref, maxRef) || strings.HasPrefix(ref, "-") {
+	if !object.Line(ref, maxRef) || strings.HasPrefix(ref, "-") {
 		return fault.BadField("ref", "expected the name of a branch or a tag, or a commit")
 	}
 	return nil

@@ -10,10 +10,10 @@ import (
 	"github.com/writ-automation/writ/modules/catalog/internal/check"
 	"github.com/writ-automation/writ/modules/catalog/internal/headers"
 	"github.com/writ-automation/writ/modules/catalog/internal/stock"
-	"github.com/writ-automation/writ/modules/catalog/internal/usage"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
 )
 
 // ending is how a refresh ended.
@@ -201,12 +201,12 @@ func (r *Refresher) fill(ctx context.Context, got catalog.Inventory) (changed bo
 
 // note records a refresh in the open unit.
 func (r *Refresher) note(ctx context.Context, end ending) error {
-	d := usage.Detail{"inventory_id": end.source.InventoryID}
+	d := object.Detail{"inventory_id": end.source.InventoryID}
 	if end.failure == "" {
 		d["changed"], d["hosts"], d["groups"] = end.changed, end.got.Hosts, end.got.Groups
 		d.Set("digest", end.got.Digest)
 	}
-	e := usage.Entry(audit.SourceRefresh, end.source.Record, d)
+	e := object.Entry(audit.SourceRefresh, end.source.Record, d)
 	if end.failure != "" {
 		e.Outcome = audit.Failure
 	}

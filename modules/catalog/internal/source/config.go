@@ -14,6 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/secret"
 )
 
@@ -35,7 +36,7 @@ func checked(s catalog.InventorySource) (catalog.InventorySource, error) {
 	}
 	said.Org = s.Org
 	var err error
-	if said.Name, err = check.Name(s.Name); err != nil {
+	if said.Name, err = object.Name(s.Name); err != nil {
 		return said, err
 	}
 	switch {
@@ -113,7 +114,7 @@ func form(s *catalog.InventorySource) error {
 	}
 	u, err := url.Parse(s.Config.URL)
 	switch {
-	case err != nil || !check.Line(s.Config.URL, maxAddress) || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+	case err != nil || !object.Line(s.Config.URL, maxAddress) || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
 		return fault.BadField("config.url", "has to be an http or https address")
 	case u.User != nil:
 		return fault.BadField("config.url", "must not hold a user name or a password; give a header instead")

@@ -10,11 +10,11 @@ import (
 	"github.com/writ-automation/writ/modules/catalog/internal/check"
 	"github.com/writ-automation/writ/modules/catalog/internal/headers"
 	"github.com/writ-automation/writ/modules/catalog/internal/refresh"
-	"github.com/writ-automation/writ/modules/catalog/internal/usage"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/tx"
@@ -25,40 +25,40 @@ const kind = "inventory_source"
 
 // Sources keeps inventory sources.
 type Sources struct {
-	usage.Kernel
-	desk      *usage.Desk
-	store     catalog.SourceStore
-	refresher *refresh.Refresher
-	sealer    secrets.Sealer
+	object.Kernel
+	permissions *object.Permissions
+	store       catalog.SourceStore
+	refresher   *refresh.Refresher
+	sealer      secrets.Sealer
 }
 
 var _ catalog.Sources = (*Sources)(nil)
 
 // New makes the keeper of inventory sources. The values of headers rest sealed.
-func New(k usage.Kernel, d *usage.Desk, s catalog.SourceStore, r *refresh.Refresher, sealer secrets.Sealer) *Sources {
-	return &Sources{Kernel: k, desk: d, store: s, refresher: r, sealer: sealer}
+func New(k object.Kernel, p *object.Permissions, s catalog.SourceStore, r *refresh.Refresher, sealer secrets.Sealer) *Sources {
+	return &Sources{Kernel: k, permissions: p, store: s, refresher: r, sealer: sealer}
 }
 
-func targets(s catalog.InventorySource) usage.Targets {
-	return usage.Targets(nil).Add("inventory_id", ids.Inventory, s.InventoryID).
+func targets(s catalog.InventorySource) object.References {
+	return object.References(nil).Add("inventory_id", ids.Inventory, s.InventoryID).
 		Add("project_id", ids.Project, s.ProjectID).Add("credential_id", ids.Credential, s.CredentialID)
 }
 
 func entry(a audit.Action, s catalog.InventorySource) (audit.Entry, error) {
-	d := usage.Detail{"kind": string(s.Kind), "update_on_launch": s.UpdateOnLaunch, "sync_interval": s.SyncInterval}
+	d := object.Detail{"kind": string(s.Kind), "update_on_launch": s.UpdateOnLaunch, "sync_interval": s.SyncInterval}
 	d.Set("inventory_id", s.InventoryID).Set("project_id", s.ProjectID).Set("credential_id", s.CredentialID).Set("path", s.Path)
-	d.Set("url", usage.Address(s.Config.URL)).List("headers", slices.Sorted(maps.Keys(s.Config.Headers)))
+	d.Set("url", check.Address(s.Config.URL)).List("headers", slices.Sorted(maps.Keys(s.Config.Headers)))
 	if s.Config.Content != "" {
-		d["content"] = usage.Sum([]byte(s.Config.Content))
+		d["content"] = check.Sum([]byte(s.Config.Content))
 	}
 	if s.Config.Plugin != nil {
 		doc, err := json.Marshal(s.Config.Plugin)
 		if err != nil {
 			return audit.Entry{}, err
 		}
-		d["plugin"] = usage.Sum(doc)
+		d["plugin"] = check.Sum(doc)
 	}
-	return usage.Entry(a, s.Record, d), nil
+	return object.Entry(a, s.Record, d), nil
 }
 
 func missing(id string) error { return catalog.SourceNotFound.New("no inventory source %q", id) }
@@ -72,13 +72,13 @@ func (k *Sources) Create(ctx context.Context, s catalog.InventorySource) (catalo
 	if err != nil {
 		return catalog.InventorySource{}, err
 	}
-	if err := k.desk.Keep(ctx, kind, s.Org); err != nil {
+	if err := k.permissions.CheckOrgs(ctx, kind, s.Org); err != nil {
 		return catalog.InventorySource{}, err
 	}
 	if err := k.allowed(ctx, s, nil); err != nil {
 		return catalog.InventorySource{}, err
 	}
-	k.Made(ctx, ids.Source, &s.Record)
+	k.Created(ctx, ids.Source, &s.Record)
 	if s, err = headers.Seal(ctx, k.sealer, s); err != nil {
 		return catalog.InventorySource{}, err
 	}
@@ -97,7 +97,7 @@ func (k *Sources) Create(ctx context.Context, s catalog.InventorySource) (catalo
 
 // lent returns what a stored source goes on to name. Where it asks something else, or otherwise, its credential is named anew: that is
 // what gets the secret.
-func lent(was, now catalog.InventorySource) usage.Targets {
+func lent(was, now catalog.InventorySource) object.References {
 	same := was.Kind == now.Kind && was.ProjectID == now.ProjectID && was.Path == now.Path && was.Config.URL == now.Config.URL &&
 		was.Config.Content == now.Config.Content
 	before, err1 := json.Marshal(was.Config.Plugin)
@@ -110,17 +110,17 @@ func lent(was, now catalog.InventorySource) usage.Targets {
 
 // allowed refuses a caller who may not read all that a source names, not use its credential unless that is lent to it already, or not
 // manage the inventory that it fills.
-func (k *Sources) allowed(ctx context.Context, s catalog.InventorySource, lent usage.Targets) error {
-	if err := k.desk.Named(ctx, targets(s), lent); err != nil {
+func (k *Sources) allowed(ctx context.Context, s catalog.InventorySource, lent object.References) error {
+	if err := k.permissions.CheckReferences(ctx, targets(s), lent); err != nil {
 		return err
 	}
-	return k.desk.Reach(ctx, access.Manage, s.InventoryID, check.Naming("inventory_id", ids.Inventory, s.InventoryID))
+	return k.permissions.CheckAccess(ctx, access.Manage, s.InventoryID, object.Reference{Field: "inventory_id", Kind: ids.Inventory, ID: s.InventoryID}.Missing())
 }
 
 // put stores in the open unit what a source names and the entry of its change.
 func (k *Sources) put(ctx context.Context, a audit.Action, s catalog.InventorySource) error {
 	tx.OnCommit(ctx, k.refresher.Wake)
-	if err := k.desk.Name(ctx, s.ID, targets(s)); err != nil {
+	if err := targets(s).Store(ctx, k.permissions.Usage, s.ID); err != nil {
 		return err
 	}
 	e, err := entry(a, s)
@@ -137,7 +137,7 @@ func (k *Sources) reach(ctx context.Context, want access.Level, id string) (cata
 	if err != nil {
 		return catalog.InventorySource{}, err
 	}
-	ok, err := k.desk.May(ctx, access.Read, s.InventoryID, s.ProjectID)
+	ok, err := k.permissions.May(ctx, access.Read, s.InventoryID, s.ProjectID)
 	if err != nil {
 		return catalog.InventorySource{}, err
 	}
@@ -145,7 +145,7 @@ func (k *Sources) reach(ctx context.Context, want access.Level, id string) (cata
 		return catalog.InventorySource{}, missing(id)
 	}
 	if want != access.Read {
-		if err := k.desk.Reach(ctx, want, s.InventoryID, missing(id)); err != nil {
+		if err := k.permissions.CheckAccess(ctx, want, s.InventoryID, missing(id)); err != nil {
 			return catalog.InventorySource{}, err
 		}
 	}
@@ -160,7 +160,7 @@ func (k *Sources) Get(ctx context.Context, id string) (catalog.InventorySource, 
 
 // List implements catalog.Sources.
 func (k *Sources) List(ctx context.Context, f catalog.Filter, w page.Window) ([]catalog.InventorySource, int, error) {
-	scope, err := k.desk.Scope(ctx)
+	scope, err := k.permissions.Scope(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -182,14 +182,14 @@ func (k *Sources) Update(ctx context.Context, id string, revision int64, s catal
 		return catalog.InventorySource{}, err
 	}
 	if s.Org != was.Org {
-		if err := k.desk.Keep(ctx, kind, s.Org); err != nil {
+		if err := k.permissions.CheckOrgs(ctx, kind, s.Org); err != nil {
 			return catalog.InventorySource{}, err
 		}
 	}
 	if err := k.allowed(ctx, s, lent(was, s)); err != nil {
 		return catalog.InventorySource{}, err
 	}
-	k.Changed(was.Record, &s.Record)
+	k.Updated(was.Record, &s.Record)
 	var stored catalog.InventorySource
 	err = k.Unit.Do(ctx, func(ctx context.Context) error {
 		now, err := k.store.SourceByID(ctx, id)
@@ -208,7 +208,7 @@ func (k *Sources) Update(ctx context.Context, id string, revision int64, s catal
 	if err != nil {
 		return catalog.InventorySource{}, err
 	}
-	k.Log.InfoContext(ctx, "inventory source changed", "id", id, "by", check.Author(ctx))
+	k.Log.InfoContext(ctx, "inventory source changed", "id", id, "by", object.Author(ctx))
 	return masked(stored), nil
 }
 
@@ -230,16 +230,16 @@ func (k *Sources) Delete(ctx context.Context, id string, revision int64) error {
 		return err
 	}
 	err = k.Unit.Do(ctx, func(ctx context.Context) error {
-		if err := k.desk.Name(ctx, id, nil); err != nil {
+		if err := k.permissions.Usage.Name(ctx, id, nil); err != nil {
 			return err
 		}
 		if err := k.store.DeleteSource(ctx, id, revision); err != nil {
 			return err
 		}
-		return k.Recorder.Record(ctx, usage.Entry(audit.SourceDelete, s.Record, usage.Detail{}.Set("inventory_id", s.InventoryID)))
+		return k.Recorder.Record(ctx, object.Entry(audit.SourceDelete, s.Record, object.Detail{}.Set("inventory_id", s.InventoryID)))
 	})
 	if err == nil {
-		k.Log.InfoContext(ctx, "deleted", "kind", kind, "id", id, "by", check.Author(ctx))
+		k.Log.InfoContext(ctx, "deleted", "kind", kind, "id", id, "by", object.Author(ctx))
 	}
 	return err
 }

@@ -5,9 +5,9 @@ import (
 	"context"
 	"sync"
 
+	"github.com/writ-automation/writ/modules/catalog/internal/check"
 	"github.com/writ-automation/writ/modules/catalog/internal/inventory"
 	"github.com/writ-automation/writ/modules/catalog/internal/pattern"
-	"github.com/writ-automation/writ/modules/catalog/internal/usage"
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
@@ -59,7 +59,7 @@ func (c *cache) get(ctx context.Context, digest string, f catalog.Format, load f
 		return nil, unreadable(err)
 	}
 	e := pattern.NewEstate(content)
-	c.put(key(usage.Sum(text), f), e)
+	c.put(key(check.Sum(text), f), e)
 	return e, nil
 }
 

@@ -7,8 +7,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/writ-automation/writ/modules/catalog/internal/check"
 	"github.com/writ-automation/writ/modules/catalog/internal/inventory"
-	"github.com/writ-automation/writ/modules/catalog/internal/usage"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 )
@@ -29,7 +29,7 @@ func Measure(i *catalog.Inventory) error {
 	if i.Hosts, i.Groups, err = inventory.Count(i.Content, i.Format); err != nil {
 		return err
 	}
-	i.Digest = usage.Sum(i.Content)
+	i.Digest = check.Sum(i.Content)
 	return nil
 }
 

@@ -6,29 +6,29 @@ import (
 
 	"github.com/writ-automation/writ/modules/catalog/internal/check"
 	"github.com/writ-automation/writ/modules/catalog/internal/pattern"
-	"github.com/writ-automation/writ/modules/catalog/internal/usage"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 )
 
 // Inventories keeps inventories.
 type Inventories struct {
-	usage.Kernel
-	desk  *usage.Desk
-	store catalog.InventoryStore
-	cache *cache
+	object.Kernel
+	permissions *object.Permissions
+	store       catalog.InventoryStore
+	cache       *cache
 }
 
 var _ catalog.Inventories = (*Inventories)(nil)
 
 // New makes the keeper of inventories.
-func New(k usage.Kernel, d *usage.Desk, s catalog.InventoryStore) *Inventories {
-	return &Inventories{Kernel: k, desk: d, store: s, cache: newCache(maxCached)}
+func New(k object.Kernel, p *object.Permissions, s catalog.InventoryStore) *Inventories {
+	return &Inventories{Kernel: k, permissions: p, store: s, cache: newCache(maxCached)}
 }
 
 // checked returns what a caller said, in the form that is stored, with the content measured where there is one.
@@ -36,7 +36,7 @@ func checked(i catalog.Inventory) (catalog.Inventory, error) {
 	said := catalog.Inventory{Content: i.Content, Format: i.Format, CredentialIDs: i.CredentialIDs, Queue: i.Queue}
 	said.Org = i.Org
 	var err error
-	if said.Name, err = check.Name(i.Name); err != nil {
+	if said.Name, err = object.Name(i.Name); err != nil {
 		return said, err
 	}
 	switch i.Format {
@@ -53,14 +53,14 @@ func checked(i catalog.Inventory) (catalog.Inventory, error) {
 	return said, Measure(&said)
 }
 
-func targets(i catalog.Inventory) usage.Targets {
-	return usage.Targets(nil).AddAll("credential_ids", ids.Credential, i.CredentialIDs)
+func targets(i catalog.Inventory) object.References {
+	return object.References(nil).AddList("credential_ids", ids.Credential, i.CredentialIDs)
 }
 
 func entry(a audit.Action, i catalog.Inventory) audit.Entry {
-	d := usage.Detail{"hosts": i.Hosts, "groups": i.Groups}
+	d := object.Detail{"hosts": i.Hosts, "groups": i.Groups}
 	d.Set("format", string(i.Format)).Set("digest", i.Digest).Set("queue", i.Queue).List("credential_ids", i.CredentialIDs)
-	return usage.Entry(a, i.Record, d)
+	return object.Entry(a, i.Record, d)
 }
 
 func missing(id string) error { return fault.Missing(identity.KindInventory, id) }
@@ -74,18 +74,18 @@ func (k *Inventories) Create(ctx context.Context, i catalog.Inventory) (catalog.
 	if err != nil {
 		return catalog.Inventory{}, err
 	}
-	if err := k.desk.Keep(ctx, identity.KindInventory, i.Org); err != nil {
+	if err := k.permissions.CheckOrgs(ctx, identity.KindInventory, i.Org); err != nil {
 		return catalog.Inventory{}, err
 	}
-	if err := k.desk.Named(ctx, targets(i), nil); err != nil {
+	if err := k.permissions.CheckReferences(ctx, targets(i), nil); err != nil {
 		return catalog.Inventory{}, err
 	}
-	k.Made(ctx, ids.Inventory, &i.Record)
-	err = k.Save(ctx, "inventory created", i.Record, func(ctx context.Context) error {
+	k.Created(ctx, ids.Inventory, &i.Record)
+	err = k.Store(ctx, "inventory created", i.Record, func(ctx context.Context) error {
 		if err := k.store.InsertInventory(ctx, i); err != nil {
 			return err
 		}
-		return k.Put(ctx, k.desk, i.ID, targets(i), entry(audit.InventoryCreate, i))
+		return k.Upsert(ctx, k.permissions, i.ID, targets(i), entry(audit.InventoryCreate, i))
 	})
 	if err != nil {
 		return catalog.Inventory{}, err
@@ -99,7 +99,7 @@ func (k *Inventories) reach(ctx context.Context, want access.Level, id string) (
 	if err != nil {
 		return catalog.Inventory{}, err
 	}
-	if err := k.desk.Reach(ctx, want, id, missing(id)); err != nil {
+	if err := k.permissions.CheckAccess(ctx, want, id, missing(id)); err != nil {
 		return catalog.Inventory{}, err
 	}
 	return i, nil
@@ -123,7 +123,7 @@ func (k *Inventories) whole(ctx context.Context, id string) (i catalog.Inventory
 		if err != nil {
 			return catalog.Inventory{}, err
 		}
-		if f == i.Format && usage.Sum(text) == i.Digest {
+		if f == i.Format && check.Sum(text) == i.Digest {
 			i.Content = text
 			return i, nil
 		}
@@ -133,7 +133,7 @@ func (k *Inventories) whole(ctx context.Context, id string) (i catalog.Inventory
 
 // List implements catalog.Inventories.
 func (k *Inventories) List(ctx context.Context, f catalog.Filter, w page.Window) ([]catalog.Inventory, int, error) {
-	s, err := k.desk.Scope(ctx)
+	s, err := k.permissions.Scope(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -150,22 +150,22 @@ func (k *Inventories) Update(ctx context.Context, id string, revision int64, i c
 	if err != nil {
 		return catalog.Inventory{}, err
 	}
-	if err := k.desk.Change(ctx, was.Record, i.Record, missing(id)); err != nil {
+	if err := k.permissions.CheckChange(ctx, was.Record, i.Org, missing(id)); err != nil {
 		return catalog.Inventory{}, err
 	}
-	if err := k.desk.Named(ctx, targets(i), targets(was)); err != nil {
+	if err := k.permissions.CheckReferences(ctx, targets(i), targets(was)); err != nil {
 		return catalog.Inventory{}, err
 	}
-	k.Changed(was.Record, &i.Record)
+	k.Updated(was.Record, &i.Record)
 	if err := k.keeping(ctx, &i, was.Format); err != nil {
 		return catalog.Inventory{}, err
 	}
 	var stored catalog.Inventory
-	err = k.Save(ctx, "inventory changed", i.Record, func(ctx context.Context) (err error) {
+	err = k.Store(ctx, "inventory changed", i.Record, func(ctx context.Context) (err error) {
 		if stored, err = k.replace(ctx, i, revision); err != nil {
 			return err
 		}
-		return k.Put(ctx, k.desk, id, targets(i), entry(audit.InventoryUpdate, stored))
+		return k.Upsert(ctx, k.permissions, id, targets(i), entry(audit.InventoryUpdate, stored))
 	})
 	if err != nil {
 		return catalog.Inventory{}, err
@@ -216,7 +216,7 @@ func (k *Inventories) Delete(ctx context.Context, id string, revision int64) err
 	if err != nil {
 		return err
 	}
-	return k.Drop(ctx, k.desk, audit.InventoryDelete, i.Record, func(ctx context.Context) error { return k.store.DeleteInventory(ctx, id, revision) })
+	return k.DeleteObject(ctx, k.permissions, id, object.Entry(audit.InventoryDelete, i.Record, object.Detail{"revision": int(i.Revision)}), func(ctx context.Context) error { return k.store.DeleteInventory(ctx, id, revision) })
 }
 
 // Hosts implements catalog.Inventories.

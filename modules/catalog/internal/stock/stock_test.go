@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/writ-automation/writ/modules/catalog/internal/usage"
+	"github.com/writ-automation/writ/modules/catalog/internal/check"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 )
@@ -23,7 +23,7 @@ func TestCacheIsBounded(t *testing.T) {
 	get := func(name string, hosts int) {
 		t.Helper()
 		text := estateOf(name, hosts)
-		e, err := c.get(t.Context(), usage.Sum(text), catalog.INI, func(context.Context) ([]byte, catalog.Format, error) {
+		e, err := c.get(t.Context(), check.Sum(text), catalog.INI, func(context.Context) ([]byte, catalog.Format, error) {
 			loads++
 			return text, catalog.INI, nil
 		})
@@ -74,7 +74,7 @@ func TestCacheReadsOnce(t *testing.T) {
 	var work sync.WaitGroup
 	for range 20 {
 		work.Go(func() {
-			if _, err := c.get(context.Background(), usage.Sum(text), catalog.INI, load); err != nil {
+			if _, err := c.get(context.Background(), check.Sum(text), catalog.INI, load); err != nil {
 				t.Error(err)
 			}
 		})
@@ -82,7 +82,7 @@ func TestCacheReadsOnce(t *testing.T) {
 	<-begun
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.get(gone, usage.Sum(text), catalog.INI, load); err == nil {
+	if _, err := c.get(gone, check.Sum(text), catalog.INI, load); err == nil {
 		t.Error("who is gone gets an inventory")
 	}
 	close(free)

@@ -7,11 +7,11 @@ import (
 
 	"github.com/writ-automation/writ/modules/catalog/internal/check"
 	"github.com/writ-automation/writ/modules/catalog/internal/survey"
-	"github.com/writ-automation/writ/modules/catalog/internal/usage"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -21,7 +21,7 @@ func checked(t catalog.Template) (catalog.Template, error) {
 	said := catalog.Template{TemplateSpec: t.TemplateSpec}
 	said.Org = t.Org
 	var err error
-	if said.Name, err = check.Name(t.Name); err != nil {
+	if said.Name, err = object.Name(t.Name); err != nil {
 		return said, err
 	}
 	if t.Workflow() {
@@ -101,14 +101,14 @@ func questions(raw json.RawMessage) (json.RawMessage, error) {
 	return survey.Encode(fields)
 }
 
-func targets(t catalog.Template) usage.Targets {
-	out := usage.Targets(nil).Add("project_id", ids.Project, t.ProjectID).Add("inventory_id", ids.Inventory, t.InventoryID).
-		AddAll("credential_ids", ids.Credential, t.CredentialIDs).
-		AddAll("selectable_credential_ids", ids.Credential, t.SelectableCredentialIDs)
+func targets(t catalog.Template) object.References {
+	out := object.References(nil).Add("project_id", ids.Project, t.ProjectID).Add("inventory_id", ids.Inventory, t.InventoryID).
+		AddList("credential_ids", ids.Credential, t.CredentialIDs).
+		AddList("selectable_credential_ids", ids.Credential, t.SelectableCredentialIDs)
 	for i := range t.Steps {
 		at := check.At("steps", i) + "."
 		out = out.Add(at+"inventory_id", ids.Inventory, t.Steps[i].InventoryID).
-			AddAll(at+"credential_ids", ids.Credential, t.Steps[i].CredentialIDs)
+			AddList(at+"credential_ids", ids.Credential, t.Steps[i].CredentialIDs)
 	}
 	return out
 }
@@ -136,12 +136,12 @@ func lent(t *catalog.Template) []string {
 }
 
 func entry(a audit.Action, t catalog.Template) (audit.Entry, error) {
-	d := usage.Detail{"dry_run": t.DryRun, "timeout": t.TimeoutSeconds, "notifications": len(t.Notifications)}
+	d := object.Detail{"dry_run": t.DryRun, "timeout": t.TimeoutSeconds, "notifications": len(t.Notifications)}
 	d.Set("tool", t.Tool).Set("playbook", t.Playbook).Set("project_id", t.ProjectID).Set("inventory_id", t.InventoryID)
 	d.Set("queue", t.Queue).List("credential_ids", t.CredentialIDs)
 	d.List("selectable_credential_ids", t.SelectableCredentialIDs).List("allow_overrides", t.AllowOverrides)
 	if t.Command != "" {
-		d["command"] = usage.Sum([]byte(t.Command))
+		d["command"] = check.Sum([]byte(t.Command))
 	}
 	for name, doc := range map[string]struct {
 		value any
@@ -156,7 +156,7 @@ func entry(a audit.Action, t catalog.Template) (audit.Entry, error) {
 		if err != nil {
 			return audit.Entry{}, fmt.Errorf("record a template: %w", err)
 		}
-		d[name] = usage.Sum(b)
+		d[name] = check.Sum(b)
 	}
-	return usage.Entry(a, t.Record, d), nil
+	return object.Entry(a, t.Record, d), nil
 }

@@ -3,7 +3,6 @@ package template
 import (
 	"context"
 
-	"github.com/writ-automation/writ/modules/catalog/internal/usage"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
@@ -11,6 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/secrets"
@@ -18,18 +18,18 @@ import (
 
 // Templates keeps templates.
 type Templates struct {
-	usage.Kernel
-	desk    *usage.Desk
-	store   catalog.TemplateStore
-	checker runs.Checker
-	targets notify.Targets
+	object.Kernel
+	permissions *object.Permissions
+	store       catalog.TemplateStore
+	checker     runs.Checker
+	targets     notify.Targets
 }
 
 var _ catalog.Templates = (*Templates)(nil)
 
 // New makes the keeper of templates.
-func New(k usage.Kernel, d *usage.Desk, s catalog.TemplateStore, c runs.Checker, n notify.Targets) *Templates {
-	return &Templates{Kernel: k, desk: d, store: s, checker: c, targets: n}
+func New(k object.Kernel, p *object.Permissions, s catalog.TemplateStore, c runs.Checker, n notify.Targets) *Templates {
+	return &Templates{Kernel: k, permissions: p, store: s, checker: c, targets: n}
 }
 
 func missing(id string) error { return fault.Missing(identity.KindTemplate, id) }
@@ -67,19 +67,19 @@ func (k *Templates) Create(ctx context.Context, t catalog.Template) (catalog.Tem
 	if err != nil {
 		return catalog.Template{}, err
 	}
-	if err := k.desk.Keep(ctx, identity.KindTemplate, t.Org); err != nil {
+	if err := k.permissions.CheckOrgs(ctx, identity.KindTemplate, t.Org); err != nil {
 		return catalog.Template{}, err
 	}
 	if err := k.named(ctx, t, catalog.Template{}, refused); err != nil {
 		return catalog.Template{}, err
 	}
-	k.Made(ctx, ids.Template, &t.Record)
+	k.Created(ctx, ids.Template, &t.Record)
 	told, err := k.told(ctx, t.Notifications, nil)
 	if err != nil {
 		return catalog.Template{}, err
 	}
 	made := t
-	err = k.Save(ctx, "template created", t.Record, func(ctx context.Context) error {
+	err = k.Store(ctx, "template created", t.Record, func(ctx context.Context) error {
 		if made.Notifications, err = k.targets.Keep(ctx, told); err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (k *Templates) Create(ctx context.Context, t catalog.Template) (catalog.Tem
 // named refuses what a template names and its caller may not read, a credential that it did not name before and its caller may not use, and
 // then what a launch may not use.
 func (k *Templates) named(ctx context.Context, t, was catalog.Template, refused error) error {
-	if err := k.desk.Named(ctx, targets(t), targets(alike(was, t))); err != nil {
+	if err := k.permissions.CheckReferences(ctx, targets(t), targets(alike(was, t))); err != nil {
 		return err
 	}
 	return refused
@@ -108,7 +108,7 @@ func (k *Templates) put(ctx context.Context, a audit.Action, t catalog.Template)
 	if err != nil {
 		return err
 	}
-	return k.Put(ctx, k.desk, t.ID, targets(t), e)
+	return k.Upsert(ctx, k.permissions, t.ID, targets(t), e)
 }
 
 // reach returns a template with which the caller may go as far as want.
@@ -117,7 +117,7 @@ func (k *Templates) reach(ctx context.Context, want access.Level, id string) (ca
 	if err != nil {
 		return catalog.Template{}, err
 	}
-	if err := k.desk.Reach(ctx, want, id, missing(id)); err != nil {
+	if err := k.permissions.CheckAccess(ctx, want, id, missing(id)); err != nil {
 		return catalog.Template{}, err
 	}
 	return t, nil
@@ -131,7 +131,7 @@ func (k *Templates) Get(ctx context.Context, id string) (catalog.Template, error
 
 // List implements catalog.Templates.
 func (k *Templates) List(ctx context.Context, f catalog.Filter, w page.Window) ([]catalog.Template, int, error) {
-	s, err := k.desk.Scope(ctx)
+	s, err := k.permissions.Scope(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -152,19 +152,19 @@ func (k *Templates) Update(ctx context.Context, id string, revision int64, t cat
 	if err != nil {
 		return catalog.Template{}, err
 	}
-	if err := k.desk.Change(ctx, was.Record, t.Record, missing(id)); err != nil {
+	if err := k.permissions.CheckChange(ctx, was.Record, t.Org, missing(id)); err != nil {
 		return catalog.Template{}, err
 	}
 	if err := k.named(ctx, t, was, refused); err != nil {
 		return catalog.Template{}, err
 	}
-	k.Changed(was.Record, &t.Record)
+	k.Updated(was.Record, &t.Record)
 	told, err := k.told(ctx, t.Notifications, was.Notifications)
 	if err != nil {
 		return catalog.Template{}, err
 	}
 	var stored catalog.Template
-	err = k.Save(ctx, "template changed", t.Record, func(ctx context.Context) error {
+	err = k.Store(ctx, "template changed", t.Record, func(ctx context.Context) error {
 		now, err := k.store.TemplateByID(ctx, id)
 		if err != nil {
 			return err
@@ -191,5 +191,5 @@ func (k *Templates) Delete(ctx context.Context, id string, revision int64) error
 	if err != nil {
 		return err
 	}
-	return k.Drop(ctx, k.desk, audit.TemplateDelete, t.Record, func(ctx context.Context) error { return k.store.DeleteTemplate(ctx, id, revision) })
+	return k.DeleteObject(ctx, k.permissions, id, object.Entry(audit.TemplateDelete, t.Record, object.Detail{"revision": int(t.Revision)}), func(ctx context.Context) error { return k.store.DeleteTemplate(ctx, id, revision) })
 }

@@ -4,9 +4,9 @@ package presence
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/tx"
 )
@@ -14,72 +14,29 @@ import (
 // reportTimeout bounds one report.
 const reportTimeout = 5 * time.Second
 
-// Reporter reports one executor between Start and Stop. It is started once.
-type Reporter struct {
-	store execution.WorkerStore
-	unit  tx.Unit
-	log   *slog.Logger
-	self  func() execution.Worker
-
-	mu   sync.Mutex
-	stop context.CancelFunc
-	done sync.WaitGroup
-}
-
-// New makes a reporter; self tells what the executor is like now.
-func New(store execution.WorkerStore, unit tx.Unit, log *slog.Logger, self func() execution.Worker) *Reporter {
-	return &Reporter{store: store, unit: unit, log: log, self: self}
-}
-
-// Start reports now and then at the interval, until Stop.
-func (r *Reporter) Start() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.stop != nil {
-		return
+// New returns the loop that reports an executor; self tells what the executor is like now. When the loop is stopped it takes the executor
+// off the list.
+func New(store execution.WorkerStore, unit tx.Unit, log *slog.Logger, self func() execution.Worker) *background.Loop {
+	write := func(ctx context.Context, fn func(context.Context) error) error {
+		ctx, cancel := context.WithTimeout(ctx, reportTimeout)
+		defer cancel()
+		return unit.Do(ctx, fn)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	r.stop = cancel
-	r.done.Go(func() { r.loop(ctx) })
-}
-
-// Stop takes the executor off the list and returns when nothing runs any more.
-func (r *Reporter) Stop() {
-	r.mu.Lock()
-	stop := r.stop
-	r.stop = nil
-	r.mu.Unlock()
-	if stop == nil {
-		return
-	}
-	stop()
-	r.done.Wait()
-	r.write(context.Background(), "leave the list of workers", func(ctx context.Context) error { return r.store.RemoveWorker(ctx, r.self().Name) })
-}
-
-func (r *Reporter) loop(ctx context.Context) {
-	t := time.NewTicker(execution.ReportEvery)
-	defer t.Stop()
-	for {
-		r.write(ctx, "report this worker", func(ctx context.Context) error {
-			if err := r.store.ReportWorker(ctx, r.self()); err != nil {
-				return err
+	return &background.Loop{
+		Name: "worker reports", Every: execution.ReportEvery, Log: log,
+		Pass: func(ctx context.Context) error {
+			return write(ctx, func(ctx context.Context) error {
+				if err := store.ReportWorker(ctx, self()); err != nil {
+					return err
+				}
+				return store.ForgetWorkers(ctx, execution.WorkerMemory)
+			})
+		},
+		Last: func() {
+			err := write(context.Background(), func(ctx context.Context) error { return store.RemoveWorker(ctx, self().Name) })
+			if err != nil {
+				log.Warn("the worker did not leave the list of workers", "err", err)
 			}
-			return r.store.ForgetWorkers(ctx, execution.WorkerMemory)
-		})
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-		}
-	}
-}
-
-// write logs what fails: the next report tells the same.
-func (r *Reporter) write(ctx context.Context, what string, fn func(context.Context) error) {
-	bound, cancel := context.WithTimeout(ctx, reportTimeout)
-	defer cancel()
-	if err := r.unit.Do(bound, fn); err != nil && ctx.Err() == nil {
-		r.log.WarnContext(ctx, what, "error", err)
+		},
 	}
 }

@@ -64,8 +64,11 @@ func TestReports(t *testing.T) {
 				synctest.Wait()
 				time.Sleep(5*execution.ReportEvery + time.Second)
 				synctest.Wait()
-				r.Stop()
-				r.Stop()
+				for range 2 {
+					if err := r.Stop(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
 				if len(s.reports) != 6 || s.reports[5].Running != 6 || len(s.removed) != 1 || s.removed[0] != "w" {
 					t.Errorf("%d reports, removed %v", len(s.reports), s.removed)
 				}
@@ -78,7 +81,10 @@ func TestReports(t *testing.T) {
 func TestNeverStarted(t *testing.T) {
 	t.Parallel()
 	s := &store{}
-	presence.New(s, unit{}, slog.New(slog.DiscardHandler), func() execution.Worker { return execution.Worker{} }).Stop()
+	r := presence.New(s, unit{}, slog.New(slog.DiscardHandler), func() execution.Worker { return execution.Worker{} })
+	if err := r.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
 	if len(s.reports)+len(s.removed) != 0 {
 		t.Errorf("%v %v", s.reports, s.removed)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"log/slog"
 	"testing"
 	"time"
 
@@ -58,7 +57,7 @@ func TestPassOverStores(t *testing.T) {
 		if err := d.Do(t.Context(), begun); err != nil {
 			t.Fatal(err)
 		}
-		u := upkeep.New(s, s, s, d, c, slog.New(slog.DiscardHandler))
+		u := upkeep.New(s, s, s, d, c)
 		for range 2 {
 			if err := u.Pass(t.Context()); err != nil {
 				t.Fatal(err)

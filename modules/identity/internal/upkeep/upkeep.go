@@ -6,10 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"sync"
 	"time"
 
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/tx"
@@ -38,59 +37,16 @@ type Upkeep struct {
 	rights     identity.RightsStore
 	unit       tx.Unit
 	clock      clock.Clock
-	log        *slog.Logger
-
-	mu   sync.Mutex
-	stop context.CancelFunc
-	work sync.WaitGroup
 }
 
-// New makes the loop; Start begins it.
-func New(t identity.TokenStore, h identity.HandshakeStore, r identity.RightsStore, u tx.Unit, c clock.Clock, log *slog.Logger) *Upkeep {
-	return &Upkeep{tokens: t, handshakes: h, rights: r, unit: u, clock: c, log: log}
+// New returns the upkeep of the stores.
+func New(t identity.TokenStore, h identity.HandshakeStore, r identity.RightsStore, u tx.Unit, c clock.Clock) *Upkeep {
+	return &Upkeep{tokens: t, handshakes: h, rights: r, unit: u, clock: c}
 }
 
-// Start begins the loop. It does nothing where it has begun.
-func (u *Upkeep) Start() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.stop != nil {
-		return
-	}
-	// The work outlives the call that started it; Stop ends it.
-	ctx, cancel := context.WithCancel(context.Background())
-	u.stop = cancel
-	u.work.Go(func() { u.loop(ctx) })
-}
-
-// Stop ends the loop and returns when nothing runs any more.
-func (u *Upkeep) Stop() {
-	u.mu.Lock()
-	stop := u.stop
-	u.stop = nil
-	u.mu.Unlock()
-	if stop != nil {
-		stop()
-	}
-	u.work.Wait()
-}
-
-func (u *Upkeep) loop(ctx context.Context) {
-	timer := time.NewTimer(first)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
-		bound, cancel := context.WithTimeout(ctx, passTimeout)
-		if err := u.Pass(bound); err != nil && ctx.Err() == nil {
-			u.log.ErrorContext(ctx, "upkeep of identity failed; it is tried again", "err", err)
-		}
-		cancel()
-		timer.Reset(every)
-	}
+// Loop repeats Pass.
+func (u *Upkeep) Loop() *background.Loop {
+	return &background.Loop{Name: "identity upkeep", Pass: u.Pass, First: first, Every: every, Timeout: passTimeout}
 }
 
 // Pass does the work once. What fails keeps nothing else from being done.

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/writ-automation/writ/modules/identity/internal/upkeep"
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/identity"
 )
 
@@ -98,7 +99,8 @@ func TestPasses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &stores{sessions: 2500}
-		u := upkeep.New(s, s, s, s, s, slog.New(slog.DiscardHandler))
+		u := upkeep.New(s, s, s, s, s).Loop()
+		u.Log = slog.New(slog.DiscardHandler)
 		u.Start()
 		u.Start() // again is nothing
 		time.Sleep(59 * time.Second)
@@ -118,8 +120,8 @@ func TestPasses(t *testing.T) {
 		if c := s.counts(); c != [3]int{13, 52, 2} { // the first one, fifty full ones and the rest
 			t.Errorf("the second pass: %v", c)
 		}
-		u.Stop()
-		u.Stop()
+		stop(t, u)
+		stop(t, u)
 		time.Sleep(time.Hour)
 		if c := s.counts(); c != [3]int{13, 52, 2} {
 			t.Errorf("after the end: %v", c)
@@ -133,10 +135,11 @@ func TestAFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
 		s := &stores{begun: 1_000_000, slow: time.Second}
-		u := upkeep.New(s, s, s, s, s, slog.New(slog.NewTextHandler(&log, nil)))
+		u := upkeep.New(s, s, s, s, s).Loop()
+		u.Log = slog.New(slog.NewTextHandler(&log, nil))
 		u.Start()
 		time.Sleep(5*time.Minute + 30*time.Second + time.Millisecond) // two passes of a minute with their pauses, and half of one
-		u.Stop()
+		stop(t, u)
 		if c := s.counts(); c != [3]int{3, 150, 3} {
 			t.Errorf("three passes: %v", c)
 		}
@@ -151,10 +154,11 @@ func TestFailuresAndHanging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
 		s := &stores{err: errors.New("the disk is gone")}
-		u := upkeep.New(s, s, s, s, s, slog.New(slog.NewTextHandler(&log, nil)))
+		u := upkeep.New(s, s, s, s, s).Loop()
+		u.Log = slog.New(slog.NewTextHandler(&log, nil))
 		u.Start()
 		time.Sleep(2*time.Minute + time.Second)
-		u.Stop()
+		stop(t, u)
 		if c := s.counts(); c != [3]int{2, 2, 2} {
 			t.Errorf("one that fails keeps others from being done: %v", c)
 		}
@@ -165,9 +169,15 @@ func TestFailuresAndHanging(t *testing.T) {
 		u.Start()
 		time.Sleep(61 * time.Second)
 		start := time.Now()
-		u.Stop()
+		stop(t, u)
 		if d := time.Since(start); d != 0 {
 			t.Errorf("the end waits %v for a pass", d)
 		}
 	})
+}
+
+func stop(t *testing.T, l *background.Loop) {
+	if err := l.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
 }

@@ -2,10 +2,12 @@ package usage
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/tx"
 )
@@ -29,19 +31,11 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	pending map[string]time.Time
-
-	wake chan struct{}
-	quit chan struct{}
-	once sync.Once
-	work sync.WaitGroup
 }
 
-// New makes a recorder that writes to a store once it is started.
+// New makes a recorder that writes to a store while its loop runs.
 func New(store identity.UseStore, unit tx.Unit, log *slog.Logger) *Recorder {
-	return &Recorder{
-		store: store, unit: unit, log: log, pending: make(map[string]time.Time),
-		wake: make(chan struct{}, 1), quit: make(chan struct{}),
-	}
+	return &Recorder{store: store, unit: unit, log: log, pending: make(map[string]time.Time)}
 }
 
 // Used notes that a token was used. It never blocks.
@@ -50,62 +44,38 @@ func (r *Recorder) Used(t identity.Token, at time.Time) {
 		return
 	}
 	r.mu.Lock()
-	_, known := r.pending[t.ID]
-	if known || len(r.pending) < capacity {
+	defer r.mu.Unlock()
+	if _, known := r.pending[t.ID]; known || len(r.pending) < capacity {
 		r.pending[t.ID] = at
 	}
-	first := !known && len(r.pending) == 1
-	r.mu.Unlock()
-	if first {
-		select {
-		case r.wake <- struct{}{}:
-		default:
-		}
-	}
 }
 
-// Start begins to write. It must be called once.
-func (r *Recorder) Start() { r.work.Go(r.loop) }
-
-// Stop writes what is left and returns when nothing runs any more. A recorder that was never started has nothing to
-// write with.
-func (r *Recorder) Stop() {
-	r.once.Do(func() { close(r.quit) })
-	r.work.Wait()
-}
-
-// loop sleeps until something was used, and then gathers for a while.
-func (r *Recorder) loop() {
-	for {
-		select {
-		case <-r.quit:
-			r.flush()
-			return
-		case <-r.wake:
-		}
-		gather := time.NewTimer(every)
-		select {
-		case <-r.quit:
-		case <-gather.C:
-		}
-		gather.Stop()
-		r.flush()
+// Loop writes what was collected, also when it is stopped.
+func (r *Recorder) Loop() *background.Loop {
+	return &background.Loop{
+		Name: "token uses", First: every, Every: every, Pass: r.flush,
+		Last: func() {
+			if err := r.flush(context.Background()); err != nil {
+				r.log.Warn("the last uses of tokens were not written", "err", err)
+			}
+		},
 	}
 }
 
 // flush drops what could not be written: the next use of a token tells it again.
-func (r *Recorder) flush() {
+func (r *Recorder) flush(ctx context.Context) error {
 	r.mu.Lock()
 	batch := r.pending
 	r.pending = make(map[string]time.Time)
 	r.mu.Unlock()
 	if len(batch) == 0 {
-		return
+		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	err := r.unit.Do(ctx, func(ctx context.Context) error { return r.store.TouchTokens(ctx, batch) })
 	if err != nil {
-		r.log.WarnContext(ctx, "the last uses of tokens were not written", "count", len(batch), "error", err)
+		return fmt.Errorf("write the last uses of %d tokens: %w", len(batch), err)
 	}
+	return nil
 }

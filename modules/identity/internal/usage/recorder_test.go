@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/modules/identity/internal/usage"
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/identity"
 )
 
@@ -41,7 +42,8 @@ func TestBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
 		r := usage.New(s, unit{}, slog.New(slog.DiscardHandler))
-		r.Start()
+		loop := r.Loop()
+		loop.Start()
 		for range 1000 {
 			r.Used(identity.Token{ID: "tok_a"}, time.Now())
 			r.Used(identity.Token{ID: "tok_b", LastUsedAt: time.Now().Add(-time.Second)}, time.Now())
@@ -59,11 +61,11 @@ func TestBatches(t *testing.T) {
 			t.Errorf("an idle hour wrote %d batches", len(got)-1)
 		}
 		r.Used(identity.Token{ID: "tok_a"}, time.Now())
-		r.Stop()
+		stop(t, loop)
 		if got := s.written(); len(got) != 2 || len(got[1]) != 1 {
 			t.Errorf("stop leaves the last use out: %v", got)
 		}
-		r.Stop()
+		stop(t, loop)
 	})
 }
 
@@ -72,8 +74,9 @@ func TestBoundedAndSurvivesErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{err: errors.New("gone")}
 		r := usage.New(s, unit{}, slog.New(slog.DiscardHandler))
-		r.Start()
-		defer r.Stop()
+		loop := r.Loop()
+		loop.Start()
+		defer stop(t, loop)
 		for i := range 20_000 {
 			r.Used(identity.Token{ID: string(rune(i + 0x4e00))}, time.Now())
 		}
@@ -88,4 +91,10 @@ func TestBoundedAndSurvivesErrors(t *testing.T) {
 			t.Errorf("after an error: %d batches", len(got))
 		}
 	})
+}
+
+func stop(t *testing.T, l *background.Loop) {
+	if err := l.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
 }

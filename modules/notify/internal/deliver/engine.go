@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/notify"
 )
@@ -30,66 +31,31 @@ type Sender interface {
 
 // Engine is one server's part.
 type Engine struct {
-	store   notify.Store
-	sender  Sender
-	signals events.Signals
-	meter   notify.Meter
-	log     *slog.Logger
-	set     Settings
-	freed   chan struct{} // wakes the loop when a place is free again
+	*background.Loop
+	store  notify.Store
+	sender Sender
+	meter  notify.Meter
+	log    *slog.Logger
+	set    Settings
+	wait   time.Duration // until the next pass; the loop's own
 
 	mu     sync.Mutex
 	busy   int
 	strays int
 	lanes  map[string]int // tries by target, strays among them
-	stop   context.CancelFunc
 	work   sync.WaitGroup
 }
 
-// New makes an engine; Start begins it.
+// New makes an engine. When it is stopped it takes no more deliveries, and Stop returns when those under way have ended, or their time has,
+// and what became of each is noted.
 func New(s notify.Store, sender Sender, sig events.Signals, m notify.Meter, log *slog.Logger, set Settings) *Engine {
-	return &Engine{store: s, sender: sender, signals: sig, meter: m, log: log, set: set, freed: make(chan struct{}, 1), lanes: map[string]int{}}
-}
-
-// Start begins the work and returns at once. It does nothing where the work has begun.
-func (e *Engine) Start() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.stop != nil {
-		return
+	e := &Engine{store: s, sender: sender, meter: m, log: log, set: set, lanes: map[string]int{}}
+	e.Loop = &background.Loop{
+		Name: "notifications", Pass: func(ctx context.Context) error { e.wait = e.pass(ctx); return nil },
+		Next: func() time.Duration { return e.wait }, Last: e.work.Wait,
+		Watch: func() (<-chan string, func()) { return sig.Watch(set.Topic) },
 	}
-	// The work outlives the call that started it; Stop ends it.
-	ctx, cancel := context.WithCancel(context.Background())
-	e.stop = cancel
-	e.work.Go(func() { e.loop(ctx) })
-}
-
-// Stop takes no more deliveries and returns when those under way have ended, or their time has, and what became of each is noted.
-func (e *Engine) Stop() {
-	e.mu.Lock()
-	stop := e.stop
-	e.stop = nil
-	e.mu.Unlock()
-	if stop != nil {
-		stop()
-	}
-	e.work.Wait()
-}
-
-// loop sleeps until something is due, was planned or has ended, or until it is time to look.
-func (e *Engine) loop(ctx context.Context) {
-	planned, end := e.signals.Watch(e.set.Topic)
-	defer end()
-	for ctx.Err() == nil {
-		next := time.NewTimer(e.pass(ctx))
-		select {
-		case <-ctx.Done():
-		case <-next.C:
-		case <-planned:
-		case <-e.freed:
-		}
-		next.Stop()
-	}
+	return e
 }
 
 // room returns how many tries may begin, and the targets that may not have another one.
@@ -122,7 +88,7 @@ func (e *Engine) leave(lane string, stray <-chan struct{}) {
 		go e.await(lane, stray)
 	}
 	e.mu.Unlock()
-	e.wake()
+	e.Wake()
 }
 
 // await waits for a channel that did not return in its time. Nobody waits for this: there is no way to end the channel.
@@ -132,18 +98,11 @@ func (e *Engine) await(lane string, stray <-chan struct{}) {
 	e.strays--
 	e.clear(lane)
 	e.mu.Unlock()
-	e.wake()
+	e.Wake()
 }
 
 func (e *Engine) clear(lane string) {
 	if e.lanes[lane]--; e.lanes[lane] == 0 {
 		delete(e.lanes, lane)
-	}
-}
-
-func (e *Engine) wake() {
-	select {
-	case e.freed <- struct{}{}:
-	default:
 	}
 }

@@ -130,6 +130,13 @@ func eachEngine(t *testing.T, set Settings, do func(context.Context, notify.Deli
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) { test(t, setup(t, d, set, newLedger(do))) })
 }
 
+// Stop stops the engine and waits for what it does.
+func (b *bundle) Stop() {
+	if err := b.Engine.Stop(context.Background()); err != nil {
+		b.t.Error(err)
+	}
+}
+
 // run starts the engine until the test ends.
 func (b *bundle) run() {
 	b.Start()

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/scheduling"
@@ -33,11 +34,11 @@ type Maker interface {
 
 // Engine is one server's part. Stop waits for all that it has started.
 type Engine struct {
+	*background.Loop
 	schedules scheduling.ScheduleStore
 	slots     scheduling.SlotStore
 	times     Times
 	maker     Maker
-	signals   events.Signals
 	clock     clock.Clock
 	log       *slog.Logger
 	set       Settings
@@ -47,68 +48,40 @@ type Engine struct {
 	// was due. A slot that came in that time was not missed.
 	now    time.Time
 	waited time.Duration
+	looked time.Time     // when abandoned slots were looked for
+	wait   time.Duration // until the next pass
 
-	mu   sync.Mutex
-	stop context.CancelFunc
 	work sync.WaitGroup
 }
 
-// New makes an engine; Start begins it.
+// New makes an engine. When it is stopped, the runs that it makes are given up where they are not made yet; whoever takes their slots next
+// makes them.
 func New(
 	schedules scheduling.ScheduleStore, slots scheduling.SlotStore, t Times, m Maker, sig events.Signals, c clock.Clock, log *slog.Logger, set Settings,
 ) *Engine {
-	return &Engine{
-		schedules: schedules, slots: slots, times: t, maker: m, signals: sig, clock: c, log: log, set: set,
+	e := &Engine{
+		schedules: schedules, slots: slots, times: t, maker: m, clock: c, log: log, set: set,
 		places: make(chan struct{}, set.Pool),
 	}
+	e.Loop = &background.Loop{
+		Name: "schedules", Pass: e.look, Next: func() time.Duration { return e.wait }, Last: e.work.Wait,
+		Watch: func() (<-chan string, func()) {
+			e.looked = time.Time{} // a start looks for abandoned slots
+			return sig.Watch(set.Topic)
+		},
+	}
+	return e
 }
 
-// Start begins the work and returns at once. It does nothing where the work has begun.
-func (e *Engine) Start() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.stop != nil {
-		return
+// look books what is due, and takes abandoned slots over where it is time to look for them.
+func (e *Engine) look(ctx context.Context) error {
+	e.wait = e.pass(ctx)
+	if now := e.clock.Now(); now.Sub(e.looked) >= e.set.Poll || now.Before(e.looked) {
+		e.looked = now
+		e.retake(ctx)
 	}
-	// The work outlives the call that started it; Stop ends it.
-	ctx, cancel := context.WithCancel(context.Background())
-	e.stop = cancel
-	e.work.Go(func() { e.loop(ctx) })
-}
-
-// Stop ends the work and returns when nothing runs any more. A slot of which it is not known what became goes to another server, or to
-// this one when it is started again.
-func (e *Engine) Stop() {
-	e.mu.Lock()
-	stop := e.stop
-	e.stop = nil
-	e.mu.Unlock()
-	if stop != nil {
-		stop()
-	}
-	e.work.Wait()
-}
-
-// loop sleeps until the next slot, until a schedule was saved, or until it is time to look.
-func (e *Engine) loop(ctx context.Context) {
-	saved, end := e.signals.Watch(e.set.Topic)
-	defer end()
-	look := time.NewTicker(e.set.Poll)
-	defer look.Stop()
-	wait := e.pass(ctx)
-	e.retake(ctx)
-	for ctx.Err() == nil {
-		next := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-		case <-next.C:
-		case <-saved:
-		case <-look.C:
-			e.retake(ctx)
-		}
-		next.Stop()
-		wait = e.pass(ctx)
-	}
+	e.wait = max(0, min(e.wait, e.looked.Add(e.set.Poll).Sub(e.clock.Now())))
+	return nil
 }
 
 // place waits for a free place of the pool. It is false where ctx ends first.

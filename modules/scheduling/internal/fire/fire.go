@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/writ-automation/writ/modules/scheduling/internal/desk"
+	"github.com/writ-automation/writ/modules/scheduling/internal/records"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
@@ -74,7 +74,7 @@ func (e *Engine) outcome(ctx context.Context, f *scheduling.Firing, stale bool) 
 	case fault.KindOf(err) == fault.Internal:
 		e.log.ErrorContext(ctx, "a slot made no run for an internal error", "schedule", f.Schedule.ID, "slot", f.Slot, "err", err)
 	}
-	return "", desk.Reason(err), nil
+	return "", records.Reason(err), nil
 }
 
 // until calls fn until it succeeds, fails for good or ctx ends.

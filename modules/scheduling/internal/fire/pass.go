@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/writ-automation/writ/modules/scheduling/internal/desk"
+	"github.com/writ-automation/writ/modules/scheduling/internal/records"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
@@ -72,7 +72,7 @@ func (e *Engine) advance(ctx context.Context, s *scheduling.Schedule, now time.T
 	if err != nil {
 		// Its expression was good when it was saved. Nobody knows when it fires now; it would be due for ever.
 		e.log.ErrorContext(ctx, "a schedule cannot be read any more and fires no more", "schedule", s.ID, "err", err)
-		return e.skip(ctx, s, time.Time{}, "fires no more until it is saved again: "+desk.Reason(err))
+		return e.skip(ctx, s, time.Time{}, "fires no more until it is saved again: "+records.Reason(err))
 	}
 	if now.Sub(slot) > grace {
 		e.log.WarnContext(ctx, "a slot was missed", "schedule", s.ID, "slot", slot)

@@ -197,3 +197,10 @@ func (b *bundle) last(id string, slot time.Time, run, reason string) {
 		b.t.Errorf("the last slot is %s, %q, %q, want %s, %q, %q", s.LastRunAt, s.LastRunID, s.LastError, slot, run, reason)
 	}
 }
+
+// Stop stops the engine and waits for what it does.
+func (b *bundle) Stop() {
+	if err := b.Engine.Stop(context.Background()); err != nil {
+		b.t.Error(err)
+	}
+}

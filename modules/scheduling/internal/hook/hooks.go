@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/writ-automation/writ/modules/scheduling/internal/desk"
+	"github.com/writ-automation/writ/modules/scheduling/internal/records"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
@@ -155,7 +155,7 @@ func (h *Hooks) fire(ctx context.Context, t *scheduling.Trigger, id string, p pu
 	note, cancel := context.WithTimeout(ctx, noteTime)
 	defer cancel()
 	if err != nil {
-		reason := desk.Reason(err)
+		reason := records.Reason(err)
 		if lost := h.deliveries.SettleDelivery(note, t.ID, id, scheduling.Delivered{Done: true}, reason); lost != nil {
 			h.log.ErrorContext(ctx, "a failed delivery was not noted", "trigger", t.ID, "err", lost)
 		}

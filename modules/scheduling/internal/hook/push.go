@@ -6,8 +6,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/writ-automation/writ/modules/scheduling/internal/desk"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -111,7 +111,7 @@ func (t *told) take(ref, commit, repository, pusher text) error {
 		switch {
 		case !m.given:
 			continue
-		case m.wrong || !desk.Line(m.s, maxMember):
+		case m.wrong || !object.Line(m.s, maxMember):
 			return fault.BadField(m.name, "expected a text of at most %d characters on one line", maxMember)
 		case m.form != nil && !m.form(m.s):
 			return fault.BadField(m.name, "has not the form of one")

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/writ-automation/writ/modules/scheduling/internal/desk"
+	"github.com/writ-automation/writ/modules/scheduling/internal/records"
 	"github.com/writ-automation/writ/ports/audit"
-	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
@@ -19,25 +19,24 @@ const Topic = "schedule"
 
 // Schedules implements scheduling.Schedules.
 type Schedules struct {
-	desk.Kernel
-	desk    *desk.Desk
-	store   scheduling.ScheduleStore
-	slots   scheduling.SlotStore
-	usage   catalog.Usage
-	judge   Judge
-	times   Times
-	signals events.Signals
-	targets notify.Targets
+	object.Kernel
+	permissions *object.Permissions
+	store       scheduling.ScheduleStore
+	slots       scheduling.SlotStore
+	judge       Judge
+	times       Times
+	signals     events.Signals
+	targets     notify.Targets
 }
 
 var _ scheduling.Schedules = (*Schedules)(nil)
 
 // New makes the keeper of schedules.
 func New(
-	k desk.Kernel, d *desk.Desk, s scheduling.ScheduleStore, slots scheduling.SlotStore, u catalog.Usage, j Judge, t Times, sig events.Signals,
+	k object.Kernel, p *object.Permissions, s scheduling.ScheduleStore, slots scheduling.SlotStore, j Judge, t Times, sig events.Signals,
 	n notify.Targets,
 ) *Schedules {
-	return &Schedules{Kernel: k, desk: d, store: s, slots: slots, usage: u, judge: j, times: t, signals: sig, targets: n}
+	return &Schedules{Kernel: k, permissions: p, store: s, slots: slots, judge: j, times: t, signals: sig, targets: n}
 }
 
 const kind = "schedule"
@@ -49,13 +48,13 @@ func (s *Schedules) Create(ctx context.Context, x scheduling.Schedule) (scheduli
 	if err := s.settle(ctx, &x); err != nil {
 		return scheduling.Schedule{}, err
 	}
-	if err := s.desk.Keep(ctx, kind, x.Org); err != nil {
+	if err := s.permissions.CheckOrgs(ctx, kind, x.Org); err != nil {
 		return scheduling.Schedule{}, err
 	}
 	at := s.Clock.Now()
 	made := scheduling.Schedule{
 		Record: scheduling.Record{
-			ID: s.IDs.New(ids.Schedule), Name: x.Name, Org: x.Org, CreatedBy: desk.Author(ctx), Owner: desk.Owner(ctx),
+			ID: s.IDs.New(ids.Schedule), Name: x.Name, Org: x.Org, CreatedBy: object.Author(ctx), Owner: records.Owner(ctx),
 			CreatedAt: at, UpdatedAt: at, Revision: 1,
 		},
 		Cron: x.Cron, Timezone: x.Timezone, Enabled: x.Enabled, Target: x.Target,
@@ -85,7 +84,7 @@ func (s *Schedules) Create(ctx context.Context, x scheduling.Schedule) (scheduli
 
 // settle brings what a caller sets into its stored form, and judges it.
 func (s *Schedules) settle(ctx context.Context, x *scheduling.Schedule) (err error) {
-	if x.Name, err = desk.Name(x.Name); err != nil {
+	if x.Name, err = object.Name(x.Name); err != nil {
 		return err
 	}
 	if x.Cron, err = s.times.Check(x.Cron, x.Timezone); err != nil {
@@ -108,9 +107,8 @@ func (s *Schedules) plan(ctx context.Context, x *scheduling.Schedule) error {
 
 // note writes down what a saved schedule names and that it was saved, and wakes whoever waits for the next slot.
 func (s *Schedules) note(ctx context.Context, a audit.Action, x *scheduling.Schedule) error {
-	named := refs(&x.Target)
-	if err := s.usage.Name(ctx, x.ID, named.IDs()); err != nil {
-		return named.Unknown(err)
+	if err := refs(&x.Target).Store(ctx, s.permissions.Usage, x.ID); err != nil {
+		return err
 	}
 	if err := s.record(ctx, a, x); err != nil {
 		return err
@@ -146,7 +144,7 @@ func (s *Schedules) Get(ctx context.Context, id string) (scheduling.Schedule, er
 	if err != nil {
 		return scheduling.Schedule{}, err
 	}
-	ok, err := s.desk.Reads(ctx, x.Org, objects(&x.Target)...)
+	ok, err := s.permissions.CanRead(ctx, x.Org, objects(&x.Target)...)
 	if err == nil && !ok {
 		err = missing(id)
 	}
@@ -158,7 +156,7 @@ func (s *Schedules) Get(ctx context.Context, id string) (scheduling.Schedule, er
 
 // List implements scheduling.Schedules.
 func (s *Schedules) List(ctx context.Context, f scheduling.Filter, w page.Window) ([]scheduling.Schedule, int, error) {
-	scope, err := s.desk.Scope(ctx)
+	scope, err := s.permissions.Scope(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -167,14 +165,14 @@ func (s *Schedules) List(ctx context.Context, f scheduling.Filter, w page.Window
 
 // Update implements scheduling.Schedules.
 func (s *Schedules) Update(ctx context.Context, id string, revision int64, x scheduling.Schedule) (out scheduling.Schedule, err error) {
-	err = s.Again(ctx, revision, func() error {
+	err = s.Retry(ctx, revision, func() error {
 		out, err = s.update(ctx, id, revision, x)
 		return err
 	})
 	if err != nil {
 		return scheduling.Schedule{}, err
 	}
-	s.Log.InfoContext(ctx, "schedule changed", "schedule", id, "revision", out.Revision, "by", desk.Author(ctx))
+	s.Log.InfoContext(ctx, "schedule changed", "schedule", id, "revision", out.Revision, "by", object.Author(ctx))
 	return out, nil
 }
 
@@ -188,7 +186,7 @@ func (s *Schedules) update(ctx context.Context, id string, revision int64, x sch
 		return out, err
 	}
 	next := was
-	next.Name, next.Org, next.Owner, next.UpdatedAt = x.Name, x.Org, desk.Owner(ctx), s.Clock.Now()
+	next.Name, next.Org, next.Owner, next.UpdatedAt = x.Name, x.Org, records.Owner(ctx), s.Clock.Now()
 	next.Cron, next.Timezone, next.Enabled, next.Target = x.Cron, x.Timezone, x.Enabled, x.Target
 	told, err := s.told(ctx, x.Target, was.Target)
 	if err != nil {
@@ -216,7 +214,7 @@ func (s *Schedules) reach(ctx context.Context, id string, revision int64, orgs .
 	if err != nil {
 		return was, err
 	}
-	if err := s.desk.Keep(ctx, kind, append([]string{was.Org}, orgs...)...); err != nil {
+	if err := s.permissions.CheckOrgs(ctx, kind, append([]string{was.Org}, orgs...)...); err != nil {
 		return was, err
 	}
 	if revision != 0 && revision != was.Revision {
@@ -227,9 +225,9 @@ func (s *Schedules) reach(ctx context.Context, id string, revision int64, orgs .
 
 // Delete implements scheduling.Schedules.
 func (s *Schedules) Delete(ctx context.Context, id string, revision int64) error {
-	err := s.Again(ctx, revision, func() error { return s.remove(ctx, id, revision) })
+	err := s.Retry(ctx, revision, func() error { return s.remove(ctx, id, revision) })
 	if err == nil {
-		s.Log.InfoContext(ctx, "schedule deleted", "schedule", id, "by", desk.Author(ctx))
+		s.Log.InfoContext(ctx, "schedule deleted", "schedule", id, "by", object.Author(ctx))
 	}
 	return err
 }
@@ -243,7 +241,7 @@ func (s *Schedules) remove(ctx context.Context, id string, revision int64) error
 		if err := s.store.DeleteSchedule(ctx, id, was.Revision); err != nil {
 			return err
 		}
-		if err := s.usage.Name(ctx, id, nil); err != nil {
+		if err := s.permissions.Usage.Name(ctx, id, nil); err != nil {
 			return err
 		}
 		return s.record(ctx, audit.ScheduleDelete, &was)

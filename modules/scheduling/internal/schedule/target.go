@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/writ-automation/writ/modules/scheduling/internal/desk"
+	"github.com/writ-automation/writ/modules/scheduling/internal/records"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
@@ -50,16 +51,16 @@ func (j Judge) target(ctx context.Context, t *scheduling.Target, enabled bool) e
 		return fault.BadField("answers", "are for a template alone")
 	case t.Run != nil:
 		if err := plain(&t.Run.Spec); err != nil {
-			return desk.Below("run", err)
+			return records.Below("run", err)
 		}
-		return desk.Below("run", j.Checker.Check(ctx, *t.Run))
+		return records.Below("run", j.Checker.Check(ctx, *t.Run))
 	case t.Pipeline != nil:
 		if err := plainPipeline(t.Pipeline); err != nil {
-			return desk.Below("pipeline", err)
+			return records.Below("pipeline", err)
 		}
-		return desk.Below("pipeline", j.Checker.CheckPipeline(ctx, *t.Pipeline))
+		return records.Below("pipeline", j.Checker.CheckPipeline(ctx, *t.Pipeline))
 	case !ids.Valid(ids.Template, t.TemplateID):
-		return desk.Ref{Path: "template_id", ID: t.TemplateID}.Missing()
+		return object.Reference{Field: "template_id", Kind: ids.Template, ID: t.TemplateID}.Missing()
 	}
 	err := forTemplate(j.Launcher.Unattended(ctx, t.TemplateID, t.Answers), t.TemplateID)
 	if !enabled && fault.Is(err, fault.Invalid) {
@@ -70,12 +71,12 @@ func (j Judge) target(ctx context.Context, t *scheduling.Target, enabled bool) e
 
 // forTemplate names the template in what refuses it.
 func forTemplate(err error, id string) error {
-	ref := desk.Ref{Path: "template_id", ID: id}
+	ref := object.Reference{Field: "template_id", Kind: ids.Template, ID: id}
 	switch {
 	case catalog.TemplateNotFound.Is(err):
 		return ref.Missing()
 	case runs.UseRequired.Is(err):
-		return ref.Unusable(runs.UseRequired)
+		return ref.Unusable()
 	default:
 		return err
 	}
@@ -120,32 +121,19 @@ func word(t *scheduling.Target) string {
 }
 
 // refs returns the objects that a target names, with the members that name them. Queues are no objects that exist.
-func refs(t *scheduling.Target) desk.Refs {
-	var out desk.Refs
-	add := func(path, id string) {
-		if id != "" {
-			out = append(out, desk.Ref{Path: path, ID: id})
-		}
-	}
-	all := func(path string, list []string) {
-		for i, id := range list {
-			add(fmt.Sprintf("%s[%d]", path, i), id)
-		}
-	}
-	add("template_id", t.TemplateID)
+func refs(t *scheduling.Target) object.References {
+	out := object.References(nil).Add("template_id", ids.Template, t.TemplateID)
 	if r := t.Run; r != nil {
-		add("run.inventory_id", r.InventoryID)
-		add("run.project_id", r.ProjectID)
-		all("run.credential_ids", r.CredentialIDs)
+		out = out.Add("run.inventory_id", ids.Inventory, r.InventoryID).Add("run.project_id", ids.Project, r.ProjectID).
+			AddList("run.credential_ids", ids.Credential, r.CredentialIDs)
 	}
 	if p := t.Pipeline; p != nil {
-		add("pipeline.inventory_id", p.InventoryID)
-		add("pipeline.project_id", p.ProjectID)
-		all("pipeline.credential_ids", p.CredentialIDs)
+		out = out.Add("pipeline.inventory_id", ids.Inventory, p.InventoryID).Add("pipeline.project_id", ids.Project, p.ProjectID).
+			AddList("pipeline.credential_ids", ids.Credential, p.CredentialIDs)
 		for i := range p.Steps {
 			path := fmt.Sprintf("pipeline.steps[%d].", i)
-			add(path+"inventory_id", p.Steps[i].InventoryID)
-			all(path+"credential_ids", p.Steps[i].CredentialIDs)
+			out = out.Add(path+"inventory_id", ids.Inventory, p.Steps[i].InventoryID).
+				AddList(path+"credential_ids", ids.Credential, p.Steps[i].CredentialIDs)
 		}
 	}
 	return out

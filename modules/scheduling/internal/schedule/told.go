@@ -3,7 +3,7 @@ package schedule
 import (
 	"context"
 
-	"github.com/writ-automation/writ/modules/scheduling/internal/desk"
+	"github.com/writ-automation/writ/modules/scheduling/internal/records"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
@@ -38,10 +38,10 @@ func (s *Schedules) told(ctx context.Context, t, stored scheduling.Target) (noti
 	}
 	list, err := s.targets.Echoed(ctx, *said, was)
 	if err != nil {
-		return notify.SealedTargets{}, desk.Below(member, err)
+		return notify.SealedTargets{}, records.Below(member, err)
 	}
 	sealed, err := s.targets.Seal(ctx, list)
-	return sealed, desk.Below(member, err)
+	return sealed, records.Below(member, err)
 }
 
 // keep returns a target with its notifications as the schedule holds them, in the open unit.

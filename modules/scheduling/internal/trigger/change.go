@@ -3,8 +3,9 @@ package trigger
 import (
 	"context"
 
-	"github.com/writ-automation/writ/modules/scheduling/internal/desk"
+	"github.com/writ-automation/writ/modules/scheduling/internal/records"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
@@ -14,7 +15,7 @@ func (t *Triggers) reach(ctx context.Context, id string, revision int64, orgs ..
 	if err != nil {
 		return was, err
 	}
-	if err := t.desk.Keep(ctx, kind, append([]string{was.Org}, orgs...)...); err != nil {
+	if err := t.permissions.CheckOrgs(ctx, kind, append([]string{was.Org}, orgs...)...); err != nil {
 		return was, err
 	}
 	if revision != 0 && revision != was.Revision {
@@ -25,14 +26,14 @@ func (t *Triggers) reach(ctx context.Context, id string, revision int64, orgs ..
 
 // Update implements scheduling.Triggers. Its faults are those of Create, and RevisionChanged.
 func (t *Triggers) Update(ctx context.Context, id string, revision int64, x scheduling.Trigger) (out scheduling.Trigger, err error) {
-	err = t.Again(ctx, revision, func() error {
+	err = t.Retry(ctx, revision, func() error {
 		out, err = t.update(ctx, id, revision, x)
 		return err
 	})
 	if err != nil {
 		return scheduling.Trigger{}, err
 	}
-	t.Log.InfoContext(ctx, "trigger changed", "trigger", id, "revision", out.Revision, "by", desk.Author(ctx))
+	t.Log.InfoContext(ctx, "trigger changed", "trigger", id, "revision", out.Revision, "by", object.Author(ctx))
 	return out, nil
 }
 
@@ -46,7 +47,7 @@ func (t *Triggers) update(ctx context.Context, id string, revision int64, x sche
 		return out, err
 	}
 	next := was
-	next.Name, next.Org, next.Owner, next.UpdatedAt = x.Name, x.Org, desk.Owner(ctx), t.Clock.Now()
+	next.Name, next.Org, next.Owner, next.UpdatedAt = x.Name, x.Org, records.Owner(ctx), t.Clock.Now()
 	next.TemplateID, next.RequireSignature, next.Branch, next.Events = x.TemplateID, x.RequireSignature, x.Branch, x.Events
 	err = t.Unit.Do(ctx, func(ctx context.Context) error {
 		if out, err = t.store.UpdateTrigger(ctx, next, was.Revision); err != nil {
@@ -77,15 +78,15 @@ func (t *Triggers) Rotate(ctx context.Context, id string) (scheduling.NewTrigger
 	if err != nil {
 		return scheduling.NewTrigger{}, err
 	}
-	t.Log.InfoContext(ctx, "signing secret replaced", "trigger", id, "by", desk.Author(ctx))
+	t.Log.InfoContext(ctx, "signing secret replaced", "trigger", id, "by", object.Author(ctx))
 	return scheduling.NewTrigger{Trigger: out, SigningSecret: signing}, nil
 }
 
 // Delete implements scheduling.Triggers.
 func (t *Triggers) Delete(ctx context.Context, id string, revision int64) error {
-	err := t.Again(ctx, revision, func() error { return t.remove(ctx, id, revision) })
+	err := t.Retry(ctx, revision, func() error { return t.remove(ctx, id, revision) })
 	if err == nil {
-		t.Log.InfoContext(ctx, "trigger deleted", "trigger", id, "by", desk.Author(ctx))
+		t.Log.InfoContext(ctx, "trigger deleted", "trigger", id, "by", object.Author(ctx))
 	}
 	return err
 }
@@ -99,7 +100,7 @@ func (t *Triggers) remove(ctx context.Context, id string, revision int64) error 
 		if err := t.store.DeleteTrigger(ctx, id, was.Revision); err != nil {
 			return err
 		}
-		if err := t.usage.Name(ctx, id, nil); err != nil {
+		if err := t.permissions.Usage.Name(ctx, id, nil); err != nil {
 			return err
 		}
 		return t.record(ctx, audit.TriggerDelete, &was)

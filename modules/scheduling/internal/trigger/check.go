@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-automation/writ/modules/scheduling/internal/desk"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
@@ -46,7 +46,7 @@ func check(x *scheduling.Trigger) error {
 // Branch reports whether a name is one that git takes for a branch.
 func Branch(name string) bool {
 	switch {
-	case name == "" || !desk.Line(name, maxBranch),
+	case name == "" || !object.Line(name, maxBranch),
 		strings.ContainsAny(name, " ~^:?*[\\\x7f"), strings.ContainsFunc(name, func(r rune) bool { return r == '\uFFFD' }),
 		strings.Contains(name, ".."), strings.Contains(name, "//"), strings.Contains(name, "@{"), name == "@",
 		strings.HasPrefix(name, "-"), strings.HasPrefix(name, "/"), strings.HasSuffix(name, "/"), strings.HasSuffix(name, "."):

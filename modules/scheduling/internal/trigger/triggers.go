@@ -9,31 +9,29 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/writ-automation/writ/modules/scheduling/internal/desk"
+	"github.com/writ-automation/writ/modules/scheduling/internal/records"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
-	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
-	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 	"github.com/writ-automation/writ/ports/secret"
 )
 
 // Triggers implements scheduling.Triggers.
 type Triggers struct {
-	desk.Kernel
-	desk   *desk.Desk
-	store  scheduling.TriggerStore
-	usage  catalog.Usage
-	sealer scheduling.Sealer
+	object.Kernel
+	permissions *object.Permissions
+	store       scheduling.TriggerStore
+	sealer      scheduling.Sealer
 }
 
 var _ scheduling.Triggers = (*Triggers)(nil)
 
 // New makes the keeper of triggers.
-func New(k desk.Kernel, d *desk.Desk, s scheduling.TriggerStore, u catalog.Usage, sealer scheduling.Sealer) *Triggers {
-	return &Triggers{Kernel: k, desk: d, store: s, usage: u, sealer: sealer}
+func New(k object.Kernel, p *object.Permissions, s scheduling.TriggerStore, sealer scheduling.Sealer) *Triggers {
+	return &Triggers{Kernel: k, permissions: p, store: s, sealer: sealer}
 }
 
 const kind = "trigger"
@@ -53,14 +51,14 @@ func (t *Triggers) Create(ctx context.Context, x scheduling.Trigger) (scheduling
 	if err := t.settle(ctx, &x); err != nil {
 		return scheduling.NewTrigger{}, err
 	}
-	if err := t.desk.Keep(ctx, kind, x.Org); err != nil {
+	if err := t.permissions.CheckOrgs(ctx, kind, x.Org); err != nil {
 		return scheduling.NewTrigger{}, err
 	}
 	at := t.Clock.Now()
 	token := base64.RawURLEncoding.EncodeToString(random())
 	made := scheduling.StoredTrigger{TokenHash: sha256.Sum256([]byte(token)), Trigger: x}
 	made.Record = scheduling.Record{
-		ID: t.IDs.New(ids.Trigger), Name: x.Name, Org: x.Org, CreatedBy: desk.Author(ctx), Owner: desk.Owner(ctx),
+		ID: t.IDs.New(ids.Trigger), Name: x.Name, Org: x.Org, CreatedBy: object.Author(ctx), Owner: records.Owner(ctx),
 		CreatedAt: at, UpdatedAt: at, Revision: 1,
 	}
 	signing, sealed, err := t.secret(ctx, made.ID)
@@ -94,7 +92,7 @@ func (t *Triggers) secret(ctx context.Context, id string) (secret.Text, []byte, 
 // settle brings what a caller sets into its stored form, and judges it. Whoever changes a trigger is who fires it, and so has to be
 // able to use its template.
 func (t *Triggers) settle(ctx context.Context, x *scheduling.Trigger) (err error) {
-	if x.Name, err = desk.Name(x.Name); err != nil {
+	if x.Name, err = object.Name(x.Name); err != nil {
 		return err
 	}
 	if err := check(x); err != nil {
@@ -108,8 +106,8 @@ func (t *Triggers) settle(ctx context.Context, x *scheduling.Trigger) (err error
 	for _, c := range []struct {
 		want    access.Level
 		refusal error
-	}{{access.Read, ref.Missing()}, {access.Use, ref.Unusable(runs.UseRequired)}} {
-		if ok, err := t.desk.May(ctx, c.want, x.TemplateID); err != nil || !ok {
+	}{{access.Read, ref.Missing()}, {access.Use, ref.Unusable()}} {
+		if ok, err := t.permissions.May(ctx, c.want, x.TemplateID); err != nil || !ok {
 			if err == nil {
 				err = c.refusal
 			}
@@ -119,13 +117,14 @@ func (t *Triggers) settle(ctx context.Context, x *scheduling.Trigger) (err error
 	return nil
 }
 
-func template(x *scheduling.Trigger) desk.Ref { return desk.Ref{Path: "template_id", ID: x.TemplateID} }
+func template(x *scheduling.Trigger) object.Reference {
+	return object.Reference{Field: "template_id", Kind: ids.Template, ID: x.TemplateID}
+}
 
 // note writes down what a saved trigger names and that it was saved.
 func (t *Triggers) note(ctx context.Context, a audit.Action, x *scheduling.Trigger) error {
-	named := desk.Refs{template(x)}
-	if err := t.usage.Name(ctx, x.ID, named.IDs()); err != nil {
-		return named.Unknown(err)
+	if err := (object.References{template(x)}).Store(ctx, t.permissions.Usage, x.ID); err != nil {
+		return err
 	}
 	return t.record(ctx, a, x)
 }
@@ -150,7 +149,7 @@ func (t *Triggers) Get(ctx context.Context, id string) (scheduling.Trigger, erro
 	if err != nil {
 		return scheduling.Trigger{}, err
 	}
-	ok, err := t.desk.Reads(ctx, x.Org, x.TemplateID)
+	ok, err := t.permissions.CanRead(ctx, x.Org, x.TemplateID)
 	if err == nil && !ok {
 		err = scheduling.TriggerNotFound.New("no trigger %q", id)
 	}
@@ -162,7 +161,7 @@ func (t *Triggers) Get(ctx context.Context, id string) (scheduling.Trigger, erro
 
 // List implements scheduling.Triggers.
 func (t *Triggers) List(ctx context.Context, f scheduling.Filter, w page.Window) ([]scheduling.Trigger, int, error) {
-	scope, err := t.desk.Scope(ctx)
+	scope, err := t.permissions.Scope(ctx)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -44,7 +44,7 @@ func one(at string, kind secrets.Kind, m secrets.Member, text string) error {
 		if kind == secrets.Env {
 			return vars(at, text)
 		}
-		return object(at, text)
+		return jsonObject(at, text)
 	default:
 		return Multiline(at, text)
 	}
@@ -62,8 +62,8 @@ func decode(text string, to any) error {
 	return nil
 }
 
-// object refuses what is not a JSON object.
-func object(at, text string) error {
+// jsonObject refuses what is not a JSON object.
+func jsonObject(at, text string) error {
 	var members map[string]json.RawMessage
 	if decode(text, &members) != nil || members == nil {
 		return fault.BadField(at, "expected a JSON object")

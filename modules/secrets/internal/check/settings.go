@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
@@ -69,7 +70,7 @@ func Settings(kind secrets.Kind, settings map[string]any) (map[string]any, error
 // setting judges a text by what it is used for.
 func setting(at, name, s string) error {
 	switch {
-	case !Line(s, maxSetting):
+	case !object.Line(s, maxSetting):
 		return fault.BadField(at, "expected at most %d characters on one line", maxSetting)
 	case strings.HasPrefix(s, "-"):
 		return fault.BadField(at, "must not begin with a dash")

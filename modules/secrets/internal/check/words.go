@@ -1,19 +1,15 @@
 package check
 
 import (
-	"context"
 	"regexp"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
-	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/fault"
 )
 
 // Bounds of what a request may say.
 const (
-	maxName    = 200       // characters
 	maxSetting = 1000      // characters of what everybody may read
 	MaxSecret  = 64 << 10  // bytes of a secret member
 	MaxSecrets = 512 << 10 // bytes of all that is sealed of a credential
@@ -27,21 +23,6 @@ var (
 	fileName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
 	word     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
 )
-
-// Line reports whether s is at most limit characters of UTF-8 on one line, without control characters.
-func Line(s string, limit int) bool {
-	bad := func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
-	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= limit && !strings.ContainsFunc(s, bad)
-}
-
-// Name returns the name of an object without the space around it. An Invalid fault names name.
-func Name(s string) (string, error) {
-	s = strings.TrimSpace(s)
-	if s == "" || !Line(s, maxName) {
-		return "", fault.BadField("name", "expected 1 to %d characters on one line", maxName)
-	}
-	return s, nil
-}
 
 // Identifier reports whether s can name a field or a variable: letters, digits and underscores, and no digit first.
 func Identifier(s string) bool { return word.MatchString(s) }
@@ -90,12 +71,3 @@ func Multiline(at, s string) error {
 
 // Short reports whether a secret is too short to be masked in output. An empty one is none.
 func Short(s string) bool { return s != "" && len(s) < shortest }
-
-// Author is what a record keeps of the actor that made it: the id, or the name of one without any.
-func Author(ctx context.Context) string {
-	by := actor.From(ctx)
-	if by.ID != "" {
-		return by.ID
-	}
-	return by.Name
-}

@@ -5,51 +5,51 @@ import (
 
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
-	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
 // Credentials keeps credentials.
 type Credentials struct {
-	Kernel
-	desk    *Desk
-	store   secrets.Store
-	types   secrets.TypeStore
-	vault   vault
-	engines map[string]extension.Engine
+	object.Kernel
+	permissions *object.Permissions
+	store       secrets.Store
+	types       secrets.TypeStore
+	vault       vault
+	engines     map[string]extension.Engine
 }
 
 var _ secrets.Credentials = (*Credentials)(nil)
 
 // NewCredentials makes the keeper of credentials.
-func NewCredentials(k Kernel, d *Desk, s secrets.Store, t secrets.TypeStore, sealer secrets.Sealer, keys secrets.KeyReader,
+func NewCredentials(k object.Kernel, p *object.Permissions, s secrets.Store, t secrets.TypeStore, sealer secrets.Sealer, keys secrets.KeyReader,
 	engines map[string]extension.Engine,
 ) *Credentials {
-	return &Credentials{Kernel: k, desk: d, store: s, types: t, vault: vault{sealer, keys}, engines: engines}
+	return &Credentials{Kernel: k, permissions: p, store: s, types: t, vault: vault{sealer, keys}, engines: engines}
 }
 
 func missing(id string) error { return fault.Missing(identity.KindCredential, id) }
 
 // Create implements secrets.Credentials.
 func (k *Credentials) Create(ctx context.Context, c secrets.Change) (out secrets.Credential, w []secrets.Warning, err error) {
-	err = again(func(attempt int) error {
+	err = k.Retry(ctx, 0, func() error {
 		s, err := judged(k.engines, c)
 		if err != nil {
 			return err
 		}
-		if err := k.desk.keep(ctx, identity.KindCredential, s.now.Org); err != nil {
+		if err := k.permissions.CheckOrgs(ctx, identity.KindCredential, s.now.Org); err != nil {
 			return err
 		}
-		t, err := k.typeOf(ctx, attempt, &s)
+		t, err := k.typeOf(ctx, &s)
 		if err != nil {
 			return err
 		}
-		k.made(ctx, ids.Credential, &s.now.Record)
+		k.Created(ctx, ids.Credential, &s.now.Record)
 		sealed, err := k.vault.renew(ctx, &s, t, stored{})
 		if err != nil {
 			return err
@@ -70,23 +70,20 @@ func (k *Credentials) Create(ctx context.Context, c secrets.Change) (out secrets
 
 // entry is what is recorded of a change: which members were given, and no value.
 func (s *said) entry(a audit.Action, c secrets.Credential) audit.Entry {
-	d := detail{"has_secret": c.HasSecret}
-	d.set("kind", string(c.Kind)).set("type_id", c.TypeID).list("settings", names(c.Settings)).list("fields", names(c.Fields))
-	if d.list("secret", names(s.secret)); c.Source != nil {
-		d.set("engine", c.Source.Engine).list("config", names(c.Source.Config)).list("config_secret", names(s.source.Secret))
+	d := object.Detail{"has_secret": c.HasSecret}
+	d.Set("kind", string(c.Kind)).Set("type_id", c.TypeID).List("settings", names(c.Settings)).List("fields", names(c.Fields))
+	if d.List("secret", names(s.secret)); c.Source != nil {
+		d.Set("engine", c.Source.Engine).List("config", names(c.Source.Config)).List("config_secret", names(s.source.Secret))
 	}
-	return entry(a, c.Record, d)
+	return object.Entry(a, c.Record, d)
 }
 
 // typeOf returns the type of what was said, with which it judges that; the zero value for a built-in kind.
-func (k *Credentials) typeOf(ctx context.Context, attempt int, s *said) (t secrets.Type, err error) {
+func (k *Credentials) typeOf(ctx context.Context, s *said) (t secrets.Type, err error) {
 	if s.now.TypeID == "" {
 		return t, nil
 	}
-	err = k.read(ctx, attempt, func(ctx context.Context) error {
-		t, err = k.types.TypeByID(ctx, s.now.TypeID)
-		return err
-	})
+	t, err = k.types.TypeByID(ctx, s.now.TypeID)
 	if err != nil {
 		return t, unknownType(s.now.TypeID, err)
 	}
@@ -100,28 +97,21 @@ func unknownType(id string, err error) error {
 	return err
 }
 
-// save stores a credential in one unit: who keeps rights is told first that it exists, or belongs to another organization, in the order
-// in which a deletion goes. The type by which the credential was judged is held: where that has changed, the credential is judged anew.
-func (k *Credentials) save(ctx context.Context, text string, s *said, t secrets.Type, store func(ctx context.Context) error) error {
-	err := k.Unit.Do(ctx, func(ctx context.Context) error {
-		if err := k.Objects.Put(ctx, identity.Object{ID: s.now.ID, Org: s.now.Org}); err != nil {
-			return err
-		}
+// save stores a credential in one unit. The type with which the credential was checked is locked: where that has changed, the credential is
+// checked anew.
+func (k *Credentials) save(ctx context.Context, message string, s *said, t secrets.Type, store func(ctx context.Context) error) error {
+	return k.Store(ctx, message, s.now.Record, func(ctx context.Context) error {
 		if t.ID != "" {
 			now, err := k.types.HoldType(ctx, t.ID)
 			if err != nil {
 				return unknownType(t.ID, err)
 			}
 			if now.Revision != t.Revision {
-				return catalog.RevisionChanged.New("the type of the credential was changed meanwhile")
+				return object.RevisionChanged.New("the type of the credential was changed meanwhile")
 			}
 		}
 		return store(ctx)
 	})
-	if err == nil {
-		k.say(ctx, text, s.now.ID)
-	}
-	return err
 }
 
 // Get implements secrets.Credentials.
@@ -133,7 +123,7 @@ func (k *Credentials) Get(ctx context.Context, id string) (secrets.Credential, e
 func (k *Credentials) reach(ctx context.Context, want access.Level, id string) (secrets.Credential, error) {
 	c, err := k.store.CredentialByID(ctx, id)
 	if err == nil {
-		err = k.desk.reach(ctx, want, id, missing(id))
+		err = k.permissions.CheckAccess(ctx, want, id, missing(id))
 	}
 	if err != nil {
 		return secrets.Credential{}, err
@@ -143,7 +133,7 @@ func (k *Credentials) reach(ctx context.Context, want access.Level, id string) (
 
 // List implements secrets.Credentials.
 func (k *Credentials) List(ctx context.Context, f secrets.Filter, w page.Window) ([]secrets.Credential, int, error) {
-	s, err := k.desk.scope(ctx)
+	s, err := k.permissions.Scope(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -152,42 +142,38 @@ func (k *Credentials) List(ctx context.Context, f secrets.Filter, w page.Window)
 
 // Update implements secrets.Credentials.
 func (k *Credentials) Update(ctx context.Context, id string, revision int64, c secrets.Change) (out secrets.Credential, w []secrets.Warning, err error) {
-	err = again(func(attempt int) error {
-		out, w, err = k.update(ctx, attempt, id, revision, c)
+	err = k.Retry(ctx, 0, func() error {
+		out, w, err = k.update(ctx, id, revision, c)
 		return err
 	})
 	if err != nil {
-		return secrets.Credential{}, nil, k.desk.told(ctx, err)
+		return secrets.Credential{}, nil, k.permissions.Explain(ctx, err)
 	}
 	return out, w, nil
 }
 
 // update changes the revision that was judged, and no other one.
-func (k *Credentials) update(ctx context.Context, attempt int, id string, revision int64, c secrets.Change,
+func (k *Credentials) update(ctx context.Context, id string, revision int64, c secrets.Change,
 ) (out secrets.Credential, w []secrets.Warning, err error) {
 	s, err := judged(k.engines, c)
 	if err != nil {
 		return out, nil, err
 	}
 	was := stored{}
-	err = k.read(ctx, attempt, func(ctx context.Context) error {
-		was.Credential, was.sealed, err = k.store.SealedByID(ctx, id)
-		return err
-	})
+	if was.Credential, was.sealed, err = k.store.SealedByID(ctx, id); err != nil {
+		return out, nil, err
+	}
+	if err := k.permissions.CheckChange(ctx, was.Record, s.now.Org, missing(id)); err != nil {
+		return out, nil, err
+	}
+	if err := object.CheckRevision(revision, was.Record); err != nil {
+		return out, nil, err
+	}
+	t, err := k.typeOf(ctx, &s)
 	if err != nil {
 		return out, nil, err
 	}
-	if err := k.desk.change(ctx, was.Record, s.now.Org, missing(id)); err != nil {
-		return out, nil, err
-	}
-	if err := stale(revision, was.Record); err != nil {
-		return out, nil, err
-	}
-	t, err := k.typeOf(ctx, attempt, &s)
-	if err != nil {
-		return out, nil, err
-	}
-	k.changed(was.Record, &s.now.Record)
+	k.Updated(was.Record, &s.now.Record)
 	sealed, err := k.vault.renew(ctx, &s, t, was)
 	if err != nil {
 		return out, nil, err
@@ -213,35 +199,19 @@ func (k *Credentials) another(ctx context.Context, was, now secrets.Credential) 
 	if err := k.Objects.Remove(ctx, now.ID); err != nil {
 		return err
 	}
-	if err := k.desk.free(ctx, now.ID); err != nil {
+	if err := k.permissions.CheckUnused(ctx, now.ID); err != nil {
 		return err
 	}
 	return k.Objects.Put(ctx, identity.Object{ID: now.ID, Org: now.Org})
 }
 
-// Delete implements secrets.Credentials. It is forgotten first, so that nobody names it any more, and then looked for in what others
-// name. A key that is lost does not hinder it.
+// Delete implements secrets.Credentials. A key that is lost does not hinder it.
 func (k *Credentials) Delete(ctx context.Context, id string, revision int64) error {
 	c, err := k.reach(ctx, access.Manage, id)
 	if err != nil {
 		return err
 	}
-	err = k.Unit.Do(ctx, func(ctx context.Context) error {
-		if err := k.Objects.Remove(ctx, id); err != nil {
-			return err
-		}
-		if err := k.desk.free(ctx, id); err != nil {
-			return err
-		}
-		if err := k.store.DeleteCredential(ctx, id, revision); err != nil {
-			return err
-		}
-		d := detail{"revision": int(c.Revision)}
-		return k.Recorder.Record(ctx, entry(audit.CredentialDelete, c.Record, d.set("kind", string(c.Kind)).set("type_id", c.TypeID)))
-	})
-	if err != nil {
-		return k.desk.told(ctx, err)
-	}
-	k.say(ctx, "credential deleted", id)
-	return nil
+	d := object.Detail{"revision": int(c.Revision)}
+	e := object.Entry(audit.CredentialDelete, c.Record, d.Set("kind", string(c.Kind)).Set("type_id", c.TypeID))
+	return k.DeleteObject(ctx, k.permissions, id, e, func(ctx context.Context) error { return k.store.DeleteCredential(ctx, id, revision) })
 }

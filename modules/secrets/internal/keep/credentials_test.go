@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
@@ -203,7 +204,7 @@ func TestAnotherKind(t *testing.T) {
 		template := b.ids.New("tpl_")
 		b.names(template, made.ID)
 		other := change("a", secrets.BecomePassword, nil)
-		if _, _, err := b.Credentials.Update(ctx, made.ID, 0, other); !catalog.InUse.Is(err) {
+		if _, _, err := b.Credentials.Update(ctx, made.ID, 0, other); !object.InUse.Is(err) {
 			t.Error(err)
 		}
 		if d := cmp.Diff([]secrets.Credential{made}, b.all()); d != "" {
@@ -211,7 +212,7 @@ func TestAnotherKind(t *testing.T) {
 		}
 		b.names(template)
 		b.runs.run(made.ID, "run_1")
-		if _, _, err := b.Credentials.Update(ctx, made.ID, 0, other); !catalog.InUse.Is(err) {
+		if _, _, err := b.Credentials.Update(ctx, made.ID, 0, other); !object.InUse.Is(err) {
 			t.Error(err)
 		}
 		b.runs.run(made.ID)
@@ -220,7 +221,7 @@ func TestAnotherKind(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		b.names(template, made.ID) // it can be named again
-		if err := b.Credentials.Delete(ctx, made.ID, 0); !catalog.InUse.Is(err) {
+		if err := b.Credentials.Delete(ctx, made.ID, 0); !object.InUse.Is(err) {
 			t.Error(err)
 		}
 	})

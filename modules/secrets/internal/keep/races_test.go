@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
@@ -33,7 +34,7 @@ func TestNamedWhileDeleted(t *testing.T) {
 				deleted = b.Credentials.Delete(ctx, c.ID, 0)
 			})
 			switch {
-			case named == nil && catalog.InUse.Is(deleted):
+			case named == nil && object.InUse.Is(deleted):
 			case deleted == nil && catalog.ObjectNotFound.Is(named):
 			default:
 				t.Errorf("named: %v, deleted: %v", named, deleted)
@@ -66,7 +67,7 @@ func TestNamedBeforeItIsAnother(t *testing.T) {
 			return nil
 		})
 		work.Wait()
-		if changed := <-done; err != nil || !catalog.InUse.Is(changed) {
+		if changed := <-done; err != nil || !object.InUse.Is(changed) {
 			t.Errorf("named: %v, changed: %v", err, changed)
 		}
 	})
@@ -83,7 +84,7 @@ func TestTypeWhileUsed(t *testing.T) {
 				_, _, created = b.Credentials.Create(ctx, ofType(fmt.Sprint("d", n), x.ID, map[string]any{"user": "u"}))
 			}, func() { deleted = b.Types.Delete(ctx, x.ID, 0) })
 			switch {
-			case created == nil && catalog.InUse.Is(deleted):
+			case created == nil && object.InUse.Is(deleted):
 			case deleted == nil && secrets.TypeNotFound.Is(created) && field(created) == "type_id":
 			default:
 				t.Errorf("created: %v, deleted: %v", created, deleted)

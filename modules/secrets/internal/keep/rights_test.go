@@ -12,6 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
@@ -173,7 +174,7 @@ func TestInUse(t *testing.T) {
 		b.guard.become(access.Manage, map[string]access.Level{hidden: access.None})
 		err := b.Credentials.Delete(ctx, id, 0)
 		want := []map[string]any{{"kind": "template", "id": template}}
-		if d := cmp.Diff(want, detailOf(err, "used_by")); d != "" || !catalog.InUse.Is(err) || detailOf(err, "others") != 2 {
+		if d := cmp.Diff(want, detailOf(err, "used_by")); d != "" || !object.InUse.Is(err) || detailOf(err, "others") != 2 {
 			t.Error(d, err)
 		}
 		if d := cmp.Diff(before, b.all()); d != "" || b.opened(id).Empty() {
@@ -181,7 +182,7 @@ func TestInUse(t *testing.T) {
 		}
 		b.names(template)
 		b.names(hidden)
-		if err := b.Credentials.Delete(ctx, id, 0); !catalog.InUse.Is(err) || detailOf(err, "others") != 1 {
+		if err := b.Credentials.Delete(ctx, id, 0); !object.InUse.Is(err) || detailOf(err, "others") != 1 {
 			t.Error(err)
 		}
 		b.runs.run(id)

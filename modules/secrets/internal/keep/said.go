@@ -10,6 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
@@ -26,7 +27,7 @@ func judged(engines map[string]extension.Engine, c secrets.Change) (said, error)
 	s := said{fields: c.Fields, secret: c.Secret}
 	s.now.Org = c.Org
 	var err error
-	if s.now.Name, err = check.Name(c.Name); err != nil {
+	if s.now.Name, err = object.Name(c.Name); err != nil {
 		return s, err
 	}
 	if err := s.kind(c); err != nil {

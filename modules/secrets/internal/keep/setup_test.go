@@ -51,7 +51,7 @@ func (h *hands) Now() time.Time {
 
 // bundle is the keeper over a real database.
 type bundle struct {
-	module.Keeper
+	module.Result
 
 	t      testing.TB
 	d      *db.DB
@@ -64,7 +64,7 @@ type bundle struct {
 	runs   *requests
 	sealer *sealer
 	log    *strings.Builder
-	params module.KeeperParams
+	params module.Params
 }
 
 func eachEngine(t *testing.T, test func(t *testing.T, b *bundle)) {
@@ -86,15 +86,15 @@ func setup(t testing.TB, d *db.DB) *bundle {
 		t: t, d: d, store: sqlsecrets.New(d), usage: sqlcatalog.New(d), rights: sqlidentity.New(d), ids: ids.New(clock),
 		trail: &trail{}, guard: newGuard(), runs: &requests{}, sealer: newSealer(t), log: &strings.Builder{},
 	}
-	b.params = module.KeeperParams{
+	b.params = module.Params{
 		Unit: d, Clock: clock, IDs: b.ids, Log: slog.New(slog.NewTextHandler(b.log, nil)), Recorder: b.trail, Store: b.store, Types: b.store,
 		Sealer: b.sealer, Keys: keys{}, Engines: engines(), Objects: objects{b.rights, d}, Guard: b.guard, Owners: b.guard, Usage: b.usage, Runs: b.runs,
 	}
-	k, err := module.NewKeeper(b.params)
+	k, err := module.New(b.params)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Keeper = k
+	b.Result = k
 	return b
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/writ-automation/writ/modules/secrets/internal/types"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
-	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/secrets"
 )
@@ -17,8 +17,8 @@ const kindType = "credential_type"
 
 // Types keeps custom types. They carry no grants and nobody but a credential names one, so that they are counted where those are kept.
 type Types struct {
-	Kernel
-	desk        *Desk
+	object.Kernel
+	permissions *object.Permissions
 	store       secrets.TypeStore
 	credentials secrets.Store
 }
@@ -26,20 +26,20 @@ type Types struct {
 var _ secrets.Types = (*Types)(nil)
 
 // NewTypes makes the keeper of types.
-func NewTypes(k Kernel, d *Desk, s secrets.TypeStore, c secrets.Store) *Types {
-	return &Types{Kernel: k, desk: d, store: s, credentials: c}
+func NewTypes(k object.Kernel, p *object.Permissions, s secrets.TypeStore, c secrets.Store) *Types {
+	return &Types{Kernel: k, permissions: p, store: s, credentials: c}
 }
 
 // admins refuses everybody else.
-func (k *Types) admins(ctx context.Context) error { return k.desk.keep(ctx, kindType, "") }
+func (k *Types) admins(ctx context.Context) error { return k.permissions.CheckOrgs(ctx, kindType, "") }
 
 func typeEntry(a audit.Action, t secrets.Type) audit.Entry {
 	fields := make([]string, len(t.Fields))
 	for i, f := range t.Fields {
 		fields[i] = f.Name
 	}
-	d := detail{}.list("fields", fields).list("env", names(t.Inject.Env)).list("extra_vars", names(t.Inject.ExtraVars))
-	return entry(a, t.Record, d.list("files", names(t.Inject.Files)))
+	d := object.Detail{}.List("fields", fields).List("env", names(t.Inject.Env)).List("extra_vars", names(t.Inject.ExtraVars))
+	return object.Entry(a, t.Record, d.List("files", names(t.Inject.Files)))
 }
 
 // Create implements secrets.Types.
@@ -51,7 +51,7 @@ func (k *Types) Create(ctx context.Context, t secrets.Type) (secrets.Type, error
 	if err != nil {
 		return secrets.Type{}, err
 	}
-	k.made(ctx, ids.CredentialType, &t.Record)
+	k.Created(ctx, ids.CredentialType, &t.Record)
 	err = k.Unit.Do(ctx, func(ctx context.Context) error {
 		if err := k.store.InsertType(ctx, t); err != nil {
 			return err
@@ -61,7 +61,7 @@ func (k *Types) Create(ctx context.Context, t secrets.Type) (secrets.Type, error
 	if err != nil {
 		return secrets.Type{}, err
 	}
-	k.say(ctx, "credential type created", t.ID)
+	k.Logged(ctx, "credential type created", t.ID)
 	return t, nil
 }
 
@@ -83,20 +83,20 @@ func (k *Types) List(ctx context.Context, name string, w page.Window) ([]secrets
 
 // Update implements secrets.Types.
 func (k *Types) Update(ctx context.Context, id string, revision int64, t secrets.Type) (out secrets.Type, err error) {
-	err = again(func(attempt int) error {
-		out, err = k.update(ctx, attempt, id, revision, t)
+	err = k.Retry(ctx, 0, func() error {
+		out, err = k.update(ctx, id, revision, t)
 		return err
 	})
 	if err != nil {
 		return secrets.Type{}, err
 	}
-	k.say(ctx, "credential type changed", id)
+	k.Logged(ctx, "credential type changed", id)
 	return out, nil
 }
 
 // update changes the revision with which the new fields were compared, and no other one. Once that is stored in the open unit nobody else
 // makes a credential of the type, so that those that there are can be counted.
-func (k *Types) update(ctx context.Context, attempt int, id string, revision int64, t secrets.Type) (out secrets.Type, err error) {
+func (k *Types) update(ctx context.Context, id string, revision int64, t secrets.Type) (out secrets.Type, err error) {
 	t, err = types.Checked(t)
 	if err == nil {
 		err = k.admins(ctx)
@@ -104,18 +104,14 @@ func (k *Types) update(ctx context.Context, attempt int, id string, revision int
 	if err != nil {
 		return out, err
 	}
-	var was secrets.Type
-	err = k.read(ctx, attempt, func(ctx context.Context) error {
-		was, err = k.store.TypeByID(ctx, id)
-		return err
-	})
+	was, err := k.store.TypeByID(ctx, id)
 	if err == nil {
-		err = stale(revision, was.Record)
+		err = object.CheckRevision(revision, was.Record)
 	}
 	if err != nil {
 		return out, err
 	}
-	k.changed(was.Record, &t.Record)
+	k.Updated(was.Record, &t.Record)
 	err = k.Unit.Do(ctx, func(ctx context.Context) error {
 		if out, err = k.store.UpdateType(ctx, t, was.Revision); err != nil {
 			return err
@@ -150,24 +146,24 @@ func (k *Types) Delete(ctx context.Context, id string, revision int64) error {
 		if err := k.unused(ctx, id); err != nil {
 			return err
 		}
-		return k.Recorder.Record(ctx, entry(audit.CredentialTypeDelete, t.Record, detail{"revision": int(t.Revision)}))
+		return k.Recorder.Record(ctx, object.Entry(audit.CredentialTypeDelete, t.Record, object.Detail{"revision": int(t.Revision)}))
 	})
 	if err != nil {
-		return k.desk.told(ctx, err)
+		return k.permissions.Explain(ctx, err)
 	}
-	k.say(ctx, "credential type deleted", id)
+	k.Logged(ctx, "credential type deleted", id)
 	return nil
 }
 
 // unused refuses in the open unit, which has deleted a type, to do so while a credential is of it.
 func (k *Types) unused(ctx context.Context, id string) error {
-	list, total, err := k.credentials.ListCredentials(ctx, access.Everything(), secrets.Filter{TypeID: id}, page.Window{Limit: catalog.MaxUses})
+	list, total, err := k.credentials.ListCredentials(ctx, access.Everything(), secrets.Filter{TypeID: id}, page.Window{Limit: object.MaxUses})
 	if err != nil || total == 0 {
 		return err
 	}
-	h := &held{said: "the credential type is in use", total: total}
+	used := &object.InUseError{Object: "credential type", Total: total}
 	for _, c := range list {
-		h.by = append(h.by, catalog.Use{Kind: ids.KindOf(c.ID), ID: c.ID})
+		used.Uses = append(used.Uses, object.Use{Kind: ids.KindOf(c.ID), ID: c.ID})
 	}
-	return h
+	return used
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
@@ -222,7 +223,7 @@ func TestTypeInUse(t *testing.T) {
 			}
 		}
 		err := b.Types.Delete(ctx, made.ID, 0)
-		if d := cmp.Diff([]map[string]any{{"kind": "credential", "id": mine.ID}}, detailOf(err, "used_by")); d != "" || !catalog.InUse.Is(err) ||
+		if d := cmp.Diff([]map[string]any{{"kind": "credential", "id": mine.ID}}, detailOf(err, "used_by")); d != "" || !object.InUse.Is(err) ||
 			!strings.Contains(err.Error(), "credential type") {
 			t.Error(d, err)
 		}

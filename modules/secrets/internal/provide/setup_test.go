@@ -92,7 +92,7 @@ func (j *journal) String() string { j.mu.Lock(); defer j.mu.Unlock(); return j.b
 
 // world is the context over a real store.
 type world struct {
-	*module.Providing
+	*module.ProviderResult
 	t       testing.TB
 	d       *db.DB
 	store   *sqlsecrets.Store
@@ -123,19 +123,17 @@ func setup(t testing.TB, d *db.DB) *world {
 		engines: map[string]extension.Engine{},
 	}
 	w.ids = ids.New(w.clock)
-	w.Providing = w.another(false)
+	w.ProviderResult = w.another(false)
 	return w
 }
 
 // another makes the context anew over the same store, as another process would.
-func (w *world) another(readOnly bool) *module.Providing {
+func (w *world) another(readOnly bool) *module.ProviderResult {
 	w.t.Helper()
-	p, err := module.NewProviding(module.ProvidingParams{
-		ProvidingStores: module.ProvidingStores{Credentials: w.store, Types: w.store, Leases: w.store},
-		ProvidingKernel: module.ProvidingKernel{
-			Unit: w.d, Clock: w.clock, IDs: w.ids, Log: slog.New(slog.NewTextHandler(w.journal, nil)),
-		},
-		Sealer: w.box, Keys: keys{}, Engines: w.engines, ReadOnly: readOnly,
+	p, err := module.NewProvider(module.ProviderParams{
+		Credentials: w.store, Types: w.store, Leases: w.store,
+		Unit: w.d, Clock: w.clock, IDs: w.ids, Log: slog.New(slog.NewTextHandler(w.journal, nil)),
+		Sealer: w.box, Keys: keys{}, Engines: w.engines, Config: module.Config{ReadOnly: readOnly},
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -147,7 +145,7 @@ func (w *world) another(readOnly bool) *module.Providing {
 			w.t.Error(err)
 		}
 	})
-	return p
+	return &p
 }
 
 // resolve installs an engine that fetches.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/writ-automation/writ/modules/secrets/internal/check"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
@@ -25,7 +26,7 @@ const filesWord = "files"
 func Checked(t secrets.Type) (secrets.Type, error) {
 	out := secrets.Type{Fields: t.Fields, Inject: t.Inject}
 	var err error
-	if out.Name, err = check.Name(t.Name); err != nil {
+	if out.Name, err = object.Name(t.Name); err != nil {
 		return out, err
 	}
 	if t.Org != "" {
@@ -55,7 +56,7 @@ func field(at string, f secrets.Field) error {
 		return fault.BadField(at+".name", "expected letters, digits and underscores, and no digit first")
 	case f.Name == filesWord:
 		return fault.BadField(at+".name", "is what templates call files")
-	case !check.Line(f.Label, maxLabel):
+	case !object.Line(f.Label, maxLabel):
 		return fault.BadField(at+".label", "expected at most %d characters on one line", maxLabel)
 	}
 	switch f.Type {
@@ -89,7 +90,7 @@ func choices(at string, list []string) error {
 	}
 	for i, c := range list {
 		here := fmt.Sprintf("%s[%d]", at, i)
-		if c == "" || !check.Line(c, maxChoice) {
+		if c == "" || !object.Line(c, maxChoice) {
 			return fault.BadField(here, "expected 1 to %d characters on one line", maxChoice)
 		}
 		if slices.Contains(list[:i], c) {

@@ -1,0 +1,59 @@
+// Package records has what the records of schedules and triggers share beside what all objects do.
+package records
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
+)
+
+const maxReason = 500 // characters
+
+// Owner is the account with whose rights a record fires: the caller, and nobody where that is the application.
+func Owner(ctx context.Context) string {
+	if by := actor.From(ctx); by.Type == actor.User {
+		return by.ID
+	}
+	return ""
+}
+
+// Below returns the fault of a part of a record, with its members named below the path.
+func Below(path string, err error) error {
+	var f *fault.Error
+	if !errors.As(err, &f) || len(f.Fields) == 0 {
+		return err
+	}
+	c := *f
+	c.Fields = slices.Clone(f.Fields)
+	for i := range c.Fields {
+		c.Fields[i].Location = path + "." + c.Fields[i].Location
+	}
+	if strings.HasPrefix(c.Message, f.Fields[0].Location+": ") {
+		c.Message = path + "." + c.Message
+	}
+	return &c
+}
+
+// Reason is one sentence for people about why something made no run. What is no fault stays in the log.
+func Reason(err error) string {
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Message == "" || f.Kind == fault.Internal {
+		return "an internal error, which the server's log names"
+	}
+	text := strings.Map(func(r rune) rune {
+		if object.LineBreak(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(f.Message, "\uFFFD"))
+	if utf8.RuneCountInString(text) > maxReason {
+		text = string([]rune(text)[:maxReason])
+	}
+	return text
+}

@@ -1,0 +1,144 @@
+package object
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// Kernel is what every change of an object needs of the process.
+type Kernel struct {
+	Unit  tx.Unit
+	Clock clock.Clock
+	IDs   ids.Generator
+	Log   *slog.Logger
+	// Recorder records each change together with it.
+	Recorder audit.Recorder
+	// Objects is told of every object that can carry grants.
+	Objects identity.Objects
+}
+
+// Created fills the record of a new object.
+func (k *Kernel) Created(ctx context.Context, kind ids.Prefix, r *Record) {
+	now := k.Clock.Now()
+	r.ID, r.CreatedBy, r.CreatedAt, r.UpdatedAt, r.Revision = k.IDs.New(kind), Author(ctx), now, now, 1
+}
+
+// Updated fills a record that replaces a stored one with what no caller sets.
+func (k *Kernel) Updated(old Record, r *Record) {
+	r.ID, r.CreatedBy, r.CreatedAt, r.Revision = old.ID, old.CreatedBy, old.CreatedAt, old.Revision
+	r.UpdatedAt = k.Clock.Now()
+}
+
+// CheckRevision refuses a change that is meant for another revision. Revision 0 is meant for any.
+func CheckRevision(revision int64, r Record) error {
+	if revision == 0 || revision == r.Revision {
+		return nil
+	}
+	return RevisionChanged.New("the %s was changed meanwhile", Noun(r.ID))
+}
+
+// attempts is how often a change is made where another one comes between its checks and its unit.
+const attempts = 5
+
+// Retry makes a change until no other one comes between, a few times, unless its caller named a revision. The other change may not have
+// committed yet, since units share a commit, and is then invisible outside of one: an empty unit waits for that.
+func (k *Kernel) Retry(ctx context.Context, revision int64, change func() error) error {
+	for n := 1; ; n++ {
+		err := change()
+		if revision != 0 || n == attempts || !RevisionChanged.Is(err) {
+			return err
+		}
+		if err := k.Unit.Do(ctx, func(context.Context) error { return nil }); err != nil {
+			return err
+		}
+	}
+}
+
+// Store stores an object that can carry grants, new or changed, in one unit, and logs the message. Objects is told first, and store is
+// called then: in the order in which DeleteObject goes, so that a change and a deletion never wait for each other.
+func (k *Kernel) Store(ctx context.Context, message string, r Record, store func(ctx context.Context) error) error {
+	err := k.Unit.Do(ctx, func(ctx context.Context) error {
+		if err := k.Objects.Put(ctx, identity.Object{ID: r.ID, Org: r.Org}); err != nil {
+			return err
+		}
+		return store(ctx)
+	})
+	if err == nil {
+		k.Logged(ctx, message, r.ID)
+	}
+	return err
+}
+
+// Logged logs a change that was made.
+func (k *Kernel) Logged(ctx context.Context, message, id string) {
+	k.Log.InfoContext(ctx, message, "id", id, "by", Author(ctx))
+}
+
+// Upsert stores in the open unit, after an object, what it names and the entry of its change.
+func (k *Kernel) Upsert(ctx context.Context, p *Permissions, id string, r References, e audit.Entry) error {
+	if err := r.Store(ctx, p.Usage, id); err != nil {
+		return err
+	}
+	return k.Recorder.Record(ctx, e)
+}
+
+// DeleteObject deletes an object that can carry grants, in one unit, with the entry: it is removed from Objects first, so that nothing can
+// name it any more, then looked for in what others name, and deleted by remove. InUse.
+func (k *Kernel) DeleteObject(ctx context.Context, p *Permissions, id string, e audit.Entry, remove func(ctx context.Context) error) error {
+	err := k.Unit.Do(ctx, func(ctx context.Context) error {
+		if err := k.Objects.Remove(ctx, id); err != nil {
+			return err
+		}
+		if err := p.CheckUnused(ctx, id); err != nil {
+			return err
+		}
+		if err := p.Usage.Name(ctx, id, nil); err != nil {
+			return err
+		}
+		if err := remove(ctx); err != nil {
+			return err
+		}
+		return k.Recorder.Record(ctx, e)
+	})
+	if err != nil {
+		return p.Explain(ctx, err)
+	}
+	k.Logged(ctx, Noun(id)+" deleted", id)
+	return nil
+}
+
+// Detail collects what is recorded of a change: ids, names, counts and digests, never a secret.
+type Detail map[string]any
+
+// Set returns the detail with a text, unless that is empty.
+func (d Detail) Set(key, value string) Detail {
+	if value != "" {
+		d[key] = value
+	}
+	return d
+}
+
+// List returns the detail with a list of texts, unless that is empty.
+func (d Detail) List(key string, list []string) Detail {
+	if len(list) == 0 {
+		return d
+	}
+	out := make([]any, len(list))
+	for i, x := range list {
+		out[i] = x
+	}
+	d[key] = out
+	return d
+}
+
+// Entry is what is recorded of a change of an object.
+func Entry(a audit.Action, r Record, d Detail) audit.Entry {
+	d.Set("org_id", r.Org)
+	return audit.Entry{Action: a, Object: audit.Object{Kind: ids.KindOf(r.ID), ID: r.ID, Name: r.Name}, Detail: d}
+}

@@ -1,0 +1,193 @@
+package object
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/ids"
+)
+
+// Permissions checks what the caller may do with objects, and whether an object is in use.
+type Permissions struct {
+	Guard  access.Guard
+	Owners access.Owners
+	Usage  Usage
+	Runs   Runs
+}
+
+// May reports whether the caller may go as far as want with every one of the objects. With no object nobody may do anything.
+func (p *Permissions) May(ctx context.Context, want access.Level, objects ...string) (bool, error) {
+	if len(objects) == 0 {
+		return false, nil
+	}
+	ok, err := p.Guard.May(ctx, want, objects...)
+	if err != nil {
+		return false, fmt.Errorf("decide what may be done: %w", err)
+	}
+	return ok, nil
+}
+
+// CanRead reports whether the caller may read a record of an organization that names objects: a caller who may read all of those, or who
+// administers the organization.
+func (p *Permissions) CanRead(ctx context.Context, org string, objects ...string) (bool, error) {
+	ok, err := p.May(ctx, access.Read, objects...)
+	if err != nil || ok || org == "" {
+		return ok, err
+	}
+	s, err := p.Scope(ctx)
+	return slices.Contains(s.Orgs, org), err
+}
+
+// Scope returns what lists for the caller are narrowed to.
+func (p *Permissions) Scope(ctx context.Context) (access.Scope, error) {
+	s, err := p.Guard.Scope(ctx)
+	if err != nil {
+		return access.Scope{}, fmt.Errorf("decide what may be read: %w", err)
+	}
+	return s, nil
+}
+
+// CheckOrgs refuses a caller who may not write objects of a kind in each of the organizations. NotAllowed.
+func (p *Permissions) CheckOrgs(ctx context.Context, kind string, orgs ...string) error {
+	for i, org := range orgs {
+		if i > 0 && org == orgs[i-1] {
+			continue
+		}
+		ok, err := p.Owners.MayKeep(ctx, kind, org)
+		if err != nil {
+			return fmt.Errorf("decide what may be written: %w", err)
+		}
+		if !ok && org == "" {
+			return NotAllowed.New("this takes the right to manage objects that belong to no organization")
+		}
+		if !ok {
+			return NotAllowed.New("this takes the right to manage objects of this organization")
+		}
+	}
+	return nil
+}
+
+// CheckAccess refuses a caller who may not go as far as want with an object: with missing where the caller may not read it, else with
+// NotAllowed.
+func (p *Permissions) CheckAccess(ctx context.Context, want access.Level, id string, missing error) error {
+	ok, err := p.May(ctx, want, id)
+	if err != nil || ok {
+		return err
+	}
+	if want != access.Read {
+		if ok, err = p.May(ctx, access.Read, id); err != nil {
+			return err
+		}
+	}
+	if !ok {
+		return missing
+	}
+	return NotAllowed.New("this takes the right to %s the %s", want, Noun(id))
+}
+
+// CheckChange refuses a caller who may not manage an object, or not write one in the organization to which it is to move.
+func (p *Permissions) CheckChange(ctx context.Context, old Record, org string, missing error) error {
+	if err := p.CheckAccess(ctx, access.Manage, old.ID, missing); err != nil || old.Org == org {
+		return err
+	}
+	return p.CheckOrgs(ctx, ids.KindOf(old.ID), org)
+}
+
+// CheckReadable refuses a caller who may not read everything that an object names, with the fault of what does not exist. A text that does
+// not have the form of an id of its kind does not exist.
+func (p *Permissions) CheckReadable(ctx context.Context, r References) error {
+	for _, x := range r {
+		if !ids.Valid(x.Kind, x.ID) {
+			return x.Missing()
+		}
+	}
+	return p.checkEach(ctx, access.Read, r, Reference.Missing)
+}
+
+// CheckReferences refuses a caller who may not read everything that an object names, and then one who may not use a credential that it
+// names: every user of the object gets the use of that. A credential that the old object named in the same field is not checked.
+func (p *Permissions) CheckReferences(ctx context.Context, r, old References) error {
+	added := r.without(old)
+	if err := p.CheckReadable(ctx, added); err != nil {
+		return err
+	}
+	added = slices.DeleteFunc(added, func(x Reference) bool { return x.Kind != ids.Credential })
+	return p.checkEach(ctx, access.Use, added, Reference.Unusable)
+}
+
+func (p *Permissions) checkEach(ctx context.Context, want access.Level, r References, refusal func(Reference) error) error {
+	if len(r) == 0 {
+		return nil
+	}
+	ok, err := p.May(ctx, want, r.IDs()...)
+	if err != nil || ok {
+		return err
+	}
+	for _, x := range r {
+		if ok, err = p.May(ctx, want, x.ID); err != nil {
+			return err
+		}
+		if !ok {
+			return refusal(x)
+		}
+	}
+	return nil // the right was granted meanwhile
+}
+
+// InUseError says that something names an object. What of that the caller may read is decided outside of the unit, by Explain.
+type InUseError struct {
+	Object string // the noun
+	Uses   []Use  // at most MaxUses
+	Total  int
+}
+
+// Error returns the message without what names the object.
+func (e *InUseError) Error() string { return "the " + e.Object + " is in use" }
+
+// CheckUnused refuses to delete an object that something names, or that a run needs that has not ended. It is called in the open unit,
+// which has removed the object. The error is an InUseError.
+func (p *Permissions) CheckUnused(ctx context.Context, id string) error {
+	list, total, err := p.Usage.UsedBy(ctx, id, MaxUses)
+	if err != nil {
+		return err
+	}
+	// A template is frozen into its runs, so that they need it no more.
+	if ids.KindOf(id) != identity.KindTemplate {
+		live, more, err := p.Runs.Unfinished(ctx, id, MaxUses-len(list))
+		if err != nil {
+			return err
+		}
+		for _, run := range live {
+			list = append(list, Use{Kind: "run", ID: run})
+		}
+		total += more
+	}
+	if total == 0 {
+		return nil
+	}
+	return &InUseError{Noun(id), list, total}
+}
+
+// Explain returns the error of a unit, with an InUseError as the fault InUse that names what the caller may read. Sources, schedules and
+// triggers carry no grants, so that only admins see them named.
+func (p *Permissions) Explain(ctx context.Context, err error) error {
+	var used *InUseError
+	if !errors.As(err, &used) {
+		return err
+	}
+	named := []map[string]any{}
+	for _, use := range used.Uses {
+		ok, err := p.May(ctx, access.Read, use.ID)
+		if err != nil {
+			return err
+		}
+		if ok {
+			named = append(named, map[string]any{"kind": use.Kind, "id": use.ID})
+		}
+	}
+	return InUse.New("%s", used.Error()).With("used_by", named).With("others", used.Total-len(named))
+}
