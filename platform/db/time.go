@@ -47,7 +47,7 @@ func (t Time) Value() (driver.Value, error) {
 	return Cut(t.Time).Format(sqliteTime), nil
 }
 
-// Scan implements sql.Scanner; NULL becomes the zero value.
+// NULL becomes the zero value.
 func (t *Time) Scan(src any) error {
 	switch v := src.(type) {
 	case nil:

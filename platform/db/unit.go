@@ -94,7 +94,6 @@ func (u *unit) enter() error {
 	return nil
 }
 
-// QueryContext implements bun.IConn.
 func (u *unit) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if err := u.enter(); err != nil {
 		return nil, err
@@ -105,7 +104,6 @@ func (u *unit) QueryContext(ctx context.Context, query string, args ...any) (*sq
 	return rows, err
 }
 
-// ExecContext implements bun.IConn.
 func (u *unit) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	if err := u.enter(); err != nil {
 		return nil, err
@@ -116,7 +114,6 @@ func (u *unit) ExecContext(ctx context.Context, query string, args ...any) (sql.
 	return res, err
 }
 
-// QueryRowContext implements bun.IConn.
 func (u *unit) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	if err := u.enter(); err != nil {
 		return u.owner.refused.row(ctx, err)

@@ -57,7 +57,8 @@ func (s *Store) PutAnchor(ctx context.Context, a audit.Anchor) error {
 	if a.Evidence == nil {
 		a.Evidence = []byte{}
 	}
-	n, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&anchor{anchorColumns: anchorColumns(a)}).On("CONFLICT (id) DO NOTHING"))
+	n, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&anchor{anchorColumns: anchorColumns(a)}).
+		On("CONFLICT (id) DO NOTHING"))
 	if err != nil {
 		return fmt.Errorf("store anchor %s: %w", a.ID, err)
 	}
@@ -117,7 +118,8 @@ func (s *Store) CountAnchors(ctx context.Context) (map[string]int64, error) {
 		Kind string
 		N    int64
 	}
-	err := s.d.Read(ctx).NewSelect().Model((*anchor)(nil)).ColumnExpr("a.kind, count(*) AS n").GroupExpr("a.kind").Scan(ctx, &found)
+	err := s.d.Read(ctx).NewSelect().Model((*anchor)(nil)).ColumnExpr("a.kind, count(*) AS n").GroupExpr("a.kind").
+		Scan(ctx, &found)
 	if err != nil {
 		return nil, db.Wrap(err, "count the anchors")
 	}

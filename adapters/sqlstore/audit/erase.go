@@ -29,7 +29,8 @@ func (s *Store) Erase(ctx context.Context, seqs []int64) error {
 			Where("e.seq IN (?) AND e.action IN (?)", bun.In(chunk), bun.In([]audit.Action{audit.RunFinal, audit.AuditErase}))
 		_, err := db.Modify(ctx, q.NewUpdate().Model((*private)(nil)).Set("disclosures = ''").Where("p.seq IN (?)", lasting))
 		if err == nil {
-			_, err = db.Modify(ctx, q.NewDelete().Model((*private)(nil)).Where("p.seq IN (?) AND p.seq NOT IN (?)", bun.In(chunk), lasting))
+			_, err = db.Modify(ctx, q.NewDelete().Model((*private)(nil)).
+				Where("p.seq IN (?) AND p.seq NOT IN (?)", bun.In(chunk), lasting))
 		}
 		if err != nil {
 			return fmt.Errorf("erase private parts of the trail: %w", err)

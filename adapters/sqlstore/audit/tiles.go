@@ -51,7 +51,8 @@ func (s *Store) TileCount(ctx context.Context, level int64) (int64, error) {
 		// The first place that has no successor, unless there is no tile 0.
 		err = q.ColumnExpr("COALESCE(min(t.place) + 1, 0)").
 			Where("EXISTS (SELECT 1 FROM audit_tiles AS f WHERE f.level = t.level AND f.place = 0)").
-			Where("NOT EXISTS (SELECT 1 FROM audit_tiles AS n WHERE n.level = t.level AND n.place = t.place + 1)").Scan(ctx, &c.N)
+			Where("NOT EXISTS (SELECT 1 FROM audit_tiles AS n WHERE n.level = t.level AND n.place = t.place + 1)").
+			Scan(ctx, &c.N)
 	}
 	return c.N, db.Wrap(err, "count the tiles of level %d", level)
 }

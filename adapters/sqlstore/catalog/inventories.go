@@ -80,7 +80,8 @@ func (s *Store) InventoryContent(ctx context.Context, id string) ([]byte, catalo
 		Codec   int
 		Content []byte
 	}
-	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model((*inventory)(nil)).Column("format").ColumnExpr("c.codec, c.content").
+	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model((*inventory)(nil)).Column("format").
+		ColumnExpr("c.codec, c.content").
 		Join("JOIN inventory_contents AS c ON c.inventory_id = o.id").Where("o.id = ?", id), &row)
 	switch {
 	case err != nil:
@@ -118,7 +119,8 @@ func (s *Store) DeleteInventory(ctx context.Context, id string, revision int64) 
 
 func (s *Store) FillInventory(ctx context.Context, i catalog.Inventory) error {
 	row := inventoryRow(i)
-	n, err := db.Modify(ctx, s.d.InUnit(ctx).NewUpdate().Model(&row).Column("revision", "format", "host_count", "group_count", "digest").
+	n, err := db.Modify(ctx, s.d.InUnit(ctx).NewUpdate().Model(&row).
+		Column("revision", "format", "host_count", "group_count", "digest").
 		Value("revision", "o.revision + CASE WHEN o.digest = ? THEN 0 ELSE 1 END", i.Digest).WherePK())
 	switch {
 	case err != nil:

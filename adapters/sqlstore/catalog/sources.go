@@ -97,7 +97,8 @@ func (s *Store) DeleteSource(ctx context.Context, id string, revision int64) err
 
 func (s *Store) SourcesOf(ctx context.Context, inventoryID string) ([]catalog.InventorySource, error) {
 	var rows []source
-	found, err := objects.All(ctx, sources.Select(s.d.Read(ctx), &rows).Where("o.inventory_id = ?", inventoryID).OrderExpr("o.id"), &rows)
+	found, err := objects.All(ctx, sources.Select(s.d.Read(ctx), &rows).Where("o.inventory_id = ?", inventoryID).
+		OrderExpr("o.id"), &rows)
 	return found, db.Wrap(err, "read the sources of an inventory")
 }
 
@@ -105,7 +106,8 @@ func (s *Store) SourcesOf(ctx context.Context, inventoryID string) ([]catalog.In
 // is that of the leases.
 func (s *Store) TakeDue(ctx context.Context) (src catalog.InventorySource, ok bool, wait time.Duration, err error) {
 	q, row := s.d.InUnit(ctx), source{}
-	ok, err = db.First(ctx, sources.Select(q, &row).Where("o.next_sync_at <= ?", s.dialect.LeaseNow()).OrderExpr("o.next_sync_at, o.id").
+	ok, err = db.First(ctx, sources.Select(q, &row).Where("o.next_sync_at <= ?", s.dialect.LeaseNow()).
+		OrderExpr("o.next_sync_at, o.id").
 		Limit(1).Apply(s.dialect.LockSkip))
 	if err == nil && ok {
 		_, err = db.Modify(ctx, q.NewUpdate().Model(&row).Set("next_sync_at = ?", s.next(row.Object())).WherePK())
@@ -123,7 +125,8 @@ const soon = 100 * time.Millisecond
 // untilDue is how long until the next source is due, 0 where none ever is.
 func (s *Store) untilDue(ctx context.Context) (time.Duration, error) {
 	var t struct{ Next, Now db.Time }
-	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model((*source)(nil)).ColumnExpr("o.next_sync_at AS next, ? AS now", s.dialect.LeaseNow()).
+	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model((*source)(nil)).
+		ColumnExpr("o.next_sync_at AS next, ? AS now", s.dialect.LeaseNow()).
 		Where("o.next_sync_at IS NOT NULL").OrderExpr("o.next_sync_at, o.id").Limit(1), &t)
 	switch {
 	case err != nil:

@@ -52,7 +52,8 @@ func (s *Store) lock(ctx context.Context, q bun.IDB, list []string) (map[string]
 	locked := make(map[string]bool, len(list))
 	for part := range slices.Chunk(list, targetsPerStatement) {
 		var found []struct{ ID, Kind string }
-		err := q.NewSelect().Table("access_objects").Column("id", "kind").Where("id IN (?) AND NOT gone", bun.In(part)).OrderExpr("id").
+		err := q.NewSelect().Table("access_objects").Column("id", "kind").
+			Where("id IN (?) AND NOT gone", bun.In(part)).OrderExpr("id").
 			Apply(s.dialect.LockShare).Scan(ctx, &found)
 		if err != nil {
 			return nil, db.Wrap(err, "lock what an object names")

@@ -80,7 +80,8 @@ func (s *Store) RemoveWorker(ctx context.Context, name string) error {
 }
 
 func (s *Store) ForgetWorkers(ctx context.Context, since time.Duration) error {
-	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewDelete().Model((*worker)(nil)).Where("w.seen_at < ?", s.d.Dialect().LeaseNow().Add(-since)))
+	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewDelete().Model((*worker)(nil)).
+		Where("w.seen_at < ?", s.d.Dialect().LeaseNow().Add(-since)))
 	return err
 }
 

@@ -12,7 +12,8 @@ import (
 // Its time runs on the clock of the leases.
 func (s *Store) SaveHandshake(ctx context.Context, hash [32]byte, kind string, data []byte, ttl time.Duration) error {
 	row := handshake{Hash: hash[:], Kind: kind, Data: append([]byte{}, data...)}
-	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).Value("expires_at", "?", s.dialect.LeaseNow().Add(ttl)).Returning("NULL"))
+	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).
+		Value("expires_at", "?", s.dialect.LeaseNow().Add(ttl)).Returning("NULL"))
 	return db.Wrap(err, "store a handshake")
 }
 

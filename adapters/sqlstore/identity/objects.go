@@ -61,9 +61,11 @@ func (s *Store) PutObject(ctx context.Context, o identity.Object) error {
 }
 
 func replaceObject(ctx context.Context, q bun.IDB, o identity.Object) error {
-	_, err := db.Modify(ctx, q.NewUpdate().Model((*object)(nil)).Set("org_id = ?, gone = FALSE", db.OrNull(o.Org)).Where("o.id = ?", o.ID))
+	_, err := db.Modify(ctx, q.NewUpdate().Model((*object)(nil)).Set("org_id = ?, gone = FALSE", db.OrNull(o.Org)).
+		Where("o.id = ?", o.ID))
 	if err == nil {
-		_, err = db.Modify(ctx, q.NewUpdate().Model((*grant)(nil)).Set("hidden = FALSE").Where("g.object = ? AND g.hidden", o.ID))
+		_, err = db.Modify(ctx, q.NewUpdate().Model((*grant)(nil)).Set("hidden = FALSE").
+			Where("g.object = ? AND g.hidden", o.ID))
 	}
 	return db.Wrap(err, "change an object")
 }

@@ -96,7 +96,8 @@ func (s *Store) OrgsOf(ctx context.Context, userID string) ([]identity.Membershi
 		Role identity.OrgRole
 	}
 	var rows []membership
-	err := orgGroups.find(s.d.Read(ctx), (*group)(nil)).ColumnExpr("g.*, m.role").Join("JOIN org_members AS m ON m.org_id = g.id").
+	err := orgGroups.find(s.d.Read(ctx), (*group)(nil)).ColumnExpr("g.*, m.role").
+		Join("JOIN org_members AS m ON m.org_id = g.id").
 		Where("m.user_id = ?", userID).OrderExpr("g.name").Scan(ctx, &rows)
 	if err != nil {
 		return nil, db.Wrap(err, "read the organizations of an account")

@@ -91,8 +91,10 @@ func recordChange(ctx context.Context, q bun.IDB, touched ...change) error {
 		row := accessChange{Version: state.Version, Kind: c.kind, Name: c.name}
 		insert := q.NewInsert().Model(&row)
 		if c.names != nil {
-			found := q.NewSelect().TableExpr("(?) AS f", c.names).ColumnExpr("? AS version, ? AS kind, f.name", row.Version, row.Kind)
-			insert = q.NewInsert().Model((*accessChange)(nil)).TableExpr("(?) AS found", found).Column("version", "kind", "name")
+			found := q.NewSelect().TableExpr("(?) AS f", c.names).
+				ColumnExpr("? AS version, ? AS kind, f.name", row.Version, row.Kind)
+			insert = q.NewInsert().Model((*accessChange)(nil)).TableExpr("(?) AS found", found).
+				Column("version", "kind", "name")
 		}
 		if _, err := db.Modify(ctx, insert); err != nil {
 			return fmt.Errorf("remember a change of rights: %w", err)

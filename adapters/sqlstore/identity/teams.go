@@ -66,7 +66,8 @@ func (s *Store) RemoveTeamMember(ctx context.Context, id, userID string) error {
 
 func (s *Store) TeamsOf(ctx context.Context, userID string) ([]identity.Team, error) {
 	var rows []group
-	err := s.d.Read(ctx).NewSelect().Model(&rows).Join("JOIN team_members AS m ON m.team_id = g.id").Where("m.user_id = ?", userID).
+	err := s.d.Read(ctx).NewSelect().Model(&rows).Join("JOIN team_members AS m ON m.team_id = g.id").
+		Where("m.user_id = ?", userID).
 		OrderExpr("g.name").Scan(ctx)
 	return teamsOf(rows), db.Wrap(err, "read the teams of an account")
 }

@@ -91,7 +91,8 @@ func (s *Store) InsertDeliveries(ctx context.Context, list []notify.Delivery) (f
 			rows = append(rows, delivery{deliveryColumns: deliveryColumns(d), Lane: d.Lane(), DueAt: s.dialect.LeaseNow()})
 		}
 		for part := range slices.Chunk(rows, rowsPerInsert) {
-			n, err := db.Modify(ctx, q.NewInsert().Model(&part).On("CONFLICT (run_id, event, origin, position) DO NOTHING").Returning("NULL"))
+			n, err := db.Modify(ctx, q.NewInsert().Model(&part).
+				On("CONFLICT (run_id, event, origin, position) DO NOTHING").Returning("NULL"))
 			if err != nil {
 				return err
 			}
@@ -112,7 +113,8 @@ func (s *Store) lockRuns(ctx context.Context, q bun.IDB, list []notify.Delivery)
 	present := map[string]bool{}
 	for _, id := range slices.Compact(ids) {
 		var there string
-		ok, err := db.First(ctx, q.NewSelect().Table("runs").Column("id").Where("id = ?", id).Apply(s.dialect.LockShare), &there)
+		ok, err := db.First(ctx, q.NewSelect().Table("runs").Column("id").Where("id = ?", id).
+			Apply(s.dialect.LockShare), &there)
 		if err != nil {
 			return nil, err
 		}
@@ -144,7 +146,8 @@ func (s *Store) DeferDelivery(ctx context.Context, id, reason string, after time
 // change changes a delivery that is pending.
 func (s *Store) change(ctx context.Context, id, set string, args ...any) error {
 	err := s.d.Do(ctx, func(ctx context.Context) error {
-		_, err := s.d.InUnit(ctx).NewUpdate().Model((*delivery)(nil)).Set(set, args...).Where("d.id = ? AND d.status = 'pending'", id).Exec(ctx)
+		_, err := s.d.InUnit(ctx).NewUpdate().Model((*delivery)(nil)).Set(set, args...).
+			Where("d.id = ? AND d.status = 'pending'", id).Exec(ctx)
 		return err
 	})
 	return db.Wrap(err, "change a delivery")

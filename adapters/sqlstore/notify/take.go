@@ -40,7 +40,8 @@ func (s *Store) TakeDeliveries(
 			return err
 		}
 		var due []string
-		err = open(q, full).Column("id").Where("due_at <= ?", now).OrderExpr("due_at, id").Apply(db.AtMost(limit)).Scan(ctx, &due)
+		err = open(q, full).Column("id").Where("due_at <= ?", now).OrderExpr("due_at, id").Apply(db.AtMost(limit)).
+			Scan(ctx, &due)
 		if err == nil && len(due) > 0 {
 			list, err = s.take(ctx, q, due, now, hold)
 		}
@@ -62,7 +63,8 @@ func (s *Store) TakeDeliveries(
 // take counts a try of those of the deliveries that are still due and that nobody else is taking.
 func (s *Store) take(ctx context.Context, q bun.IDB, ids []string, now db.Time, hold time.Duration) ([]notify.Delivery, error) {
 	var rows []delivery
-	err := q.NewSelect().Model(&rows).ExcludeColumn("due_at").Where("d.id IN (?) AND d.status = 'pending' AND d.due_at <= ?", bun.In(ids), now).
+	err := q.NewSelect().Model(&rows).ExcludeColumn("due_at").
+		Where("d.id IN (?) AND d.status = 'pending' AND d.due_at <= ?", bun.In(ids), now).
 		OrderExpr("d.due_at, d.id").Apply(s.dialect.LockSkip).Scan(ctx)
 	if err != nil || len(rows) == 0 {
 		return nil, err

@@ -157,7 +157,8 @@ func Where(text string, args []any) Condition { return Condition{text, args} }
 // stored one, the fault Missing where there is no row.
 func (k Kind[T, R]) Lock(ctx context.Context, d *db.DB, id string, revision int64) (bun.IDB, error) {
 	q, is := d.InUnit(ctx), int64(0)
-	ok, err := db.First(ctx, q.NewSelect().Model((*R)(nil)).Column("revision").Where("o.id = ?", id).Apply(d.Dialect().Lock), &is)
+	ok, err := db.First(ctx, q.NewSelect().Model((*R)(nil)).Column("revision").Where("o.id = ?", id).
+		Apply(d.Dialect().Lock), &is)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("lock the %s %q: %w", k.Noun, id, err)

@@ -44,7 +44,8 @@ func (s *Sealed) list(ctx context.Context, q *bun.SelectQuery) ([]secrets.Sealed
 		Version int64
 		Text    []byte
 	}
-	err := q.Table(s.Table).ColumnExpr("? AS key, ? AS version, sealed AS text", s.key(), version).Where("sealed IS NOT NULL").Scan(ctx, &rows)
+	err := q.Table(s.Table).ColumnExpr("? AS key, ? AS version, sealed AS text", s.key(), version).
+		Where("sealed IS NOT NULL").Scan(ctx, &rows)
 	out := make([]secrets.Sealed, len(rows))
 	for i, r := range rows {
 		out[i] = secrets.Sealed{Key: r.Key, Record: s.Record(r.Key, r.Version), Text: r.Text}
@@ -54,7 +55,8 @@ func (s *Sealed) list(ctx context.Context, q *bun.SelectQuery) ([]secrets.Sealed
 
 // A limit that is not positive lists nothing.
 func (s *Sealed) ListSealed(ctx context.Context, after string, limit int) ([]secrets.Sealed, error) {
-	found, err := s.list(ctx, s.D.Read(ctx).NewSelect().Where("? > ?", s.key(), after).OrderExpr("?", s.key()).Apply(db.AtMost(limit)))
+	found, err := s.list(ctx, s.D.Read(ctx).NewSelect().Where("? > ?", s.key(), after).OrderExpr("?", s.key()).
+		Apply(db.AtMost(limit)))
 	return found, db.Wrap(err, "list the sealed texts of %s", s.Table)
 }
 
@@ -68,7 +70,8 @@ func (s *Sealed) Reseal(ctx context.Context, was secrets.Sealed, text []byte) (b
 	if len(is) == 0 || is[0].Record != was.Record || !bytes.Equal(is[0].Text, was.Text) {
 		return false, nil
 	}
-	if _, err := db.Modify(ctx, q.NewUpdate().Table(s.Table).Set("sealed = ?", text).Where("? = ?", s.key(), was.Key)); err != nil {
+	if _, err := db.Modify(ctx, q.NewUpdate().Table(s.Table).Set("sealed = ?", text).
+		Where("? = ?", s.key(), was.Key)); err != nil {
 		return false, fmt.Errorf("replace a sealed text of %s: %w", s.Table, err)
 	}
 	return true, nil

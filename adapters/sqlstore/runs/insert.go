@@ -80,7 +80,8 @@ func putDocument(ctx context.Context, q bun.IDB, seq int64, column string, v any
 	if err != nil {
 		return err
 	}
-	_, err = db.Modify(ctx, q.NewInsert().Model(&documents{RunSeq: number{seq, true}}).Column("run_seq", column).Value(column, "?", doc).
+	_, err = db.Modify(ctx, q.NewInsert().Model(&documents{RunSeq: number{seq, true}}).Column("run_seq", column).
+		Value(column, "?", doc).
 		On("CONFLICT (run_seq) DO UPDATE").Returning("NULL"))
 	return err
 }

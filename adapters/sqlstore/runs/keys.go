@@ -33,7 +33,8 @@ type ticket struct {
 func (s *Store) Remember(ctx context.Context, actorID string, k runs.Idempotency, runID string, at, since time.Time) (*runs.Remembered, error) {
 	q := s.d.InUnit(ctx)
 	row := idempotencyKey{ActorID: actorID, Scope: k.Scope, Key: k.Key, Digest: k.Digest, RunID: runID, CreatedAt: at}
-	n, err := db.Modify(ctx, q.NewInsert().Model(&row).On("CONFLICT (actor_id, scope, key) DO UPDATE").Where("k.created_at <= ?", db.At(since)))
+	n, err := db.Modify(ctx, q.NewInsert().Model(&row).On("CONFLICT (actor_id, scope, key) DO UPDATE").
+		Where("k.created_at <= ?", db.At(since)))
 	if err != nil {
 		return nil, fmt.Errorf("remember a key: %w", err)
 	}
@@ -49,13 +50,15 @@ func (s *Store) Remember(ctx context.Context, actorID string, k runs.Idempotency
 // Its time runs on the clock of the leases.
 func (s *Store) SaveTicket(ctx context.Context, hash [32]byte, runID string, h runs.Holder, ttl time.Duration) error {
 	row := ticket{Hash: hash[:], RunID: runID, Account: h.Account, TokenID: h.Token}
-	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).Value("expires_at", "?", s.dialect.LeaseNow().Add(ttl)).Returning("NULL"))
+	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).
+		Value("expires_at", "?", s.dialect.LeaseNow().Add(ttl)).Returning("NULL"))
 	return err
 }
 
 func (s *Store) TakeTicket(ctx context.Context, hash [32]byte) (runID string, h runs.Holder, err error) {
 	var row ticket
-	ok, err := db.First(ctx, s.d.InUnit(ctx).NewDelete().Model(&row).Where("t.hash = ? AND t.expires_at > ?", hash[:], s.dialect.LeaseNow()).
+	ok, err := db.First(ctx, s.d.InUnit(ctx).NewDelete().Model(&row).
+		Where("t.hash = ? AND t.expires_at > ?", hash[:], s.dialect.LeaseNow()).
 		Returning("run_id, account, token_id"))
 	if err == nil && !ok {
 		err = runs.BadTicket.New("the ticket is unknown, used or expired")

@@ -52,7 +52,8 @@ func (s *Store) PurgeRuns(ctx context.Context, t time.Time, limit int) (int, err
 // purgeable reads what the counters and the index must know of the runs of a query.
 func purgeable(ctx context.Context, q *bun.SelectQuery) ([]*runs.Run, error) {
 	var rows []row
-	if err := q.Model(&rows).ModelTableExpr("runs AS r").ColumnExpr("r.seq, r.id, r.status, r.queue, r.parent_id").Scan(ctx); err != nil {
+	if err := q.Model(&rows).ModelTableExpr("runs AS r").ColumnExpr("r.seq, r.id, r.status, r.queue, r.parent_id").
+		Scan(ctx); err != nil {
 		return nil, db.Translate(err)
 	}
 	out := make([]*runs.Run, len(rows))
@@ -71,7 +72,8 @@ func (s *Store) purge(ctx context.Context, q bun.IDB, part []*runs.Run) error {
 	}
 	remove := func(column string, keys any, tables ...string) error {
 		for _, table := range tables {
-			if _, err := db.Modify(ctx, q.NewDelete().Table(table).Where("? IN (?)", bun.Ident(column), bun.In(keys))); err != nil {
+			if _, err := db.Modify(ctx, q.NewDelete().Table(table).
+				Where("? IN (?)", bun.Ident(column), bun.In(keys))); err != nil {
 				return err
 			}
 		}
@@ -97,7 +99,8 @@ func (s *Store) purge(ctx context.Context, q bun.IDB, part []*runs.Run) error {
 func (s *Store) PurgeEvents(ctx context.Context, t time.Time, limit int) (int, error) {
 	q := s.d.InUnit(ctx)
 	var found []int64
-	err := q.NewSelect().TableExpr("runs AS r").Column("r.seq").Where("r.ended_at IS NOT NULL AND NOT r.events_purged AND r.ended_at < ?", db.At(t)).
+	err := q.NewSelect().TableExpr("runs AS r").Column("r.seq").
+		Where("r.ended_at IS NOT NULL AND NOT r.events_purged AND r.ended_at < ?", db.At(t)).
 		OrderExpr("r.ended_at, r.seq").Apply(db.AtMost(limit), s.dialect.LockSkip).Scan(ctx, &found)
 	if err != nil {
 		return 0, db.Wrap(err, "purge events")
@@ -117,9 +120,11 @@ func (s *Store) PurgeEvents(ctx context.Context, t time.Time, limit int) (int, e
 // It deletes a bounded number, the oldest first.
 func (s *Store) PurgeKeys(ctx context.Context, before time.Time) error {
 	q := s.d.InUnit(ctx)
-	keys := q.NewSelect().Model((*idempotencyKey)(nil)).Column("actor_id", "scope", "key").Where("k.created_at < ?", db.At(before)).
+	keys := q.NewSelect().Model((*idempotencyKey)(nil)).Column("actor_id", "scope", "key").
+		Where("k.created_at < ?", db.At(before)).
 		OrderExpr("k.created_at").Limit(keysPerPurge)
-	if _, err := db.Modify(ctx, q.NewDelete().Model((*idempotencyKey)(nil)).Where("(actor_id, scope, key) IN (?)", keys)); err != nil {
+	if _, err := db.Modify(ctx, q.NewDelete().Model((*idempotencyKey)(nil)).
+		Where("(actor_id, scope, key) IN (?)", keys)); err != nil {
 		return fmt.Errorf("purge keys: %w", err)
 	}
 	tickets := q.NewSelect().Model((*ticket)(nil)).Column("hash").Where("t.expires_at <= ?", s.dialect.LeaseNow()).

@@ -49,7 +49,8 @@ func (s *Store) queuesByTurn(ctx context.Context, q bun.IDB, queues []string) ([
 	for i := range queues {
 		heads[i] = "SELECT * FROM (SELECT queue, priority, seq FROM runs WHERE " + waiting + " ORDER BY priority DESC, seq LIMIT 1) AS h"
 	}
-	return db.Query[string](ctx, q, "SELECT queue FROM ("+strings.Join(heads, " UNION ")+") AS heads ORDER BY priority DESC, seq", anys(queues)...)
+	return db.Query[string](ctx, q, "SELECT queue FROM ("+strings.
+		Join(heads, " UNION ")+") AS heads ORDER BY priority DESC, seq", anys(queues)...)
 }
 
 // take claims the first run of a queue that nobody else is about to take.

@@ -202,7 +202,8 @@ func (s *Store) objectsOf(ctx context.Context, q bun.IDB, scope number) ([]strin
 		return slices.Clone(list), nil
 	}
 	var list []string
-	if err := q.NewSelect().Model((*scopeObject)(nil)).Column("object").Where("so.scope_id = ?", scope.n).Scan(ctx, &list); err != nil {
+	if err := q.NewSelect().Model((*scopeObject)(nil)).Column("object").Where("so.scope_id = ?", scope.n).
+		Scan(ctx, &list); err != nil {
 		return nil, db.Wrap(err, "read the objects of a run")
 	}
 	if len(list) == 0 {

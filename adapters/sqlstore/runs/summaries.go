@@ -127,7 +127,8 @@ func (s *Store) SaveHosts(ctx context.Context, runID string, hosts []runs.HostSu
 		return err
 	}
 	var known []string
-	if err := q.NewSelect().Model((*hostRow)(nil)).Column("host").Where("h.run_seq = ?", p.RunSeq).OrderExpr("h.host").Scan(ctx, &known); err != nil {
+	if err := q.NewSelect().Model((*hostRow)(nil)).Column("host").Where("h.run_seq = ?", p.RunSeq).
+		OrderExpr("h.host").Scan(ctx, &known); err != nil {
 		return db.Wrap(err, "read the hosts of run %s", runID)
 	}
 	slices.Sort(known)
@@ -174,7 +175,10 @@ func (s *Store) SaveTasks(ctx context.Context, runID string, tasks []runs.TaskSu
 			DurationUS: t.Duration.Microseconds(), MeanUS: t.Mean.Microseconds(), MaxUS: t.Max.Microseconds(),
 		})
 	}
-	err = upsert(ctx, q, rows, func(q *bun.InsertQuery) *bun.InsertQuery { return q.On("CONFLICT (run_seq, position) DO UPDATE") })
+	err = upsert(ctx, q, rows, func(q *bun.InsertQuery) *bun.InsertQuery {
+		return q.
+			On("CONFLICT (run_seq, position) DO UPDATE")
+	})
 	return db.Wrap(err, "save the tasks of run %s", runID)
 }
 
@@ -191,7 +195,8 @@ func (s *Store) SaveFacts(ctx context.Context, runID string, facts []runs.HostFa
 	for _, f := range facts {
 		row := factRow{Host: clean(f.Host), GatheredAt: f.GatheredAt, RunSeq: seq, RunID: runID}
 		row.Codec, row.Facts = s.codec.Pack(f.Facts)
-		if _, err := db.Modify(ctx, q.NewInsert().Model(&row).On("CONFLICT (host, gathered_at, run_seq) DO UPDATE")); err != nil {
+		if _, err := db.Modify(ctx, q.NewInsert().Model(&row).
+			On("CONFLICT (host, gathered_at, run_seq) DO UPDATE")); err != nil {
 			return fmt.Errorf("save the facts of %s: %w", f.Host, err)
 		}
 	}

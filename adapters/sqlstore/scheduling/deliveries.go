@@ -32,7 +32,8 @@ func (s *Store) Remember(ctx context.Context, triggerID, delivery string, hold t
 	err = s.d.Do(ctx, func(ctx context.Context) error {
 		was = scheduling.Delivered{}
 		q, now, row := s.d.InUnit(ctx), s.dialect.LeaseNow(), hookDelivery{TriggerID: triggerID, DeliveryID: delivery}
-		n, err := db.Modify(ctx, q.NewInsert().Model(&row).Value("seen_at", "?", now).Value("held_until", "?", now.Add(hold)).Returning("NULL").
+		n, err := db.Modify(ctx, q.NewInsert().Model(&row).Value("seen_at", "?", now).
+			Value("held_until", "?", now.Add(hold)).Returning("NULL").
 			On("CONFLICT (trigger_id, delivery_id) DO UPDATE").
 			Where("d.seen_at <= ? OR (NOT d.done AND d.held_until <= ?)", now.Add(-scheduling.DeliveryMemory), now))
 		if fresh = n > 0; err != nil || fresh {
@@ -77,7 +78,8 @@ func (s *Store) SettleDelivery(ctx context.Context, triggerID, delivery string, 
 
 func (s *Store) ForgetDeliveries(ctx context.Context) error {
 	err := s.d.Do(ctx, func(ctx context.Context) error {
-		_, err := s.d.InUnit(ctx).NewDelete().Model((*hookDelivery)(nil)).Where("d.seen_at <= ?", s.dialect.LeaseNow().Add(-scheduling.DeliveryMemory)).Exec(ctx)
+		_, err := s.d.InUnit(ctx).NewDelete().Model((*hookDelivery)(nil)).
+			Where("d.seen_at <= ?", s.dialect.LeaseNow().Add(-scheduling.DeliveryMemory)).Exec(ctx)
 		return err
 	})
 	return db.Wrap(err, "delete old deliveries")

@@ -39,7 +39,8 @@ func (s *Store) Due(ctx context.Context, limit int) (due []scheduling.Schedule, 
 	if len(due) > 0 {
 		return due, at.Time, time.Time{}, nil
 	}
-	err = q.NewSelect().Model((*schedule)(nil)).ColumnExpr("min(o.next_run_at)").Where("o.enabled AND o.next_run_at > ?", at).Scan(ctx, &later)
+	err = q.NewSelect().Model((*schedule)(nil)).ColumnExpr("min(o.next_run_at)").
+		Where("o.enabled AND o.next_run_at > ?", at).Scan(ctx, &later)
 	if err != nil {
 		return fail(err)
 	}
@@ -72,7 +73,10 @@ func (s *Store) Advance(ctx context.Context, id string, was, next, due time.Time
 
 func (s *Store) Skip(ctx context.Context, id string, was, next time.Time, reason string) (ok bool, err error) {
 	err = s.d.Do(ctx, func(ctx context.Context) (err error) {
-		ok, err = move(ctx, s.d.InUnit(ctx), id, was, next, func(q *bun.UpdateQuery) *bun.UpdateQuery { return q.Set("last_error = ?", reason) })
+		ok, err = move(ctx, s.d.InUnit(ctx), id, was, next, func(q *bun.UpdateQuery) *bun.UpdateQuery {
+			return q.
+				Set("last_error = ?", reason)
+		})
 		return err
 	})
 	return ok, db.Wrap(err, "skip a slot")
@@ -89,7 +93,8 @@ func (s *Store) Abandoned(ctx context.Context, hold time.Duration, limit int) (f
 			return err
 		}
 		for _, x := range rows {
-			if _, err := q.NewUpdate().Model(&x).Set("held_until = ?", s.dialect.LeaseNow().Add(hold)).WherePK().Exec(ctx); err != nil {
+			if _, err := q.NewUpdate().Model(&x).Set("held_until = ?", s.dialect.LeaseNow().Add(hold)).WherePK().
+				Exec(ctx); err != nil {
 				return err
 			}
 			r, err := schedules.ByID(ctx, q, x.ScheduleID)
@@ -111,7 +116,8 @@ func (s *Store) Settle(ctx context.Context, id string, at time.Time, runID, reas
 		if _, err := schedules.Lock(ctx, s.d, id, 0); err != nil && !scheduling.ScheduleNotFound.Is(err) {
 			return err
 		}
-		n, err := db.Modify(ctx, q.NewUpdate().Model((*slot)(nil)).Set("run_id = ?, reason = ?, settled_at = ?", runID, reason, s.dialect.WallNow()).
+		n, err := db.Modify(ctx, q.NewUpdate().Model((*slot)(nil)).
+			Set("run_id = ?, reason = ?, settled_at = ?", runID, reason, s.dialect.WallNow()).
 			Where("s.schedule_id = ? AND s.slot = ? AND s.run_id = ''", id, db.At(at)))
 		if err != nil || n == 0 {
 			return err
@@ -126,7 +132,8 @@ func (s *Store) Settle(ctx context.Context, id string, at time.Time, runID, reas
 
 func (s *Store) ForgetSlots(ctx context.Context, age time.Duration) error {
 	err := s.d.Do(ctx, func(ctx context.Context) error {
-		_, err := s.d.InUnit(ctx).NewDelete().Model((*slot)(nil)).Where("s.settled_at IS NOT NULL AND s.settled_at < ?", s.dialect.WallNow().Add(-age)).Exec(ctx)
+		_, err := s.d.InUnit(ctx).NewDelete().Model((*slot)(nil)).
+			Where("s.settled_at IS NOT NULL AND s.settled_at < ?", s.dialect.WallNow().Add(-age)).Exec(ctx)
 		return err
 	})
 	return db.Wrap(err, "delete old slots")

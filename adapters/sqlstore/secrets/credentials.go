@@ -94,7 +94,8 @@ func (s *Store) UpdateCredential(ctx context.Context, c secrets.Credential, seal
 // checkVersion compares the secrets of a change with those that are stored, in a row that is locked.
 func checkVersion(ctx context.Context, q bun.IDB, c secrets.Credential, sealed []byte) error {
 	var is credential
-	if _, err := db.First(ctx, q.NewSelect().Model(&is).Column("secret_version", "sealed").Where("o.id = ?", c.ID)); err != nil {
+	if _, err := db.First(ctx, q.NewSelect().Model(&is).Column("secret_version", "sealed").
+		Where("o.id = ?", c.ID)); err != nil {
 		return fmt.Errorf("read the version of secrets: %w", err)
 	}
 	same := c.SecretVersion == is.SecretVersion && (len(sealed) == 0 || bytes.Equal(sealed, is.Sealed))

@@ -56,7 +56,8 @@ func (s *Store) InsertLease(ctx context.Context, l secrets.Lease) error {
 		due = due.Add(needed)
 	}
 	err := s.d.Do(ctx, func(ctx context.Context) error {
-		_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).Value("created_at", "?", s.dialect.LeaseNow()).Value("due_at", "?", due).Returning("NULL"))
+		_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).
+			Value("created_at", "?", s.dialect.LeaseNow()).Value("due_at", "?", due).Returning("NULL"))
 		return err
 	})
 	return db.Wrap(err, "store a lease")
@@ -65,7 +66,8 @@ func (s *Store) InsertLease(ctx context.Context, l secrets.Lease) error {
 // They are by id.
 func (s *Store) LeasesOf(ctx context.Context, o secrets.Owner) ([]secrets.Lease, error) {
 	var rows []lease
-	err := s.d.Read(ctx).NewSelect().Model(&rows).Where("l.owner_id = ? AND l.epoch = ?", o.ID, o.Epoch).OrderExpr("l.id").Scan(ctx)
+	err := s.d.Read(ctx).NewSelect().Model(&rows).Where("l.owner_id = ? AND l.epoch = ?", o.ID, o.Epoch).
+		OrderExpr("l.id").Scan(ctx)
 	return leases(rows), db.Wrap(err, "read the leases of an owner")
 }
 
@@ -82,7 +84,8 @@ func (s *Store) TakeLeases(ctx context.Context, limit int, hold time.Duration) (
 		owners := q.NewSelect().TableExpr("runs AS r").ColumnExpr("1").
 			Where("r.id = l.owner_id AND r.epoch = l.epoch AND r.status IN (?)", bun.In(live))
 		var rows []lease
-		err := q.NewSelect().Model(&rows).Where("l.due_at <= ? AND NOT (l.of_run AND EXISTS (?))", now, owners).OrderExpr("l.due_at, l.id").
+		err := q.NewSelect().Model(&rows).Where("l.due_at <= ? AND NOT (l.of_run AND EXISTS (?))", now, owners).
+			OrderExpr("l.due_at, l.id").
 			Apply(db.AtMost(limit), s.dialect.LockSkip).Scan(ctx)
 		if err != nil || len(rows) == 0 {
 			return err
