@@ -2,7 +2,7 @@
 //
 // # Units of work
 //
-// Stores reach the open transaction through the context alone: Read(ctx) is the open unit's
+// DB implements tx.Unit. Stores reach the open transaction through the context alone: Read(ctx) is the open unit's
 // transaction or else the read pool, Write(ctx) is the open unit's transaction or an Internal fault. A nested Do
 // joins the open unit, and an error of a nested Do dooms the whole unit even where its caller swallows it. A
 // statement that fails dooms its unit as well, on both engines alike (Postgres would refuse the rest anyway), so

@@ -21,7 +21,7 @@ type Signals struct {
 
 var _ events.Signals = (*Signals)(nil)
 
-// Inside a unit nobody is woken before it has committed, and nobody at all if it
+// Signal implements events.Signals. Inside a unit nobody is woken before it has committed, and nobody at all if it
 // rolls back. Payloads are ids: on Postgres one of more than 1,000 bytes reaches other processes empty.
 func (s *Signals) Signal(ctx context.Context, topic, payload string) error {
 	if s.remote != nil {
@@ -33,7 +33,7 @@ func (s *Signals) Signal(ctx context.Context, topic, payload string) error {
 	return nil
 }
 
-// After stop nothing more is sent; the channel is not closed. A watcher gets an
+// Watch implements events.Signals. After stop nothing more is sent; the channel is not closed. A watcher gets an
 // empty payload whenever signals of other processes may have been missed.
 func (s *Signals) Watch(topic string) (ch <-chan string, stop func()) {
 	ch, stop = s.hub.watch(topic)

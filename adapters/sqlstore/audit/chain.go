@@ -17,6 +17,9 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
+// Appending is raw SQL because every request that is recorded waits for the row of the head: only a text that comes again is kept
+// prepared, and on Postgres all of it is one round trip.
+
 const (
 	// maxLeaf is how many bytes a leaf may have.
 	maxLeaf = 16 << 10

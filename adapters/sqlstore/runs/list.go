@@ -114,7 +114,8 @@ type plan struct {
 	narrowed bool // some runs are hidden from the reader
 }
 
-// plan chooses what drives the list: words always, else the term with the fewest runs.
+// plan chooses what drives the list: words always, else the term with the fewest runs. The text of a list is raw because it is
+// joined from branches that each walk one index.
 func (s *Store) plan(ctx context.Context, f *runs.Filter) (*plan, error) {
 	narrow := terms(f)
 	p := &plan{branches: []branch{onRuns()}}

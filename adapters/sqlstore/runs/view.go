@@ -38,7 +38,8 @@ func hiddenScopes(reader access.Scope) sqlText {
 		"(SELECT DISTINCT object FROM run_scope_objects) AS o WHERE NOT " + readable + ")", args}
 }
 
-// view finds out what a reader may read. A list is bound to the scopes that are counted here, or judges all of them again.
+// view finds out what a reader may read. A list is bound to the scopes that are counted here, or judges all of them again. The
+// statement is raw because the builder puts parentheses around the parts of a UNION, which not every engine takes.
 func (s *Store) view(ctx context.Context, reader access.Scope) (*view, error) {
 	v := &view{hidden: hiddenScopes(reader)}
 	plain, plainArgs := visible.Where(reader, "d.object")
