@@ -101,6 +101,8 @@ func argument(v reflect.Value) (any, error) {
 		return v.String(), nil
 	case reflect.Int, reflect.Int64:
 		return v.Int(), nil
+	case reflect.Array:
+		return v.Slice(0, v.Len()).Bytes(), nil
 	}
 	return v.Interface(), nil
 }

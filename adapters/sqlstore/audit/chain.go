@@ -89,10 +89,13 @@ func (s *Store) Append(ctx context.Context, entries []audit.Stored) error {
 		Query: "UPDATE audit_head SET size = CASE WHEN size = ? THEN ? END, hash = ? WHERE id = 1",
 		Args:  []any{before, last.Seq, last.Hash[:]},
 	}
-	if do, err = appendPrivate(do, entries); err != nil {
+	if do, err = s.appendPrivate(do, entries); err == nil {
+		do, err = s.appendPublic(do, entries)
+	}
+	if err != nil {
 		return err
 	}
-	n, err := s.dialect.Together(ctx, q, appendPublic(do, entries)...)
+	n, err := s.dialect.Together(ctx, q, do...)
 	var f *fault.Error
 	switch err = db.Translate(err); {
 	case errors.As(err, &f) && (f.Kind == fault.Internal || f.Kind == fault.Conflict):
@@ -126,51 +129,69 @@ func check(entries []audit.Stored) error {
 // text tells what a column of text keeps as it is.
 func text(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// inserts makes INSERTs of n rows in chunks whose sizes are powers of two: so there are few texts, which are kept prepared.
-func inserts(do []db.Statement, into string, columns, n int, args []any) []db.Statement {
-	for n > 0 {
+// inserts makes INSERTs of rows in chunks whose sizes are powers of two: so there are few texts, which are kept prepared.
+func inserts[T any](do []db.Statement, m db.Model[T], rows []T) ([]db.Statement, error) {
+	for len(rows) > 0 {
 		size := maxRows
-		for size > n {
+		for size > len(rows) {
 			size /= 2
 		}
-		tuple := "(?" + strings.Repeat(", ?", columns-1) + ")"
-		do = append(do, db.Statement{
-			Query: "INSERT INTO " + into + " VALUES " + tuple + strings.Repeat(", "+tuple, size-1), Args: args[:size*columns],
-		})
-		args, n = args[size*columns:], n-size
+		query, args, err := m.Insertion(rows[:size], "")
+		if err != nil {
+			return nil, err
+		}
+		do, rows = append(do, db.Statement{Query: query, Args: args}), rows[size:]
 	}
-	return do
+	return do, nil
 }
 
-func appendPublic(do []db.Statement, entries []audit.Stored) []db.Statement {
-	const columns = 9
-	args := make([]any, 0, columns*len(entries))
+// entry is a row of the chain.
+type entry struct {
+	bun.BaseModel `bun:"table:audit_entries"`
+	entryColumns
+}
+
+// entryColumns is an audit.Stored with the names of its columns.
+type entryColumns struct {
+	Seq         int64
+	Leaf        string
+	Hash        [32]byte
+	ID          string
+	At          string
+	Action      string
+	Actor       string
+	Object      string
+	Run         string
+	Disclosures []string `bun:"-"`
+	Detail      string   `bun:"-"`
+}
+
+func (s *Store) appendPublic(do []db.Statement, entries []audit.Stored) ([]db.Statement, error) {
+	rows := make([]entry, len(entries))
 	for i := range entries {
-		e := &entries[i]
-		args = append(args, e.Seq, e.Leaf, e.Hash[:], e.ID, e.At, e.Action, e.Actor, e.Object, e.Run)
+		rows[i].entryColumns = entryColumns(entries[i])
 	}
-	return inserts(do, "audit_entries (seq, leaf, hash, id, at, action, actor, object, run)", columns, len(entries), args)
+	return inserts(do, s.entries, rows)
 }
 
-func appendPrivate(do []db.Statement, entries []audit.Stored) ([]db.Statement, error) {
-	const columns = 3
-	var args []any
+func (s *Store) appendPrivate(do []db.Statement, entries []audit.Stored) ([]db.Statement, error) {
+	var rows []private
 	for i := range entries {
 		e := &entries[i]
 		if len(e.Disclosures) == 0 && e.Detail == "" {
 			continue
 		}
-		list := ""
+		row := private{Seq: e.Seq, Detail: e.Detail}
 		if len(e.Disclosures) > 0 {
 			raw, err := json.Marshal(e.Disclosures)
 			if err != nil {
 				return nil, fmt.Errorf("write the disclosures of entry %d: %w", e.Seq, err)
 			}
-			list = string(raw)
+			row.Disclosures = string(raw)
 		}
-		args = append(args, e.Seq, list, e.Detail)
+		rows = append(rows, row)
 	}
-	return inserts(do, "audit_private (seq, disclosures, detail)", columns, len(args)/columns, args), nil
+	return inserts(do, s.privates, rows)
 }
 
 // ofRun finds the sequence numbers of a run's own entries. Its conditions repeat those of the indexes: the first part finds what is

@@ -10,8 +10,10 @@ import (
 
 // Store implements the stores of ports/audit. It is safe for concurrent use.
 type Store struct {
-	d       *db.DB
-	dialect db.Dialect
+	d        *db.DB
+	dialect  db.Dialect
+	entries  db.Model[entry]
+	privates db.Model[private]
 }
 
 var (
@@ -23,7 +25,9 @@ var (
 )
 
 // New makes a Store on a migrated database.
-func New(d *db.DB) *Store { return &Store{d: d, dialect: d.Dialect()} }
+func New(d *db.DB) *Store {
+	return &Store{d: d, dialect: d.Dialect(), entries: db.ModelOf[entry](d), privates: db.ModelOf[private](d)}
+}
 
 func internal(format string, args ...any) error {
 	return &fault.Error{Kind: fault.Internal, Message: fmt.Sprintf(format, args...)}
