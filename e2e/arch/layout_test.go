@@ -45,7 +45,7 @@ func TestContextsAreWhole(t *testing.T) {
 		}
 	}
 	known := slices.Concat(Contexts(), Kernel(), []string{
-		"migrations", "pack", "visible", "shelf", "relay", "hooks", "sso", "ops", "httpapitest", "extension", "extension/plugin",
+		"migrations", "pack", "visible", "objects", "relay", "hooks", "sso", "ops", "httpapitest", "extension", "extension/plugin",
 		"depthtest", "object",
 	})
 	for _, parent := range []string{"ports", "modules", "adapters/sqlstore", "adapters/httpapi"} {

@@ -88,7 +88,7 @@ func TestDialect(t *testing.T) {
 			case *ast.ImportSpec:
 				return false
 			case *ast.BasicLit:
-				if x.Kind == token.STRING {
+				if x.Kind == token.STRING && !strings.HasPrefix(x.Value, "`bun:") { // a tag is bun's language
 					text = x.Value
 				}
 			case *ast.Ident:

@@ -82,8 +82,7 @@ func (b *bundle) dump() string {
 		q = "SELECT name FROM sqlite_master WHERE type = 'table'"
 	}
 	var out strings.Builder
-	text := func(r db.Row) (s string, err error) { return s, r.Scan(&s) }
-	for _, table := range must[[]string](b.t)(db.All(b.t.Context(), b.d.Read(b.t.Context()), text, q)) {
+	for _, table := range must[[]string](b.t)(db.Query[string](b.t.Context(), b.d.Read(b.t.Context()), q)) {
 		rows, err := b.d.Read(b.t.Context()).QueryContext(b.t.Context(), `SELECT * FROM "`+table+`"`)
 		if err != nil {
 			b.t.Fatal(err)

@@ -66,6 +66,14 @@ func (d Dialect) LockSkip(q *bun.SelectQuery) *bun.SelectQuery {
 	return q
 }
 
+// LockShare adds ForShare to a query; use it as q.Apply(d.Dialect().LockShare).
+func (d Dialect) LockShare(q *bun.SelectQuery) *bun.SelectQuery {
+	if d.engine == Postgres {
+		return q.For("SHARE")
+	}
+	return q
+}
+
 // Statement is a text with its arguments.
 type Statement struct {
 	Query string

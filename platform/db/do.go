@@ -68,7 +68,7 @@ func whole(fn func(context.Context) error, hooks *tx.Hooks) func(context.Context
 
 func (u *unit) join(ctx context.Context, fn func(context.Context) error) error {
 	if !u.isOpen() {
-		return errOver()
+		return u.errClosed()
 	}
 	err := fn(ctx)
 	u.fail(err)
@@ -113,12 +113,19 @@ func (d *DB) Read(ctx context.Context) bun.IDB {
 
 // Write returns the transaction of the open unit. Without one, or after its end, it is an Internal fault.
 func (d *DB) Write(ctx context.Context) (bun.IDB, error) {
-	u := d.unitOf(ctx)
-	if u == nil {
-		return nil, &fault.Error{Kind: fault.Internal, Message: "a write outside of a unit of work"}
-	}
+	u := d.unitOrNone(ctx)
 	if !u.isOpen() {
-		return nil, errOver()
+		return nil, u.errClosed()
 	}
 	return u, nil
+}
+
+// InUnit returns the transaction of the open unit. Where Write fails, each statement of it does.
+func (d *DB) InUnit(ctx context.Context) bun.IDB { return d.unitOrNone(ctx) }
+
+func (d *DB) unitOrNone(ctx context.Context) *unit {
+	if u := d.unitOf(ctx); u != nil {
+		return u
+	}
+	return &unit{owner: d, none: true}
 }

@@ -23,6 +23,12 @@
 // values are written and read like that on both engines, as fields of models and as query arguments; Time is the
 // type for columns that may be NULL: its zero value is NULL.
 //
+// # Columns
+//
+// A member of a model that is a struct, a map or a slice is a column of JSON, whose raw members keep their characters and
+// whose numbers of no declared type stay as they were written. An array of bytes is a column of bytes; what is read of
+// another length becomes zeros. Bytes with nullzero are NULL where there are none.
+//
 // # Leases
 //
 // Lease times are compared with Dialect().LeaseNow, never with the wall clock of a process: on Postgres that is the

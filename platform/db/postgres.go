@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/writ-automation/writ/ports/fault"
 )
@@ -43,7 +42,7 @@ func (d *DB) openPostgres(ctx context.Context) error {
 	pool.SetMaxOpenConns(d.cfg.MaxConns)
 	pool.SetMaxIdleConns(d.cfg.MaxConns)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
-	d.reads = newPool(bun.NewDB(pool, pgDialect{pgdialect.New()}), nil)
+	d.reads = newPool(bun.NewDB(pool, newPgDialect()), nil)
 	d.closers = append(d.closers, d.reads.Close)
 	d.renew = func() {
 		pool.SetMaxIdleConns(0)

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/sqlitedialect"
 	_ "modernc.org/sqlite" // registers the driver
 
 	"github.com/writ-automation/writ/ports/fault"
@@ -66,7 +65,7 @@ func openSQLitePool(ctx context.Context, dsn string, conns int) (*bun.DB, error)
 	}
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
-	db := bun.NewDB(pool, sqliteDialect{sqlitedialect.New()})
+	db := bun.NewDB(pool, newSQLiteDialect())
 	var tables int
 	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
 		_ = db.Close()

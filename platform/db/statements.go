@@ -140,7 +140,6 @@ func (s *statements) wanted() bool {
 	return len(s.want) > 0
 }
 
-// QueryContext implements bun.IConn.
 func (p *pool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if stmt, bound := p.statement(ctx, query, args); stmt != nil {
 		return stmt.QueryContext(ctx, bound...)
@@ -148,7 +147,6 @@ func (p *pool) QueryContext(ctx context.Context, query string, args ...any) (*sq
 	return p.DB.QueryContext(ctx, query, args...)
 }
 
-// QueryRowContext implements bun.IConn.
 func (p *pool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	if stmt, bound := p.statement(ctx, query, args); stmt != nil {
 		return stmt.QueryRowContext(ctx, bound...)

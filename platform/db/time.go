@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/uptrace/bun/dialect/pgdialect"
-	"github.com/uptrace/bun/dialect/sqlitedialect"
 	"github.com/uptrace/bun/schema"
 )
 
@@ -49,7 +47,7 @@ func (t Time) Value() (driver.Value, error) {
 	return Cut(t.Time).Format(sqliteTime), nil
 }
 
-// Scan implements sql.Scanner; NULL becomes the zero value.
+// NULL becomes the zero value.
 func (t *Time) Scan(src any) error {
 	switch v := src.(type) {
 	case nil:
@@ -73,21 +71,4 @@ func (t *Time) parse(s string) error {
 	}
 	t.Time = Cut(at)
 	return nil
-}
-
-// sqliteDialect and pgDialect write every time.Time in the one form that its columns have.
-type sqliteDialect struct{ *sqlitedialect.Dialect }
-
-func (sqliteDialect) AppendTime(b []byte, t time.Time) []byte {
-	b = append(b, '\'')
-	b = Cut(t).AppendFormat(b, sqliteTime)
-	return append(b, '\'')
-}
-
-type pgDialect struct{ *pgdialect.Dialect }
-
-func (pgDialect) AppendTime(b []byte, t time.Time) []byte {
-	b = append(b, '\'')
-	b = Cut(t).AppendFormat(b, "2006-01-02 15:04:05.000000+00:00")
-	return append(b, '\'')
 }

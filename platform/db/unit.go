@@ -20,6 +20,7 @@ type unit struct {
 	tx   bun.Tx
 	kept *statements // prepared on the connection of tx; nil on Postgres
 	open bool
+	none bool // nobody opened one
 
 	mu   sync.Mutex
 	doom error
@@ -72,7 +73,10 @@ func (u *unit) fail(err error) {
 	}
 }
 
-func errOver() error {
+func (u *unit) errClosed() error {
+	if u.none {
+		return &fault.Error{Kind: fault.Internal, Message: "a write outside of a unit of work"}
+	}
 	return &fault.Error{Kind: fault.Internal, Message: "the unit of work is over: its context escaped from it"}
 }
 
@@ -81,7 +85,7 @@ func (u *unit) enter() error {
 	u.gate.RLock()
 	if !u.open {
 		u.gate.RUnlock()
-		return errOver()
+		return u.errClosed()
 	}
 	if err := u.doomed(); err != nil {
 		u.gate.RUnlock()
@@ -90,7 +94,6 @@ func (u *unit) enter() error {
 	return nil
 }
 
-// QueryContext implements bun.IConn.
 func (u *unit) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if err := u.enter(); err != nil {
 		return nil, err
@@ -101,7 +104,6 @@ func (u *unit) QueryContext(ctx context.Context, query string, args ...any) (*sq
 	return rows, err
 }
 
-// ExecContext implements bun.IConn.
 func (u *unit) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	if err := u.enter(); err != nil {
 		return nil, err
@@ -112,7 +114,6 @@ func (u *unit) ExecContext(ctx context.Context, query string, args ...any) (sql.
 	return res, err
 }
 
-// QueryRowContext implements bun.IConn.
 func (u *unit) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	if err := u.enter(); err != nil {
 		return u.owner.refused.row(ctx, err)
@@ -137,22 +138,30 @@ func errNesting() error {
 	return &fault.Error{Kind: fault.Internal, Message: "stores do not open transactions: units of work do, and nest by joining"}
 }
 
+// statement leaves a text without arguments as it is: the query builder has written them into it, so it does not come again.
+func (u *unit) statement(query string, args []any) (*sql.Stmt, []any) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	return u.kept.statement(query, args)
+}
+
 func (u *unit) query(ctx context.Context, query string, args []any) (*sql.Rows, error) {
-	if stmt, bound := u.kept.statement(query, args); stmt != nil {
+	if stmt, bound := u.statement(query, args); stmt != nil {
 		return u.tx.StmtContext(ctx, stmt).QueryContext(ctx, bound...)
 	}
 	return u.tx.QueryContext(ctx, query, args...)
 }
 
 func (u *unit) exec(ctx context.Context, query string, args []any) (sql.Result, error) {
-	if stmt, bound := u.kept.statement(query, args); stmt != nil {
+	if stmt, bound := u.statement(query, args); stmt != nil {
 		return u.tx.StmtContext(ctx, stmt).ExecContext(ctx, bound...)
 	}
 	return u.tx.ExecContext(ctx, query, args...)
 }
 
 func (u *unit) queryRow(ctx context.Context, query string, args []any) *sql.Row {
-	if stmt, bound := u.kept.statement(query, args); stmt != nil {
+	if stmt, bound := u.statement(query, args); stmt != nil {
 		return u.tx.StmtContext(ctx, stmt).QueryRowContext(ctx, bound...)
 	}
 	return u.tx.QueryRowContext(ctx, query, args...)

@@ -9,53 +9,43 @@ import (
 	"github.com/uptrace/bun/schema"
 )
 
-// Dialect implements bun.IDB.
 func (u *unit) Dialect() schema.Dialect { return u.owner.reads.Dialect() }
 
-// NewValues implements bun.IDB.
+// ScanRows is that of bun.DB.
+func (u *unit) ScanRows(ctx context.Context, rows *sql.Rows, dest ...any) error {
+	return u.owner.reads.ScanRows(ctx, rows, dest...)
+}
+
 func (u *unit) NewValues(m any) *bun.ValuesQuery { return u.owner.reads.NewValues(m).Conn(u) }
 
-// NewSelect implements bun.IDB.
 func (u *unit) NewSelect() *bun.SelectQuery { return u.owner.reads.NewSelect().Conn(u) }
 
-// NewInsert implements bun.IDB.
 func (u *unit) NewInsert() *bun.InsertQuery { return u.owner.reads.NewInsert().Conn(u) }
 
-// NewUpdate implements bun.IDB.
 func (u *unit) NewUpdate() *bun.UpdateQuery { return u.owner.reads.NewUpdate().Conn(u) }
 
-// NewDelete implements bun.IDB.
 func (u *unit) NewDelete() *bun.DeleteQuery { return u.owner.reads.NewDelete().Conn(u) }
 
-// NewMerge implements bun.IDB.
 func (u *unit) NewMerge() *bun.MergeQuery { return u.owner.reads.NewMerge().Conn(u) }
 
-// NewRaw implements bun.IDB.
 func (u *unit) NewRaw(query string, args ...any) *bun.RawQuery {
 	return u.owner.reads.NewRaw(query, args...).Conn(u)
 }
 
-// NewCreateTable implements bun.IDB.
 func (u *unit) NewCreateTable() *bun.CreateTableQuery { return u.owner.reads.NewCreateTable().Conn(u) }
 
-// NewDropTable implements bun.IDB.
 func (u *unit) NewDropTable() *bun.DropTableQuery { return u.owner.reads.NewDropTable().Conn(u) }
 
-// NewCreateIndex implements bun.IDB.
 func (u *unit) NewCreateIndex() *bun.CreateIndexQuery { return u.owner.reads.NewCreateIndex().Conn(u) }
 
-// NewDropIndex implements bun.IDB.
 func (u *unit) NewDropIndex() *bun.DropIndexQuery { return u.owner.reads.NewDropIndex().Conn(u) }
 
-// NewTruncateTable implements bun.IDB.
 func (u *unit) NewTruncateTable() *bun.TruncateTableQuery {
 	return u.owner.reads.NewTruncateTable().Conn(u)
 }
 
-// NewAddColumn implements bun.IDB.
 func (u *unit) NewAddColumn() *bun.AddColumnQuery { return u.owner.reads.NewAddColumn().Conn(u) }
 
-// NewDropColumn implements bun.IDB.
 func (u *unit) NewDropColumn() *bun.DropColumnQuery { return u.owner.reads.NewDropColumn().Conn(u) }
 
 // refusals is a database whose every connection fails with the error that the context carries. It is the one way to

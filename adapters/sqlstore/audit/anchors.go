@@ -3,29 +3,52 @@ package audit
 import (
 	"context"
 	"fmt"
-	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
 
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-const selectAnchors = "SELECT id, kind, epoch, size, root, made_at, note, evidence, source FROM audit_anchors"
-
 // anchorsPerRead is how many anchors are in memory at once.
 const anchorsPerRead = 64
 
-func scanAnchor(r db.Row) (a audit.Anchor, err error) {
-	var made db.Time
-	err = r.Scan(&a.ID, &a.Kind, &a.Epoch, &a.Size, (*digest)(&a.Root), &made, &a.Note, &a.Evidence, &a.Source)
-	a.MadeAt = made.Time
-	if len(a.Evidence) == 0 {
-		a.Evidence = nil
-	}
-	return a, err
+type anchor struct {
+	bun.BaseModel `bun:"table:audit_anchors,alias:a"`
+	anchorColumns
 }
 
-// PutAnchor implements audit.AnchorStore. An id that exists is a Conflict, and what no column of text keeps byte for byte an
+// anchorColumns is an audit.Anchor with the names of its columns.
+type anchorColumns struct {
+	ID       string `bun:",pk"`
+	Kind     string
+	Epoch    int64
+	Size     int64
+	Root     [32]byte
+	MadeAt   time.Time
+	Note     string
+	Evidence []byte
+	Source   string
+}
+
+// anchors reads those of a query.
+func anchors(ctx context.Context, q *bun.SelectQuery) ([]audit.Anchor, error) {
+	var rows []anchor
+	err := q.Model(&rows).Scan(ctx)
+	var out []audit.Anchor
+	for _, r := range rows {
+		a := audit.Anchor(r.anchorColumns)
+		if len(a.Evidence) == 0 {
+			a.Evidence = nil
+		}
+		out = append(out, a)
+	}
+	return out, db.Translate(err)
+}
+
+// An id that exists is a Conflict, and what no column of text keeps byte for byte an
 // Internal fault.
 func (s *Store) PutAnchor(ctx context.Context, a audit.Anchor) error {
 	if a.ID == "" || !text(a.ID) || !text(a.Kind) || !text(a.Note) || !text(a.Source) {
@@ -34,11 +57,10 @@ func (s *Store) PutAnchor(ctx context.Context, a audit.Anchor) error {
 	if a.Evidence == nil {
 		a.Evidence = []byte{}
 	}
-	n, err := s.exec(ctx, "INSERT INTO audit_anchors (id, kind, epoch, size, root, made_at, note, evidence, source) "+
-		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
-		a.ID, a.Kind, a.Epoch, a.Size, a.Root[:], a.MadeAt, a.Note, a.Evidence, a.Source)
+	n, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&anchor{anchorColumns: anchorColumns(a)}).
+		On("CONFLICT (id) DO NOTHING"))
 	if err != nil {
-		return fmt.Errorf("keep anchor %s: %w", a.ID, err)
+		return fmt.Errorf("store anchor %s: %w", a.ID, err)
 	}
 	if n == 0 {
 		return &fault.Error{Kind: fault.Conflict, Message: "the anchor exists"}
@@ -46,12 +68,12 @@ func (s *Store) PutAnchor(ctx context.Context, a audit.Anchor) error {
 	return nil
 }
 
-// Anchors implements audit.AnchorStore. Nothing of the database is held while fn runs.
+// Nothing of the database is held while fn runs.
 func (s *Store) Anchors(ctx context.Context, fn func(a *audit.Anchor) error) error {
 	size, id := int64(-1), ""
 	for {
-		batch, err := db.All(ctx, s.d.Read(ctx), scanAnchor, selectAnchors+" WHERE size > ? OR (size = ? AND id > ?) ORDER BY size, id LIMIT ?",
-			size, size, id, anchorsPerRead)
+		batch, err := anchors(ctx, s.d.Read(ctx).NewSelect().Where("a.size > ? OR (a.size = ? AND a.id > ?)", size, size, id).
+			OrderExpr("a.size, a.id").Limit(anchorsPerRead))
 		if err != nil {
 			return fmt.Errorf("read the anchors: %w", err)
 		}
@@ -67,49 +89,43 @@ func (s *Store) Anchors(ctx context.Context, fn func(a *audit.Anchor) error) err
 	}
 }
 
-// NewestAnchors implements audit.AnchorStore. Of one size those with the higher ids come first.
+// Of one size those with the higher ids come first.
 func (s *Store) NewestAnchors(ctx context.Context, kind string, limit int) ([]audit.Anchor, error) {
 	return s.FindAnchors(ctx, audit.AnchorFilter{Kind: kind, Limit: limit})
 }
 
-// FindAnchors implements audit.AnchorStore. Of one size those with the higher ids come first.
+// Of one size those with the higher ids come first.
 func (s *Store) FindAnchors(ctx context.Context, f audit.AnchorFilter) ([]audit.Anchor, error) {
-	var where []string
-	var args []any
-	narrow := func(set bool, text string, with ...any) {
-		if set {
-			where, args = append(where, text), append(args, with...)
-		}
+	q := s.d.Read(ctx).NewSelect().OrderExpr("a.size DESC, a.id DESC").Apply(db.AtMost(f.Limit))
+	if f.Kind != "" {
+		q.Where("a.kind = ?", f.Kind)
 	}
-	narrow(f.Kind != "", "kind = ?", f.Kind)
-	narrow(f.Epoch != 0, "epoch = ?", f.Epoch)
-	narrow(f.UpTo != 0, "size <= ?", f.UpTo)
-	narrow(f.Evidence, "length(evidence) > 0")
-	query := selectAnchors
-	if len(where) > 0 {
-		query += " WHERE " + strings.Join(where, " AND ")
+	if f.Epoch != 0 {
+		q.Where("a.epoch = ?", f.Epoch)
 	}
-	found, err := db.All(ctx, s.d.Read(ctx), scanAnchor, query+" ORDER BY size DESC, id DESC LIMIT ?", append(args, max(f.Limit, 0))...)
-	if err != nil {
-		return nil, fmt.Errorf("read the newest anchors: %w", err)
+	if f.UpTo != 0 {
+		q.Where("a.size <= ?", f.UpTo)
 	}
-	return found, nil
+	if f.Evidence {
+		q.Where("length(a.evidence) > 0")
+	}
+	found, err := anchors(ctx, q)
+	return found, db.Wrap(err, "read the newest anchors")
 }
 
-// CountAnchors implements audit.AnchorStore.
 func (s *Store) CountAnchors(ctx context.Context) (map[string]int64, error) {
-	type counted struct {
-		kind string
-		n    int64
+	var found []struct {
+		Kind string
+		N    int64
 	}
-	found, err := db.All(ctx, s.d.Read(ctx), func(r db.Row) (c counted, err error) { return c, r.Scan(&c.kind, &c.n) },
-		"SELECT kind, count(*) FROM audit_anchors GROUP BY kind")
+	err := s.d.Read(ctx).NewSelect().Model((*anchor)(nil)).ColumnExpr("a.kind, count(*) AS n").GroupExpr("a.kind").
+		Scan(ctx, &found)
 	if err != nil {
-		return nil, fmt.Errorf("count the anchors: %w", err)
+		return nil, db.Wrap(err, "count the anchors")
 	}
 	out := make(map[string]int64, len(found))
 	for _, c := range found {
-		out[c.kind] = c.n
+		out[c.Kind] = c.N
 	}
 	return out, nil
 }

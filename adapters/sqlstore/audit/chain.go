@@ -17,6 +17,9 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
+// Appending is raw SQL because every request that is recorded waits for the row of the head: only a text that comes again is kept
+// prepared, and on Postgres all of it is one round trip.
+
 const (
 	// maxLeaf is how many bytes a leaf may have.
 	maxLeaf = 16 << 10
@@ -26,29 +29,31 @@ const (
 	maxSeqs = 500
 )
 
-// held is the end of the chain and when it was taken.
-type held struct {
-	tip audit.Tip
-	now time.Time
+// head is the end of the chain, the one row of its table.
+type head struct {
+	bun.BaseModel `bun:"table:audit_head,alias:h"`
+	ID            int64 `bun:",pk"`
+	Size          int64
+	Hash          [32]byte
 }
 
-// Lock implements audit.ChainStore. The row is locked in an inner query, whose rows only come once the lock is there: the
+// The row is locked in an inner query, whose rows only come once the lock is there: the
 // clock of the outer one is read behind that.
 func (s *Store) Lock(ctx context.Context) (audit.Tip, time.Time, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return audit.Tip{}, time.Time{}, err
-	}
-	h, ok, err := db.One(ctx, q, func(r db.Row) (h held, err error) {
-		var now db.Time
-		err = r.Scan(&h.tip.Size, (*digest)(&h.tip.Hash), &now)
-		h.now = now.Time
-		return h, err
-	}, "SELECT h.size, h.hash, ? AS at FROM (SELECT size, hash FROM audit_head WHERE id = 1"+s.say.ForUpdate()+") AS h", s.say.WallNow())
+	q := s.d.InUnit(ctx)
+	row, ok, err := db.QueryRow[lockedHead](ctx, q,
+		"SELECT h.size, h.hash, ? AS at FROM (SELECT size, hash FROM audit_head WHERE id = 1"+s.dialect.ForUpdate()+") AS h", s.dialect.WallNow())
 	if err = found(ok, err); err != nil {
 		return audit.Tip{}, time.Time{}, fmt.Errorf("lock the chain: %w", err)
 	}
-	return h.tip, h.now, nil
+	return audit.Tip{Size: row.Size, Hash: row.Hash}, row.At, nil
+}
+
+// lockedHead is the head with the time at which it was locked.
+type lockedHead struct {
+	Size int64
+	Hash [32]byte
+	At   time.Time
 }
 
 // found turns a missing head into a fault: the chain has had one since its table was made.
@@ -59,18 +64,16 @@ func found(ok bool, err error) error {
 	return err
 }
 
-// Tip implements audit.ChainStore.
 func (s *Store) Tip(ctx context.Context) (audit.Tip, error) {
-	tip, ok, err := db.One(ctx, s.d.Read(ctx), func(r db.Row) (t audit.Tip, err error) {
-		return t, r.Scan(&t.Size, (*digest)(&t.Hash))
-	}, "SELECT size, hash FROM audit_head WHERE id = 1")
+	row := head{ID: 1}
+	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model(&row).WherePK())
 	if err = found(ok, err); err != nil {
 		return audit.Tip{}, fmt.Errorf("read the head of the chain: %w", err)
 	}
-	return tip, nil
+	return audit.Tip{Size: row.Size, Hash: row.Hash}, nil
 }
 
-// Append implements audit.ChainStore. The head moves first and by a value that it cannot take where it is not the one that
+// The head moves first and by a value that it cannot take where it is not the one that
 // the entries go on from: such an append fails as a statement, which nobody can overlook.
 func (s *Store) Append(ctx context.Context, entries []audit.Stored) error {
 	q, err := s.d.Write(ctx)
@@ -86,10 +89,13 @@ func (s *Store) Append(ctx context.Context, entries []audit.Stored) error {
 		Query: "UPDATE audit_head SET size = CASE WHEN size = ? THEN ? END, hash = ? WHERE id = 1",
 		Args:  []any{before, last.Seq, last.Hash[:]},
 	}
-	if do, err = appendPrivate(do, entries); err != nil {
+	if do, err = s.appendPrivate(do, entries); err == nil {
+		do, err = s.appendPublic(do, entries)
+	}
+	if err != nil {
 		return err
 	}
-	n, err := s.say.Together(ctx, q, appendPublic(do, entries)...)
+	n, err := s.dialect.Together(ctx, q, do...)
 	var f *fault.Error
 	switch err = db.Translate(err); {
 	case errors.As(err, &f) && (f.Kind == fault.Internal || f.Kind == fault.Conflict):
@@ -123,51 +129,69 @@ func check(entries []audit.Stored) error {
 // text tells what a column of text keeps as it is.
 func text(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// inserts makes INSERTs of n rows in chunks whose sizes are powers of two: so there are few texts, which are kept prepared.
-func inserts(do []db.Statement, into string, columns, n int, args []any) []db.Statement {
-	for n > 0 {
+// inserts makes INSERTs of rows in chunks whose sizes are powers of two: so there are few texts, which are kept prepared.
+func inserts[T any](do []db.Statement, m db.Model[T], rows []T) ([]db.Statement, error) {
+	for len(rows) > 0 {
 		size := maxRows
-		for size > n {
+		for size > len(rows) {
 			size /= 2
 		}
-		tuple := "(?" + strings.Repeat(", ?", columns-1) + ")"
-		do = append(do, db.Statement{
-			Query: "INSERT INTO " + into + " VALUES " + tuple + strings.Repeat(", "+tuple, size-1), Args: args[:size*columns],
-		})
-		args, n = args[size*columns:], n-size
+		query, args, err := m.Insertion(rows[:size], "")
+		if err != nil {
+			return nil, err
+		}
+		do, rows = append(do, db.Statement{Query: query, Args: args}), rows[size:]
 	}
-	return do
+	return do, nil
 }
 
-func appendPublic(do []db.Statement, entries []audit.Stored) []db.Statement {
-	const columns = 9
-	args := make([]any, 0, columns*len(entries))
+// entry is a row of the chain.
+type entry struct {
+	bun.BaseModel `bun:"table:audit_entries"`
+	entryColumns
+}
+
+// entryColumns is an audit.Stored with the names of its columns.
+type entryColumns struct {
+	Seq         int64
+	Leaf        string
+	Hash        [32]byte
+	ID          string
+	At          string
+	Action      string
+	Actor       string
+	Object      string
+	Run         string
+	Disclosures []string `bun:"-"`
+	Detail      string   `bun:"-"`
+}
+
+func (s *Store) appendPublic(do []db.Statement, entries []audit.Stored) ([]db.Statement, error) {
+	rows := make([]entry, len(entries))
 	for i := range entries {
-		e := &entries[i]
-		args = append(args, e.Seq, e.Leaf, e.Hash[:], e.ID, e.At, e.Action, e.Actor, e.Object, e.Run)
+		rows[i].entryColumns = entryColumns(entries[i])
 	}
-	return inserts(do, "audit_entries (seq, leaf, hash, id, at, action, actor, object, run)", columns, len(entries), args)
+	return inserts(do, s.entries, rows)
 }
 
-func appendPrivate(do []db.Statement, entries []audit.Stored) ([]db.Statement, error) {
-	const columns = 3
-	var args []any
+func (s *Store) appendPrivate(do []db.Statement, entries []audit.Stored) ([]db.Statement, error) {
+	var rows []private
 	for i := range entries {
 		e := &entries[i]
 		if len(e.Disclosures) == 0 && e.Detail == "" {
 			continue
 		}
-		list := ""
+		row := private{Seq: e.Seq, Detail: e.Detail}
 		if len(e.Disclosures) > 0 {
 			raw, err := json.Marshal(e.Disclosures)
 			if err != nil {
 				return nil, fmt.Errorf("write the disclosures of entry %d: %w", e.Seq, err)
 			}
-			list = string(raw)
+			row.Disclosures = string(raw)
 		}
-		args = append(args, e.Seq, list, e.Detail)
+		rows = append(rows, row)
 	}
-	return inserts(do, "audit_private (seq, disclosures, detail)", columns, len(args)/columns, args), nil
+	return inserts(do, s.privates, rows)
 }
 
 // ofRun finds the sequence numbers of a run's own entries. Its conditions repeat those of the indexes: the first part finds what is
@@ -177,32 +201,14 @@ const ofRun = "SELECT seq FROM audit_entries WHERE run = ? AND run <> '' AND obj
 
 func runArgs(run string, more ...any) []any { return append([]any{run, "run/" + run}, more...) }
 
-// RunHashes implements audit.ChainStore.
 func (s *Store) RunHashes(ctx context.Context, run string) ([][32]byte, error) {
-	hashes, err := db.All(ctx, s.d.Read(ctx), func(r db.Row) (h [32]byte, err error) { return h, r.Scan((*digest)(&h)) },
-		"SELECT hash FROM audit_entries WHERE seq IN ("+ofRun+") ORDER BY seq", runArgs(run)...)
+	rows, err := db.Query[head](ctx, s.d.Read(ctx), "SELECT hash FROM audit_entries WHERE seq IN ("+ofRun+") ORDER BY seq", runArgs(run)...)
 	if err != nil {
 		return nil, fmt.Errorf("read the hashes of run %s: %w", run, err)
 	}
+	var hashes [][32]byte
+	for _, r := range rows {
+		hashes = append(hashes, r.Hash)
+	}
 	return hashes, nil
-}
-
-// Erase implements audit.ChainStore.
-func (s *Store) Erase(ctx context.Context, seqs []int64) error {
-	if _, err := s.d.Write(ctx); err != nil {
-		return err
-	}
-	const lasting = "seq IN (SELECT e.seq FROM audit_entries AS e WHERE e.seq IN (?) AND e.action IN (?))"
-	kept := bun.In([]string{string(audit.RunFinal), string(audit.AuditErase)})
-	for chunk := range slices.Chunk(seqs, maxSeqs) {
-		these := bun.In(chunk)
-		_, err := s.exec(ctx, "UPDATE audit_private SET disclosures = '' WHERE "+lasting, these, kept)
-		if err == nil {
-			_, err = s.exec(ctx, "DELETE FROM audit_private WHERE seq IN (?) AND NOT "+lasting, these, these, kept)
-		}
-		if err != nil {
-			return fmt.Errorf("erase private parts of the trail: %w", err)
-		}
-	}
-	return nil
 }

@@ -3,34 +3,76 @@ package audit
 import (
 	"context"
 	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
 
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// Install implements audit.IdentityStore. There is a row to hold before there is an id.
+// install is the one row of its table.
+type install struct {
+	bun.BaseModel `bun:"table:audit_install,alias:i"`
+	ID            int64 `bun:",pk"`
+	Name          string
+}
+
+type publicKey struct {
+	bun.BaseModel `bun:"table:audit_keys,alias:k"`
+	keyColumns
+}
+
+// keyColumns is an audit.PublicKey with the names of its columns.
+type keyColumns struct {
+	KID         string `bun:"kid,pk"`
+	Use         string
+	Public      []byte
+	Status      string
+	NotBefore   time.Time `bun:",nullzero"`
+	FirstSize   int64
+	LastSize    int64
+	TrustedSize int64
+	Handover    string
+}
+
+type epoch struct {
+	bun.BaseModel `bun:"table:audit_epochs,alias:e"`
+	epochColumns
+}
+
+// epochColumns is an audit.Epoch with the names of its columns.
+type epochColumns struct {
+	N        int64 `bun:",pk"`
+	Origin   string
+	FirstSeq int64
+	Closed   bool
+	LastSize int64
+	LastRoot [32]byte
+	Reason   string
+}
+
+// There is a row to hold before there is an id.
 func (s *Store) Install(ctx context.Context) (string, error) {
-	query := "SELECT name FROM audit_install WHERE id = 1"
+	row := install{ID: 1}
+	q := s.d.Read(ctx).NewSelect().Model(&row).WherePK()
 	if _, err := s.d.Write(ctx); err == nil {
-		query += s.say.ForUpdate()
+		q.Apply(s.dialect.Lock)
 	}
-	id, ok, err := db.One(ctx, s.d.Read(ctx), func(r db.Row) (id string, err error) { return id, r.Scan(&id) }, query)
+	ok, err := db.First(ctx, q)
 	if err == nil && !ok {
 		err = internal("the row of the install is gone")
 	}
-	if err != nil {
-		return "", fmt.Errorf("read the id of the install: %w", err)
-	}
-	return id, nil
+	return row.Name, db.Wrap(err, "read the id of the install")
 }
 
-// SetInstall implements audit.IdentityStore. An install keeps its id: another one is a Conflict, and so is the same again.
+// An install keeps its id: another one is a Conflict, and so is the same again.
 func (s *Store) SetInstall(ctx context.Context, id string) error {
 	if id == "" || !text(id) {
 		return internal("%q is no id of an install", id)
 	}
-	n, err := s.exec(ctx, "UPDATE audit_install SET name = ? WHERE id = 1 AND name = ''", id)
+	n, err := db.Modify(ctx, s.d.InUnit(ctx).NewUpdate().Model(&install{ID: 1, Name: id}).WherePK().Where("i.name = ''"))
 	if err != nil {
 		return fmt.Errorf("name the install: %w", err)
 	}
@@ -40,21 +82,15 @@ func (s *Store) SetInstall(ctx context.Context, id string) error {
 	return nil
 }
 
-// Keys implements audit.IdentityStore.
 func (s *Store) Keys(ctx context.Context) ([]audit.PublicKey, error) {
-	keys, err := db.All(ctx, s.d.Read(ctx), func(r db.Row) (k audit.PublicKey, err error) {
-		var since db.Time
-		err = r.Scan(&k.KID, &k.Use, &k.Public, &k.Status, &since, &k.FirstSize, &k.LastSize, &k.TrustedSize, &k.Handover)
-		k.NotBefore = since.Time
-		return k, err
-	}, "SELECT kid, use, public, status, not_before, first_size, last_size, trusted_size, handover FROM audit_keys ORDER BY pos")
-	if err != nil {
-		return nil, fmt.Errorf("read the signing keys: %w", err)
+	var rows []publicKey
+	if err := s.d.Read(ctx).NewSelect().Model(&rows).OrderExpr("k.pos").Scan(ctx); err != nil {
+		return nil, db.Wrap(err, "read the signing keys")
 	}
-	return keys, nil
+	return db.Convert(rows, func(r publicKey) audit.PublicKey { return audit.PublicKey(r.keyColumns) }), nil
 }
 
-// PutKey implements audit.IdentityStore. What no column of text keeps byte for byte is an Internal fault.
+// What no column of text keeps byte for byte is an Internal fault.
 func (s *Store) PutKey(ctx context.Context, k audit.PublicKey) error {
 	if k.KID == "" || !text(k.KID) || !text(k.Use) || !text(k.Status) || !text(k.Handover) {
 		return internal("key %q holds what is no text", k.KID)
@@ -62,37 +98,25 @@ func (s *Store) PutKey(ctx context.Context, k audit.PublicKey) error {
 	if k.Public == nil {
 		k.Public = []byte{}
 	}
-	if _, err := s.exec(ctx, "INSERT INTO audit_keys (kid, use, public, status, not_before, first_size, last_size, trusted_size, handover) "+
-		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kid) DO UPDATE SET use = excluded.use, public = excluded.public, "+
-		"status = excluded.status, not_before = excluded.not_before, first_size = excluded.first_size, last_size = excluded.last_size, "+
-		"trusted_size = excluded.trusted_size, handover = excluded.handover",
-		k.KID, k.Use, k.Public, k.Status, db.At(k.NotBefore), k.FirstSize, k.LastSize, k.TrustedSize, k.Handover); err != nil {
-		return fmt.Errorf("keep signing key %s: %w", k.KID, err)
-	}
-	return nil
+	row := publicKey{keyColumns: keyColumns(k)}
+	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).On("CONFLICT (kid) DO UPDATE").Returning("NULL"))
+	return db.Wrap(err, "store signing key %s", k.KID)
 }
 
-// Epochs implements audit.IdentityStore.
 func (s *Store) Epochs(ctx context.Context) ([]audit.Epoch, error) {
-	epochs, err := db.All(ctx, s.d.Read(ctx), func(r db.Row) (e audit.Epoch, err error) {
-		return e, r.Scan(&e.N, &e.Origin, &e.FirstSeq, &e.Closed, &e.LastSize, (*digest)(&e.LastRoot), &e.Reason)
-	}, "SELECT n, origin, first_seq, closed, last_size, last_root, reason FROM audit_epochs ORDER BY n")
-	if err != nil {
-		return nil, fmt.Errorf("read the epochs: %w", err)
+	var rows []epoch
+	if err := s.d.Read(ctx).NewSelect().Model(&rows).OrderExpr("e.n").Scan(ctx); err != nil {
+		return nil, db.Wrap(err, "read the epochs")
 	}
-	return epochs, nil
+	return db.Convert(rows, func(r epoch) audit.Epoch { return audit.Epoch(r.epochColumns) }), nil
 }
 
-// PutEpoch implements audit.IdentityStore. What no column of text keeps byte for byte is an Internal fault.
+// What no column of text keeps byte for byte is an Internal fault.
 func (s *Store) PutEpoch(ctx context.Context, e audit.Epoch) error {
 	if !text(e.Origin) || !text(e.Reason) {
 		return internal("epoch %d holds what is no text", e.N)
 	}
-	if _, err := s.exec(ctx, "INSERT INTO audit_epochs (n, origin, first_seq, closed, last_size, last_root, reason) VALUES (?, ?, ?, ?, ?, ?, ?) "+
-		"ON CONFLICT (n) DO UPDATE SET origin = excluded.origin, first_seq = excluded.first_seq, closed = excluded.closed, "+
-		"last_size = excluded.last_size, last_root = excluded.last_root, reason = excluded.reason",
-		e.N, e.Origin, e.FirstSeq, e.Closed, e.LastSize, e.LastRoot[:], e.Reason); err != nil {
-		return fmt.Errorf("keep epoch %d: %w", e.N, err)
-	}
-	return nil
+	row := epoch{epochColumns: epochColumns(e)}
+	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).On("CONFLICT (n) DO UPDATE"))
+	return db.Wrap(err, "store epoch %d", e.N)
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 )
 
+// The chain is read by raw SQL because a million entries are: their targets are made once, and the text is kept prepared.
+
 const (
 	// windowRows is how many sequence numbers are read at once, and windowBytes how many bytes of their entries.
 	windowRows  = 512
@@ -31,30 +33,30 @@ type window struct {
 
 // reading is one call of Range.
 type reading struct {
-	q       bun.IDB
-	beside  bool // whether windows are read beside each other
-	private bool
-	to      int64
-	next    int64 // where the next window begins
-	over    bool  // no window is left to begin
+	q        bun.IDB
+	parallel bool // whether windows are read in parallel
+	private  bool
+	to       int64
+	next     int64 // where the next window begins
+	over     bool  // no window is left to begin
 
 	running sync.WaitGroup
 	queue   []*window // being read, in their order
 	idle    []*window
 }
 
-// Range implements audit.ChainReader. Nothing of the database is held by what fn was called with. Outside of a unit the
+// Nothing of the database is held by what fn was called with. Outside of a unit the
 // next window is read while fn works on one; nothing of that goes on once Range has returned.
 func (s *Store) Range(ctx context.Context, from, to int64, private bool, fn func(e *audit.Stored) error) error {
 	_, alone := s.d.Write(ctx)
-	r := &reading{q: s.d.Read(ctx), beside: alone != nil, private: private, to: to, next: from, over: from > to}
+	r := &reading{q: s.d.Read(ctx), parallel: alone != nil, private: private, to: to, next: from, over: from > to}
 	defer r.running.Wait()
 	for {
 		w := r.take(ctx)
 		if w == nil {
 			return nil
 		}
-		if err := r.tell(ctx, w, fn); err != nil {
+		if err := r.yield(ctx, w, fn); err != nil {
 			return err
 		}
 		r.idle = append(r.idle, w)
@@ -64,7 +66,7 @@ func (s *Store) Range(ctx context.Context, from, to int64, private bool, fn func
 // take begins to read windows until enough are under way and returns the first of them once it is read, nil at the end.
 func (r *reading) take(ctx context.Context) *window {
 	want := 1
-	if r.beside {
+	if r.parallel {
 		want = ahead
 	}
 	for len(r.queue) < want && !r.over {
@@ -75,7 +77,7 @@ func (r *reading) take(ctx context.Context) *window {
 		}
 		r.next, r.over = w.end+1, w.end == r.to
 		r.queue = append(r.queue, w)
-		if r.beside {
+		if r.parallel {
 			r.running.Go(func() { r.fill(ctx, w) })
 		} else {
 			r.fill(ctx, w)
@@ -117,8 +119,8 @@ func (r *reading) fill(ctx context.Context, w *window) {
 	w.done <- struct{}{}
 }
 
-// tell calls fn with every entry of a window. Of one with large entries the rest is read on the way.
-func (r *reading) tell(ctx context.Context, w *window, fn func(e *audit.Stored) error) error {
+// yield calls fn with every entry of a window. Of one with large entries the rest is read on the way.
+func (r *reading) yield(ctx context.Context, w *window, fn func(e *audit.Stored) error) error {
 	for {
 		if w.err != nil {
 			return fmt.Errorf("read the chain from %d: %w", w.from, w.err)
@@ -148,7 +150,7 @@ func (r *reading) resume(ctx context.Context, from int64) error {
 		<-w.done
 	}
 	r.idle, r.queue = append(r.idle, r.queue...), r.queue[:0]
-	seq, ok, err := db.One(ctx, r.q, number, "SELECT seq FROM audit_entries WHERE seq >= ? ORDER BY seq LIMIT 1", from)
+	seq, ok, err := db.QueryRow[int64](ctx, r.q, "SELECT seq FROM audit_entries WHERE seq >= ? ORDER BY seq LIMIT 1", from)
 	if err != nil {
 		return fmt.Errorf("read the chain from %d: %w", from, err)
 	}

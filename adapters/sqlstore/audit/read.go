@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ func newScanner(private bool) *scanner {
 }
 
 // scan returns the entry of a row. Where clear is false its columns have to be read one by one, see exact.
-func (s *scanner) scan(r db.Row) (e audit.Stored, clear bool, err error) {
+func (s *scanner) scan(r *sql.Rows) (e audit.Stored, clear bool, err error) {
 	if err := r.Scan(s.targets...); err != nil {
 		return audit.Stored{}, false, err
 	}
@@ -86,10 +87,9 @@ func list(text string) (out []string) {
 
 // exact reads the columns of an entry one by one that are joined otherwise.
 func exact(ctx context.Context, q bun.IDB, e *audit.Stored) error {
-	_, _, err := db.One(ctx, q, func(r db.Row) (struct{}, error) {
-		return struct{}{}, r.Scan(&e.ID, &e.At, &e.Action, &e.Actor, &e.Object, &e.Run)
-	}, "SELECT "+repeated+" FROM audit_entries AS e WHERE e.seq = ?", e.Seq)
-	return err
+	err := q.QueryRowContext(ctx, "SELECT "+repeated+" FROM audit_entries AS e WHERE e.seq = ?", e.Seq).
+		Scan(&e.ID, &e.At, &e.Action, &e.Actor, &e.Object, &e.Run)
+	return db.Translate(err)
 }
 
 // read appends the entries of a query to those in into. Once they have maxBytes it stops, and full is true.
@@ -124,7 +124,6 @@ func read(ctx context.Context, q bun.IDB, s *scanner, into []audit.Stored, maxBy
 	return into, bytes >= maxBytes, nil
 }
 
-// Page implements audit.ChainReader.
 func (s *Store) Page(ctx context.Context, f audit.Filter) ([]audit.Stored, bool, error) {
 	limit := min(max(f.Limit, 0), math.MaxInt32)
 	var where []string
@@ -156,23 +155,17 @@ func (s *Store) Page(ctx context.Context, f audit.Filter) ([]audit.Stored, bool,
 	return found, false, nil
 }
 
-// OfRun implements audit.ChainReader.
 func (s *Store) OfRun(ctx context.Context, run string, limit int) ([]audit.Stored, error) {
 	found, _, err := read(ctx, s.d.Read(ctx), newScanner(true), nil, math.MaxInt, selectPrivate+" WHERE e.seq IN (SELECT f.seq FROM ("+ofRun+
 		" ORDER BY seq LIMIT ?) AS f) ORDER BY e.seq", runArgs(run, max(limit, 0))...)
-	if err != nil {
-		return nil, fmt.Errorf("read the entries of run %s: %w", run, err)
-	}
-	return found, nil
+	return found, db.Wrap(err, "read the entries of run %s", run)
 }
 
-// Count implements audit.ChainReader. It counts rows and asks no head, so it takes as long as reading them does.
+// It counts rows and asks no head, so it takes as long as reading them does.
 func (s *Store) Count(ctx context.Context) (n, last int64, err error) {
-	type counted struct{ n, last int64 }
-	c, _, err := db.One(ctx, s.d.Read(ctx), func(r db.Row) (c counted, err error) { return c, r.Scan(&c.n, &c.last) },
-		"SELECT count(*), COALESCE(max(seq), 0) FROM audit_entries")
+	c, _, err := db.QueryRow[struct{ N, Last int64 }](ctx, s.d.Read(ctx), "SELECT count(*) AS n, COALESCE(max(seq), 0) AS last FROM audit_entries")
 	if err != nil {
 		return 0, 0, fmt.Errorf("count the chain: %w", err)
 	}
-	return c.n, c.last, nil
+	return c.N, c.Last, nil
 }

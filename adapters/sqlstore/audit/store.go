@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/writ-automation/writ/platform/db"
@@ -11,8 +10,10 @@ import (
 
 // Store implements the stores of ports/audit. It is safe for concurrent use.
 type Store struct {
-	d   *db.DB
-	say db.Dialect
+	d        *db.DB
+	dialect  db.Dialect
+	entries  db.Model[entry]
+	privates db.Model[private]
 }
 
 var (
@@ -24,20 +25,8 @@ var (
 )
 
 // New makes a Store on a migrated database.
-func New(d *db.DB) *Store { return &Store{d: d, say: d.Dialect()} }
-
-// exec runs a statement in the open unit and returns how many rows it changed.
-func (s *Store) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return 0, err
-	}
-	res, err := q.ExecContext(ctx, query, args...)
-	if err != nil {
-		return 0, db.Translate(err)
-	}
-	n, err := res.RowsAffected()
-	return n, db.Translate(err)
+func New(d *db.DB) *Store {
+	return &Store{d: d, dialect: d.Dialect(), entries: db.ModelOf[entry](d), privates: db.ModelOf[private](d)}
 }
 
 func internal(format string, args ...any) error {
@@ -47,7 +36,6 @@ func internal(format string, args ...any) error {
 // digest scans 32 bytes. Anything else, which somebody else put there, becomes zeros: they are the hash of nothing.
 type digest [32]byte
 
-// Scan implements sql.Scanner.
 func (d *digest) Scan(src any) error {
 	*d = digest{}
 	if raw, ok := src.([]byte); ok && len(raw) == len(d) {
@@ -55,5 +43,3 @@ func (d *digest) Scan(src any) error {
 	}
 	return nil
 }
-
-func number(r db.Row) (n int64, err error) { return n, r.Scan(&n) }

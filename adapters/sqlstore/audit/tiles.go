@@ -4,59 +4,61 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/uptrace/bun"
+
 	"github.com/writ-automation/writ/platform/db"
 )
 
 // tileBytes is the size of a full tile: 256 hashes.
 const tileBytes = 256 * 32
 
-// PutTile implements audit.TileStore, in the open unit of work. A tile that is not full is an Internal fault.
+type tile struct {
+	bun.BaseModel `bun:"table:audit_tiles,alias:t"`
+	Level         int64 `bun:",pk"`
+	Place         int64 `bun:",pk"`
+	Hashes        []byte
+}
+
+// In the open unit of work. A tile that is not full is an Internal fault.
 func (s *Store) PutTile(ctx context.Context, level, index int64, hashes []byte) error {
 	if level < 0 || index < 0 || len(hashes) != tileBytes {
 		return internal("tile %d of level %d has %d bytes, not %d", index, level, len(hashes), tileBytes)
 	}
-	if _, err := s.exec(ctx, "INSERT INTO audit_tiles (level, place, hashes) VALUES (?, ?, ?) ON CONFLICT (level, place) DO NOTHING",
-		level, index, hashes); err != nil {
-		return fmt.Errorf("keep tile %d of level %d: %w", index, level, err)
-	}
-	return nil
+	row := tile{Level: level, Place: index, Hashes: hashes}
+	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).On("CONFLICT (level, place) DO NOTHING"))
+	return db.Wrap(err, "store tile %d of level %d", index, level)
 }
 
-// Tile implements audit.TileStore. What is there and is no full tile is none.
+// What is there and is no full tile is none.
 func (s *Store) Tile(ctx context.Context, level, index int64) ([]byte, error) {
-	hashes, ok, err := db.One(ctx, s.d.Read(ctx), func(r db.Row) (raw []byte, err error) { return raw, r.Scan(&raw) },
-		"SELECT hashes FROM audit_tiles WHERE level = ? AND place = ?", level, index)
+	row := tile{Level: level, Place: index}
+	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model(&row).WherePK())
 	if err != nil {
 		return nil, fmt.Errorf("read tile %d of level %d: %w", index, level, err)
 	}
-	if !ok || len(hashes) != tileBytes {
+	if !ok || len(row.Hashes) != tileBytes {
 		return nil, nil
 	}
-	return hashes, nil
+	return row.Hashes, nil
 }
 
-// TileCount implements audit.TileStore. Where tiles are missing in the middle, those behind do not count.
+// Where tiles are missing in the middle, those behind do not count.
 func (s *Store) TileCount(ctx context.Context, level int64) (int64, error) {
-	type counted struct{ n, end int64 }
-	q := s.d.Read(ctx)
-	c, _, err := db.One(ctx, q, func(r db.Row) (c counted, err error) { return c, r.Scan(&c.n, &c.end) },
-		"SELECT count(*), COALESCE(max(place), -1) + 1 FROM audit_tiles WHERE level = ?", level)
-	if err == nil && c.n != c.end {
+	var c struct{ N, Past int64 }
+	q := s.d.Read(ctx).NewSelect().Model((*tile)(nil)).Where("t.level = ?", level)
+	err := q.Clone().ColumnExpr("count(*) AS n, COALESCE(max(t.place), -1) + 1 AS past").Scan(ctx, &c)
+	if err == nil && c.N != c.Past {
 		// The first place that has no successor, unless there is no tile 0.
-		c.n, _, err = db.One(ctx, q, number, "SELECT COALESCE(min(t.place) + 1, 0) FROM audit_tiles AS t WHERE t.level = ? "+
-			"AND EXISTS (SELECT 1 FROM audit_tiles AS f WHERE f.level = t.level AND f.place = 0) "+
-			"AND NOT EXISTS (SELECT 1 FROM audit_tiles AS n WHERE n.level = t.level AND n.place = t.place + 1)", level)
+		err = q.ColumnExpr("COALESCE(min(t.place) + 1, 0)").
+			Where("EXISTS (SELECT 1 FROM audit_tiles AS f WHERE f.level = t.level AND f.place = 0)").
+			Where("NOT EXISTS (SELECT 1 FROM audit_tiles AS n WHERE n.level = t.level AND n.place = t.place + 1)").
+			Scan(ctx, &c.N)
 	}
-	if err != nil {
-		return 0, fmt.Errorf("count the tiles of level %d: %w", level, err)
-	}
-	return c.n, nil
+	return c.N, db.Wrap(err, "count the tiles of level %d", level)
 }
 
-// DropTiles implements audit.TileStore, in the open unit of work.
+// In the open unit of work.
 func (s *Store) DropTiles(ctx context.Context) error {
-	if _, err := s.exec(ctx, "DELETE FROM audit_tiles"); err != nil {
-		return fmt.Errorf("drop the tiles: %w", err)
-	}
-	return nil
+	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewDelete().Model((*tile)(nil)).Where("TRUE"))
+	return db.Wrap(err, "delete the tiles")
 }

@@ -6,8 +6,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/writ-automation/writ/adapters/sqlstore/pack"
-	"github.com/writ-automation/writ/adapters/sqlstore/shelf"
+	"github.com/writ-automation/writ/adapters/sqlstore/objects"
 	"github.com/writ-automation/writ/adapters/sqlstore/visible"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
@@ -16,129 +15,118 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-func inventories() shelf.Kind[catalog.Inventory] {
-	return shelf.Kind[catalog.Inventory]{
-		Table: "inventories", Noun: "inventory", Missing: catalog.InventoryNotFound, Scan: scanInventory,
-		Columns: []string{"format", "credential_ids", "queue", "host_count", "group_count", "digest"},
-	}
+type inventory struct {
+	bun.BaseModel `bun:"table:inventories,alias:o"`
+	objects.Record
+	inventoryColumns
 }
 
-// InsertInventory implements catalog.InventoryStore. Without content it is empty.
+// inventoryColumns is a catalog.Inventory with the names of its columns.
+type inventoryColumns struct {
+	catalog.Record `bun:"-"`
+	Content        []byte `bun:"-"`
+	Format         catalog.Format
+	CredentialIDs  []string `bun:"credential_ids"`
+	Queue          string
+	Hosts          int `bun:"host_count"`
+	Groups         int `bun:"group_count"`
+	Digest         string
+}
+
+type inventoryContent struct {
+	bun.BaseModel `bun:"table:inventory_contents,alias:c"`
+	InventoryID   string `bun:",pk"`
+	Codec         int
+	Content       []byte
+}
+
+func inventoryRow(i catalog.Inventory) inventory {
+	return inventory{Record: objects.Record(i.Record), inventoryColumns: inventoryColumns(i)}
+}
+
+func (i inventory) Object() catalog.Inventory {
+	out := catalog.Inventory(i.inventoryColumns)
+	out.Record = catalog.Record(i.Record)
+	return out
+}
+
+var inventories = objects.Kind[catalog.Inventory, inventory]{Noun: "inventory", Missing: catalog.InventoryNotFound}
+
+// Without content it is empty.
 func (s *Store) InsertInventory(ctx context.Context, i catalog.Inventory) error {
-	credentials, err := pack.Document(i.CredentialIDs)
-	if err != nil {
+	if err := inventories.Insert(ctx, s.d, inventoryRow(i)); err != nil {
 		return err
 	}
-	if err := inventories().Insert(ctx, s.d, i.Record, string(i.Format), credentials, i.Queue, i.Hosts, i.Groups, i.Digest); err != nil {
-		return err
-	}
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return err
-	}
-	return s.fill(ctx, q, i.ID, i.Content)
+	return s.putContent(ctx, i)
 }
 
-// fill replaces what an inventory says.
-func (s *Store) fill(ctx context.Context, q bun.IDB, id string, content []byte) error {
-	codec, packed := s.codec.Pack(content)
-	if packed == nil {
-		packed = []byte{}
+// putContent replaces what an inventory says.
+func (s *Store) putContent(ctx context.Context, i catalog.Inventory) error {
+	row := inventoryContent{InventoryID: i.ID}
+	if row.Codec, row.Content = s.codec.Pack(i.Content); row.Content == nil {
+		row.Content = []byte{}
 	}
-	_, err := db.Exec(ctx, q, "INSERT INTO inventory_contents (inventory_id, codec, content) VALUES (?, ?, ?) "+
-		"ON CONFLICT (inventory_id) DO UPDATE SET codec = excluded.codec, content = excluded.content", id, codec, packed)
-	if err != nil {
-		return fmt.Errorf("store the content of an inventory: %w", err)
-	}
-	return nil
+	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).On("CONFLICT (inventory_id) DO UPDATE"))
+	return db.Wrap(err, "store the content of an inventory")
 }
 
-// InventoryByID implements catalog.InventoryStore.
 func (s *Store) InventoryByID(ctx context.Context, id string) (catalog.Inventory, error) {
-	return inventories().ByID(ctx, s.d.Read(ctx), id)
+	return inventories.ByID(ctx, s.d.Read(ctx), id)
 }
 
-// InventoryContent implements catalog.InventoryStore.
 func (s *Store) InventoryContent(ctx context.Context, id string) ([]byte, catalog.Format, error) {
-	type stored struct {
-		format catalog.Format
-		codec  int
-		packed []byte
+	var row struct {
+		Format  catalog.Format
+		Codec   int
+		Content []byte
 	}
-	c, ok, err := db.One(ctx, s.d.Read(ctx), func(r db.Row) (c stored, err error) { return c, r.Scan(&c.format, &c.codec, &c.packed) },
-		"SELECT i.format, c.codec, c.content FROM inventories AS i JOIN inventory_contents AS c ON c.inventory_id = i.id WHERE i.id = ?", id)
+	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model((*inventory)(nil)).Column("format").
+		ColumnExpr("c.codec, c.content").
+		Join("JOIN inventory_contents AS c ON c.inventory_id = o.id").Where("o.id = ?", id), &row)
 	switch {
 	case err != nil:
 		return nil, "", fmt.Errorf("read the content of an inventory: %w", err)
 	case !ok:
-		return nil, "", inventories().None(id)
+		return nil, "", inventories.None(id)
 	}
-	content, err := s.codec.Unpack(c.codec, c.packed)
-	return content, c.format, err
+	content, err := s.codec.Unpack(row.Codec, row.Content)
+	return content, row.Format, err
 }
 
-// ListInventories implements catalog.InventoryStore. They are by name and id.
+// They are by name and id.
 func (s *Store) ListInventories(ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window) ([]catalog.Inventory, int, error) {
-	return inventories().List(ctx, s.d.Read(ctx), shelf.Where(visible.Those(sc, identity.KindInventory, "o.id")), f, w)
+	return inventories.List(ctx, s.d.Read(ctx), objects.Where(visible.Those(sc, identity.KindInventory, "o.id")), f, w)
 }
 
-// UpdateInventory implements catalog.InventoryStore. Format, counts and digest are those of the content and change with it alone.
+// Format, counts and digest are those of the content and change with it alone.
 func (s *Store) UpdateInventory(ctx context.Context, i catalog.Inventory, revision int64) (catalog.Inventory, error) {
-	q, err := inventories().Held(ctx, s.d, i.ID, revision)
-	if err != nil {
-		return catalog.Inventory{}, err
-	}
-	credentials, err := pack.Document(i.CredentialIDs)
-	if err != nil {
-		return catalog.Inventory{}, err
-	}
-	set, args := "credential_ids = ?, queue = ?", []any{credentials, i.Queue}
-	if i.Content != nil {
-		set, args = set+", "+contentSet, append(args, contentArgs(i)...)
-	}
-	is, err := inventories().Update(ctx, q, i.Record, set, args...)
+	is, err := inventories.Update(ctx, s.d, inventoryRow(i), revision, func(q *bun.UpdateQuery) *bun.UpdateQuery {
+		if i.Content == nil {
+			q.ExcludeColumn("format", "host_count", "group_count", "digest")
+		}
+		return q
+	})
 	if err == nil && i.Content != nil {
-		err = s.fill(ctx, q, i.ID, i.Content)
+		err = s.putContent(ctx, i)
 	}
 	return is, err
 }
 
-// contentSet stores what is known of a content.
-const contentSet = "format = ?, host_count = ?, group_count = ?, digest = ?"
-
-func contentArgs(i catalog.Inventory) []any {
-	return []any{string(i.Format), i.Hosts, i.Groups, i.Digest}
-}
-
-// DeleteInventory implements catalog.InventoryStore. The content and what the inventory names go with it.
+// The content and what the inventory names go with it.
 func (s *Store) DeleteInventory(ctx context.Context, id string, revision int64) error {
-	return inventories().Remove(ctx, s.d, id, revision)
+	return inventories.Remove(ctx, s.d, id, revision)
 }
 
-// FillInventory implements catalog.InventoryStore.
 func (s *Store) FillInventory(ctx context.Context, i catalog.Inventory) error {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return err
-	}
-	n, err := db.Exec(ctx, q, "UPDATE inventories SET revision = revision + CASE WHEN digest = ? THEN 0 ELSE 1 END, "+contentSet+" WHERE id = ?",
-		append(append([]any{i.Digest}, contentArgs(i)...), i.ID)...)
+	row := inventoryRow(i)
+	n, err := db.Modify(ctx, s.d.InUnit(ctx).NewUpdate().Model(&row).
+		Column("revision", "format", "host_count", "group_count", "digest").
+		Value("revision", "o.revision + CASE WHEN o.digest = ? THEN 0 ELSE 1 END", i.Digest).WherePK())
 	switch {
 	case err != nil:
 		return fmt.Errorf("fill an inventory: %w", err)
 	case n == 0:
-		return inventories().None(i.ID)
+		return inventories.None(i.ID)
 	}
-	return s.fill(ctx, q, i.ID, i.Content)
-}
-
-func scanInventory(r db.Row) (i catalog.Inventory, err error) {
-	var at shelf.Stamps
-	var credentials string
-	err = r.Scan(append(shelf.Targets(&i.Record, &at), &i.Format, &credentials, &i.Queue, &i.Hosts, &i.Groups, &i.Digest)...)
-	if err != nil {
-		return i, err
-	}
-	at.Set(&i.Record)
-	return i, pack.Read(credentials, &i.CredentialIDs)
+	return s.putContent(ctx, i)
 }

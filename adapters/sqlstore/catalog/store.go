@@ -1,8 +1,8 @@
 package catalog
 
 import (
+	"github.com/writ-automation/writ/adapters/sqlstore/objects"
 	"github.com/writ-automation/writ/adapters/sqlstore/pack"
-	"github.com/writ-automation/writ/adapters/sqlstore/shelf"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/object"
@@ -11,9 +11,9 @@ import (
 
 // Store implements the stores of ports/catalog. It is safe for concurrent use.
 type Store struct {
-	d     *db.DB
-	say   db.Dialect
-	codec *pack.Codec
+	d       *db.DB
+	dialect db.Dialect
+	codec   *pack.Codec
 }
 
 var (
@@ -25,13 +25,11 @@ var (
 )
 
 // New makes a Store on a migrated database.
-func New(d *db.DB) *Store { return &Store{d: d, say: d.Dialect(), codec: pack.New()} }
+func New(d *db.DB) *Store { return &Store{d: d, dialect: d.Dialect(), codec: pack.New()} }
 
 // Holders returns the tables in which something rests sealed: the values of headers of inventory sources.
 func (s *Store) Holders() []secrets.Holder {
-	return []secrets.Holder{&shelf.Sealed{
+	return []secrets.Holder{&objects.Sealed{
 		D: s.d, What: "inventory sources", Table: "inventory_sources", Record: func(id string, _ int64) string { return catalog.SourceRecord(id) },
 	}}
 }
-
-func text(r db.Row) (s string, err error) { return s, r.Scan(&s) }

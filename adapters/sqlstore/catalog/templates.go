@@ -3,65 +3,50 @@ package catalog
 import (
 	"context"
 
-	"github.com/writ-automation/writ/adapters/sqlstore/pack"
-	"github.com/writ-automation/writ/adapters/sqlstore/shelf"
+	"github.com/uptrace/bun"
+
+	"github.com/writ-automation/writ/adapters/sqlstore/objects"
 	"github.com/writ-automation/writ/adapters/sqlstore/visible"
-	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/page"
 )
 
-func templates() shelf.Kind[catalog.Template] {
-	return shelf.Kind[catalog.Template]{
-		Table: "templates", Noun: "template", Missing: catalog.TemplateNotFound, Scan: scanTemplate, Columns: []string{"spec"},
-	}
+type template struct {
+	bun.BaseModel `bun:"table:templates,alias:o"`
+	objects.Record
+	Spec catalog.TemplateSpec
 }
 
-// InsertTemplate implements catalog.TemplateStore.
+func templateRow(t catalog.Template) template {
+	return template{Record: objects.Record(t.Record), Spec: t.TemplateSpec}
+}
+
+func (t template) Object() catalog.Template {
+	return catalog.Template{Record: catalog.Record(t.Record), TemplateSpec: t.Spec}
+}
+
+var templates = objects.Kind[catalog.Template, template]{Noun: "template", Missing: catalog.TemplateNotFound}
+
 func (s *Store) InsertTemplate(ctx context.Context, t catalog.Template) error {
-	spec, err := pack.Document(t.TemplateSpec)
-	if err != nil {
-		return err
-	}
-	return templates().Insert(ctx, s.d, t.Record, spec)
+	return templates.Insert(ctx, s.d, templateRow(t))
 }
 
-// TemplateByID implements catalog.TemplateStore.
 func (s *Store) TemplateByID(ctx context.Context, id string) (catalog.Template, error) {
-	return templates().ByID(ctx, s.d.Read(ctx), id)
+	return templates.ByID(ctx, s.d.Read(ctx), id)
 }
 
-// ListTemplates implements catalog.TemplateStore. They are by name and id.
+// They are by name and id.
 func (s *Store) ListTemplates(ctx context.Context, sc access.Scope, f catalog.Filter, w page.Window) ([]catalog.Template, int, error) {
-	return templates().List(ctx, s.d.Read(ctx), shelf.Where(visible.Those(sc, identity.KindTemplate, "o.id")), f, w)
+	return templates.List(ctx, s.d.Read(ctx), objects.Where(visible.Those(sc, identity.KindTemplate, "o.id")), f, w)
 }
 
-// UpdateTemplate implements catalog.TemplateStore.
 func (s *Store) UpdateTemplate(ctx context.Context, t catalog.Template, revision int64) (catalog.Template, error) {
-	q, err := templates().Held(ctx, s.d, t.ID, revision)
-	if err != nil {
-		return catalog.Template{}, err
-	}
-	spec, err := pack.Document(t.TemplateSpec)
-	if err != nil {
-		return catalog.Template{}, err
-	}
-	return templates().Update(ctx, q, t.Record, "spec = ?", spec)
+	return templates.Update(ctx, s.d, templateRow(t), revision)
 }
 
-// DeleteTemplate implements catalog.TemplateStore. What the template names goes with it.
+// What the template names goes with it.
 func (s *Store) DeleteTemplate(ctx context.Context, id string, revision int64) error {
-	return templates().Remove(ctx, s.d, id, revision)
-}
-
-func scanTemplate(r db.Row) (t catalog.Template, err error) {
-	var at shelf.Stamps
-	var spec string
-	if err := r.Scan(append(shelf.Targets(&t.Record, &at), &spec)...); err != nil {
-		return t, err
-	}
-	at.Set(&t.Record)
-	return t, pack.Read(spec, &t.TemplateSpec)
+	return templates.Remove(ctx, s.d, id, revision)
 }

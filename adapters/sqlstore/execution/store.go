@@ -1,17 +1,17 @@
-// Package execution keeps what executors report of themselves, and the capabilities of claims over a relay.
+// Package execution stores what executors report of themselves, and the capabilities of claims over a relay.
 package execution
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
+
+	"github.com/uptrace/bun"
 
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/execution"
 	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
 // Store implements the stores of ports/execution. It is safe for concurrent use.
@@ -25,84 +25,92 @@ var (
 // New makes a Store on a migrated database.
 func New(d *db.DB) *Store { return &Store{d: d} }
 
-// ReportWorker implements execution.WorkerStore. Reports are timed by the clock of the leases.
+type worker struct {
+	bun.BaseModel `bun:"table:workers,alias:w"`
+	workerColumns
+}
+
+// workerColumns is an execution.Worker with the names of its columns.
+type workerColumns struct {
+	Name      string `bun:",pk"`
+	Kind      execution.WorkerKind
+	Queues    []string
+	Executors int
+	Running   int
+	Version   string
+	Labels    map[string]string
+	SeenAt    time.Time // by the clock of the leases
+	Fresh     bool      `bun:",scanonly"`
+}
+
+type relayClaim struct {
+	bun.BaseModel `bun:"table:relay_claims,alias:c"`
+	leaseColumns
+	Hash      []byte
+	ClaimedAt time.Time // by the clock of the leases
+}
+
+// leaseColumns is a runs.Lease with the names of its columns.
+type leaseColumns struct {
+	RunID  string `bun:",pk"`
+	Worker string
+	Epoch  int64
+}
+
+// Reports are timed by the clock of the leases.
 func (s *Store) ReportWorker(ctx context.Context, w execution.Worker) error {
-	queues, err := json.Marshal(w.Queues)
-	if err != nil {
-		return fmt.Errorf("report worker %s: %w", w.Name, err)
+	row := worker{workerColumns: workerColumns(w)}
+	if row.Labels == nil {
+		row.Labels = map[string]string{}
 	}
-	labels := []byte("{}")
-	if len(w.Labels) > 0 {
-		if labels, err = json.Marshal(w.Labels); err != nil {
-			return fmt.Errorf("report worker %s: %w", w.Name, err)
-		}
-	}
-	return s.exec(ctx, "INSERT INTO workers (name, kind, queues, executors, running, version, labels, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "+
-		"ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, queues = excluded.queues, executors = excluded.executors, "+
-		"running = excluded.running, version = excluded.version, labels = excluded.labels, seen_at = excluded.seen_at",
-		w.Name, string(w.Kind), string(queues), w.Executors, w.Running, w.Version, string(labels), s.d.Dialect().LeaseNow())
+	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).Value("seen_at", "?", s.d.Dialect().LeaseNow()).
+		On("CONFLICT (name) DO UPDATE").Returning("NULL"))
+	return err
 }
 
-// TouchWorker implements execution.WorkerStore.
 func (s *Store) TouchWorker(ctx context.Context, name string, running int) error {
-	return s.exec(ctx, "UPDATE workers SET running = ?, seen_at = ? WHERE name = ?", running, s.d.Dialect().LeaseNow(), name)
+	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewUpdate().Model((*worker)(nil)).
+		Set("running = ?, seen_at = ?", running, s.d.Dialect().LeaseNow()).Where("w.name = ?", name))
+	return err
 }
 
-// RemoveWorker implements execution.WorkerStore.
 func (s *Store) RemoveWorker(ctx context.Context, name string) error {
-	return s.exec(ctx, "DELETE FROM workers WHERE name = ?", name)
+	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewDelete().Model((*worker)(nil)).Where("w.name = ?", name))
+	return err
 }
 
-// ForgetWorkers implements execution.WorkerStore.
 func (s *Store) ForgetWorkers(ctx context.Context, since time.Duration) error {
-	return s.exec(ctx, "DELETE FROM workers WHERE seen_at < ?", s.d.Dialect().LeaseNow().Add(-since))
+	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewDelete().Model((*worker)(nil)).
+		Where("w.seen_at < ?", s.d.Dialect().LeaseNow().Add(-since)))
+	return err
 }
 
-func (s *Store) exec(ctx context.Context, query string, args ...any) error {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return err
-	}
-	_, err = q.ExecContext(ctx, query, args...)
-	return db.Translate(err)
-}
-
-// Workers implements execution.WorkerStore.
 func (s *Store) Workers(ctx context.Context, w page.Window) ([]execution.Worker, int, error) {
-	q := s.d.Read(ctx)
-	var total int
-	if err := q.QueryRowContext(ctx, "SELECT count(*) FROM workers").Scan(&total); err != nil {
-		return nil, 0, db.Translate(err)
+	q, rows := s.d.Read(ctx), []worker(nil)
+	total, err := db.Total(ctx, q.NewSelect().Model((*worker)(nil)))
+	if err == nil {
+		err = q.NewSelect().Model(&rows).ColumnExpr("w.*, w.seen_at > ? AS fresh", s.d.Dialect().LeaseNow().Add(-execution.WorkerTTL)).
+			OrderExpr("w.name").Apply(db.Window(w)).Scan(ctx)
 	}
-	rows, err := q.QueryContext(ctx, "SELECT name, kind, queues, executors, running, version, labels, seen_at, seen_at > ? FROM workers "+
-		"ORDER BY name LIMIT ? OFFSET ?", s.d.Dialect().LeaseNow().Add(-execution.WorkerTTL), w.Rows(), w.Offset)
 	if err != nil {
-		return nil, 0, db.Translate(fmt.Errorf("list workers: %w", err))
+		return nil, 0, db.Wrap(err, "list workers")
 	}
-	var out []execution.Worker
-	for rows.Next() {
-		var one execution.Worker
-		if one, err = worker(rows); err != nil {
-			break
-		}
-		out = append(out, one)
-	}
-	return out, total, db.Translate(errors.Join(err, rows.Err(), rows.Close()))
+	out := db.Convert(rows, func(r worker) execution.Worker { return execution.Worker(r.workerColumns) })
+	return out, total, nil
 }
 
-func worker(rows *sql.Rows) (execution.Worker, error) {
-	var w execution.Worker
-	var queues, labels string
-	var seen db.Time
-	if err := rows.Scan(&w.Name, &w.Kind, &queues, &w.Executors, &w.Running, &w.Version, &labels, &seen, &w.Fresh); err != nil {
-		return w, err
+func (s *Store) PutClaim(ctx context.Context, hash [32]byte, l runs.Lease) error {
+	row := relayClaim{leaseColumns: leaseColumns(l), Hash: hash[:]}
+	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).Value("claimed_at", "?", s.d.Dialect().LeaseNow()).
+		On("CONFLICT (run_id) DO UPDATE").Returning("NULL"))
+	return db.Wrap(err, "store the claim of run %s", l.RunID)
+}
+
+func (s *Store) ClaimOf(ctx context.Context, hash [32]byte) (l runs.Lease, ok bool, err error) {
+	var row relayClaim
+	ok, err = db.First(ctx, s.d.Read(ctx).NewSelect().Model(&row).Where("c.hash = ?", hash[:]))
+	if err != nil {
+		return runs.Lease{}, false, fmt.Errorf("look for a claim: %w", err)
 	}
-	w.SeenAt = seen.Time
-	if err := json.Unmarshal([]byte(queues), &w.Queues); err != nil {
-		return w, fmt.Errorf("the queues of worker %s: %w", w.Name, err)
-	}
-	if err := json.Unmarshal([]byte(labels), &w.Labels); err != nil {
-		return w, fmt.Errorf("the labels of worker %s: %w", w.Name, err)
-	}
-	return w, nil
+	return runs.Lease(row.leaseColumns), ok, nil
 }

@@ -2,7 +2,6 @@ package identity
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -13,7 +12,32 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-const accountColumns = "id, username, role, created_at, full_name, email, phone, title, links, notes, password_hash <> '', updated_at, revision"
+// accountRow makes the row of an account with its password's hash.
+func accountRow(a identity.Account, hash string) *user {
+	if len(a.Profile.Links) == 0 {
+		a.Profile.Links = nil
+	}
+	return &user{
+		userColumns: userColumns(a.User), profileColumns: profileColumns(a.Profile), PasswordHash: hash, UpdatedAt: a.UpdatedAt,
+		Revision: max(a.Revision, 1),
+	}
+}
+
+func (u *user) account() identity.Account {
+	a := identity.Account{
+		User: identity.User(u.userColumns), Profile: identity.Profile(u.profileColumns), HasPassword: u.HasPassword,
+		UpdatedAt: u.UpdatedAt, Revision: u.Revision,
+	}
+	if a.UpdatedAt.IsZero() {
+		a.UpdatedAt = a.CreatedAt
+	}
+	return a
+}
+
+// selectAccounts begins a query of accounts, which leaves the hashes of their passwords where they are.
+func selectAccounts(q bun.IDB, rows any) *bun.SelectQuery {
+	return q.NewSelect().Model(rows).ExcludeColumn("password_hash").ColumnExpr("u.password_hash <> '' AS has_password")
+}
 
 func nameTaken(username string) error {
 	return naming("username", identity.NameTaken.New("the user name %q is taken", username))
@@ -27,10 +51,11 @@ func noAccount(location, id string) error {
 }
 
 func hasUser(ctx context.Context, q bun.IDB, id string) (bool, error) {
-	return exists(ctx, q, "SELECT 1 FROM users WHERE id = ?", id)
+	ok, err := q.NewSelect().Model((*user)(nil)).Where("u.id = ?", id).Exists(ctx)
+	return ok, db.Translate(err)
 }
 
-// InsertAccount implements identity.AccountStore. An id that exists is NameTaken as well.
+// An id that exists is NameTaken as well.
 func (s *Store) InsertAccount(ctx context.Context, a identity.Account, hash string) error {
 	q, err := s.d.Write(ctx)
 	if err == nil && a.Role == identity.Admin {
@@ -39,16 +64,7 @@ func (s *Store) InsertAccount(ctx context.Context, a identity.Account, hash stri
 	if err != nil {
 		return err
 	}
-	links, err := writeLinks(a.Profile.Links)
-	if err != nil {
-		return err
-	}
-	p := a.Profile
-	n, err := exec(ctx, q, "INSERT INTO users (id, username, role, created_at, password_hash, full_name, email, phone, "+
-		"title, links, notes, updated_at, revision) "+
-		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-		a.ID, a.Username, string(a.Role), db.At(a.CreatedAt), hash, p.FullName, p.Email, p.Phone, p.Title, links, p.Notes,
-		db.At(a.UpdatedAt), max(a.Revision, 1))
+	n, err := db.Modify(ctx, insertNew(q.NewInsert().Model(accountRow(a, hash))))
 	switch {
 	case err != nil:
 		return fmt.Errorf("store an account: %w", err)
@@ -66,8 +82,8 @@ func insertIdentities(ctx context.Context, q bun.IDB, userID string, links []ide
 			continue
 		}
 		seen[l] = true
-		n, err := exec(ctx, q, "INSERT INTO user_links (protocol, issuer, subject, user_id, position) "+
-			"VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", string(l.Protocol), l.Issuer, l.Subject, userID, i)
+		row := userLink{linkColumns: linkColumns(l), UserID: userID, Position: i}
+		n, err := db.Modify(ctx, insertNew(q.NewInsert().Model(&row)))
 		if err != nil {
 			return fmt.Errorf("store an outside identity: %w", err)
 		}
@@ -78,83 +94,75 @@ func insertIdentities(ctx context.Context, q bun.IDB, userID string, links []ide
 	return nil
 }
 
-// AccountByID implements identity.AccountStore.
 func (s *Store) AccountByID(ctx context.Context, id string) (identity.Account, error) {
-	q := s.d.Read(ctx)
-	a, ok, err := db.One(ctx, q, scanAccount, "SELECT "+accountColumns+" FROM users WHERE id = ?", id)
+	q, row := s.d.Read(ctx), user{}
+	ok, err := db.First(ctx, selectAccounts(q, &row).Where("u.id = ?", id))
 	switch {
 	case err != nil:
 		return identity.Account{}, fmt.Errorf("read an account: %w", err)
 	case !ok:
 		return identity.Account{}, noUser(id)
 	}
-	found := []identity.Account{a}
-	err = addIdentities(ctx, q, found, "user_id = ?", id)
+	found := []identity.Account{row.account()}
+	err = addIdentities(ctx, q, found)
 	return found[0], err
 }
 
-// ListAccounts implements identity.AccountStore. They are in the order of their names.
+// They are in the order of their names.
 func (s *Store) ListAccounts(ctx context.Context, w page.Window) ([]identity.Account, int, error) {
-	q := s.d.Read(ctx)
-	found, err := db.All(ctx, q, scanAccount, "SELECT "+accountColumns+" FROM users ORDER BY username LIMIT ? OFFSET ?", w.Rows(), w.Offset)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list accounts: %w", err)
+	q, rows := s.d.Read(ctx), []user(nil)
+	if err := selectAccounts(q, &rows).OrderExpr("u.username").Apply(db.Window(w)).Scan(ctx); err != nil {
+		return nil, 0, db.Wrap(err, "list accounts")
 	}
-	if len(found) > 0 {
-		err = addIdentities(ctx, q, found, "user_id IN (SELECT id FROM users WHERE username >= ? AND username <= ?)",
-			found[0].Username, found[len(found)-1].Username)
-		if err != nil {
-			return nil, 0, err
-		}
+	var found []identity.Account
+	for i := range rows {
+		found = append(found, rows[i].account())
+	}
+	if err := addIdentities(ctx, q, found); err != nil {
+		return nil, 0, err
 	}
 	n, err := s.CountAccounts(ctx)
 	return found, n, err
 }
 
-// addIdentities reads the outside identities of accounts.
-func addIdentities(ctx context.Context, q bun.IDB, found []identity.Account, condition string, args ...any) error {
-	type owned struct {
-		identity.Link
-		owner string
+// addIdentities reads the outside identities of accounts, which come in the order of their names.
+func addIdentities(ctx context.Context, q bun.IDB, found []identity.Account) error {
+	if len(found) == 0 {
+		return nil
 	}
-	links, err := db.All(ctx, q, func(r db.Row) (l owned, err error) { return l, r.Scan(&l.owner, &l.Protocol, &l.Issuer, &l.Subject) },
-		"SELECT user_id, protocol, issuer, subject FROM user_links WHERE "+condition+" ORDER BY user_id, position", args...)
+	owners := q.NewSelect().Model((*user)(nil)).Column("id").
+		Where("u.username >= ? AND u.username <= ?", found[0].Username, found[len(found)-1].Username)
+	var links []userLink
+	err := q.NewSelect().Model(&links).Where("l.user_id IN (?)", owners).OrderExpr("l.user_id, l.position").Scan(ctx)
 	if err != nil {
-		return fmt.Errorf("read outside identities: %w", err)
+		return db.Wrap(err, "read outside identities")
 	}
 	at := make(map[string]int, len(found))
 	for i, a := range found {
 		at[a.ID] = i
 	}
 	for _, l := range links {
-		if i, ok := at[l.owner]; ok {
-			found[i].Identities = append(found[i].Identities, l.Link)
+		if i, ok := at[l.UserID]; ok {
+			found[i].Identities = append(found[i].Identities, identity.Link(l.linkColumns))
 		}
 	}
 	return nil
 }
 
-// UpdateAccount implements identity.AccountStore. Whether somebody becomes an admin, or is one no longer, is decided
+// Whether somebody becomes an admin, or is one no longer, is decided
 // under the lock that LockAdmins takes.
 func (s *Store) UpdateAccount(ctx context.Context, a identity.Account) error {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return err
-	}
-	type stored struct {
-		role     identity.Role
-		revision int64
-	}
-	was, ok, err := db.One(ctx, q, func(r db.Row) (v stored, err error) { return v, r.Scan(&v.role, &v.revision) },
-		"SELECT role, revision FROM users WHERE id = ?", a.ID)
+	q := s.d.InUnit(ctx)
+	var was user
+	ok, err := db.First(ctx, q.NewSelect().Model(&was).Column("role", "revision").Where("u.id = ?", a.ID))
 	switch {
 	case err != nil:
 		return fmt.Errorf("read an account: %w", err)
 	case !ok:
 		return noUser(a.ID)
-	case was.revision != a.Revision-1:
+	case was.Revision != a.Revision-1:
 		return staleAccount(a.ID)
-	case was.role != a.Role && (was.role == identity.Admin || a.Role == identity.Admin):
+	case was.Role != a.Role && (was.Role == identity.Admin || a.Role == identity.Admin):
 		if err := s.lock(ctx, q); err != nil {
 			return err
 		}
@@ -162,7 +170,7 @@ func (s *Store) UpdateAccount(ctx context.Context, a identity.Account) error {
 	if err := replaceAccount(ctx, q, a); err != nil {
 		return err
 	}
-	if _, err := exec(ctx, q, "DELETE FROM user_links WHERE user_id = ?", a.ID); err != nil {
+	if _, err := db.Modify(ctx, q.NewDelete().Model((*userLink)(nil)).Where("l.user_id = ?", a.ID)); err != nil {
 		return fmt.Errorf("replace outside identities: %w", err)
 	}
 	return insertIdentities(ctx, q, a.ID, a.Identities)
@@ -173,21 +181,14 @@ func staleAccount(id string) error {
 }
 
 func replaceAccount(ctx context.Context, q bun.IDB, a identity.Account) error {
-	taken, err := exists(ctx, q, "SELECT 1 FROM users WHERE username = ? AND id <> ?", a.Username, a.ID)
+	taken, err := q.NewSelect().Model((*user)(nil)).Where("u.username = ? AND u.id <> ?", a.Username, a.ID).Exists(ctx)
 	if err != nil {
-		return fmt.Errorf("look for a user name: %w", err)
+		return db.Wrap(err, "look for a user name")
 	}
 	if taken {
 		return nameTaken(a.Username)
 	}
-	links, err := writeLinks(a.Profile.Links)
-	if err != nil {
-		return err
-	}
-	p := a.Profile
-	n, err := exec(ctx, q, "UPDATE users SET username = ?, role = ?, full_name = ?, email = ?, phone = ?, title = ?, links = ?, notes = ?, "+
-		"updated_at = ?, revision = ? WHERE id = ? AND revision = ?", a.Username, string(a.Role), p.FullName, p.Email, p.Phone, p.Title,
-		links, p.Notes, db.At(a.UpdatedAt), a.Revision, a.ID, a.Revision-1)
+	n, err := db.Modify(ctx, q.NewUpdate().Model(accountRow(a, "")).WherePK().Where("u.revision = ?", a.Revision-1))
 	switch {
 	case db.IsUnique(err): // another unit took the name since it was looked for
 		return nameTaken(a.Username)
@@ -199,26 +200,21 @@ func replaceAccount(ctx context.Context, q bun.IDB, a identity.Account) error {
 	return nil
 }
 
-// SetPassword implements identity.AccountStore.
 func (s *Store) SetPassword(ctx context.Context, userID, hash string, at time.Time, same bool) error {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return err
+	q := s.d.InUnit(ctx).NewUpdate().Model((*user)(nil)).Set("password_hash = ?", hash).Where("u.id = ?", userID)
+	if !same {
+		q.Set("updated_at = ?, revision = revision + 1", db.At(at))
 	}
-	set, args := "password_hash = ?, updated_at = ?, revision = revision + 1", []any{hash, db.At(at), userID}
-	if same {
-		set, args = "password_hash = ?", []any{hash, userID}
-	}
-	n, err := exec(ctx, q, "UPDATE users SET "+set+" WHERE id = ?", args...)
+	n, err := db.Modify(ctx, q)
 	if err == nil && n == 0 {
 		return noUser(userID)
 	}
 	return err
 }
 
-// DeleteAccount implements identity.AccountStore. Tokens, memberships and identities go with the row.
+// Tokens, memberships and identities go with the row.
 func (s *Store) DeleteAccount(ctx context.Context, id string) error {
-	q, err := s.writing(ctx)
+	q, err := s.lockRights(ctx)
 	if err != nil {
 		return err
 	}
@@ -229,65 +225,35 @@ func (s *Store) DeleteAccount(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("delete an account: %w", err)
 	}
-	if err := dropSubject(ctx, q, identity.UserSubject(id), account(id)); err != nil {
+	if err := dropSubject(ctx, q, identity.UserSubject(id), ofAccount(id)); err != nil {
 		return err
 	}
-	if _, err := exec(ctx, q, "DELETE FROM users WHERE id = ?", id); err != nil {
-		return fmt.Errorf("delete an account: %w", err)
-	}
-	return nil
+	_, err = db.Modify(ctx, q.NewDelete().Model((*user)(nil)).Where("u.id = ?", id))
+	return db.Wrap(err, "delete an account")
 }
 
 // dropSubject deletes the grants of a subject, hidden ones too. Their objects stay restricted.
 func dropSubject(ctx context.Context, q bun.IDB, subject string, touched change) error {
-	err := changed(ctx, q, touched, objects("SELECT DISTINCT object AS name FROM grants WHERE subject = ?", subject))
-	if err != nil {
+	granted := q.NewSelect().Model((*grant)(nil)).ColumnExpr("DISTINCT g.object AS name").Where("g.subject = ?", subject)
+	if err := recordChange(ctx, q, touched, change{kind: changedObject, names: granted}); err != nil {
 		return err
 	}
-	if _, err := exec(ctx, q, "DELETE FROM grants WHERE subject = ?", subject); err != nil {
-		return fmt.Errorf("delete the grants of a subject: %w", err)
-	}
-	return nil
+	_, err := db.Modify(ctx, q.NewDelete().Model((*grant)(nil)).Where("g.subject = ?", subject))
+	return db.Wrap(err, "delete the grants of a subject")
 }
 
-// LockAdmins implements identity.AccountStore. The lock is that of the rights, so that an account which is not an admin
+// The lock is that of the rights, so that an account which is not an admin
 // yet is held too.
 func (s *Store) LockAdmins(ctx context.Context) ([]string, error) {
-	q, err := s.writing(ctx)
+	q, err := s.lockRights(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return db.All(ctx, q, text, "SELECT id FROM users WHERE role = 'admin' ORDER BY id")
+	var ids []string
+	err = q.NewSelect().Model((*user)(nil)).Column("id").Where("u.role = 'admin'").OrderExpr("u.id").Scan(ctx, &ids)
+	return ids, db.Translate(err)
 }
 
-// CountAccounts implements identity.AccountStore.
 func (s *Store) CountAccounts(ctx context.Context) (int, error) {
-	return count(ctx, s.d.Read(ctx), "SELECT count(*) FROM users")
-}
-
-func scanAccount(r db.Row) (a identity.Account, err error) {
-	var created, updated db.Time
-	var links string
-	p := &a.Profile
-	if err := r.Scan(&a.ID, &a.Username, &a.Role, &created, &p.FullName, &p.Email, &p.Phone, &p.Title, &links, &p.Notes,
-		&a.HasPassword, &updated, &a.Revision); err != nil {
-		return identity.Account{}, err
-	}
-	a.CreatedAt, a.UpdatedAt = created.Time, updated.Time
-	if updated.IsZero() {
-		a.UpdatedAt = a.CreatedAt
-	}
-	if links != "" {
-		err = json.Unmarshal([]byte(links), &p.Links)
-	}
-	return a, err
-}
-
-// writeLinks makes the column of a profile's links, empty for none.
-func writeLinks(links []string) (string, error) {
-	if len(links) == 0 {
-		return "", nil
-	}
-	b, err := json.Marshal(links)
-	return string(b), err
+	return db.Total(ctx, s.d.Read(ctx).NewSelect().Model((*user)(nil)))
 }

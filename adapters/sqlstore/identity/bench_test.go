@@ -120,7 +120,7 @@ func insert(ctx context.Context, q bun.IDB, into string, rows [][]any) error {
 	for part := range slices.Chunk(rows, 500) {
 		tuple := "(" + strings.Repeat("?, ", len(part[0])-1) + "?)"
 		args := slices.Concat(part...)
-		if _, err := exec(ctx, q, "INSERT INTO "+into+" VALUES "+strings.Repeat(tuple+", ", len(part)-1)+tuple, args...); err != nil {
+		if _, err := db.Exec(ctx, q, "INSERT INTO "+into+" VALUES "+strings.Repeat(tuple+", ", len(part)-1)+tuple, args...); err != nil {
 			return err
 		}
 	}

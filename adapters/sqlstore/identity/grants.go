@@ -3,7 +3,6 @@ package identity
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/uptrace/bun"
 
@@ -14,14 +13,12 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-const grantColumns = "id, subject, object, level, created_at, created_by"
-
-// InsertGrant implements identity.GrantStore. An id that exists is GrantExists as well.
+// An id that exists is GrantExists as well.
 func (s *Store) InsertGrant(ctx context.Context, g identity.Grant) (first bool, err error) {
 	if !g.Level.Valid() {
 		return false, fault.BadField("level", "not a level")
 	}
-	q, err := s.writing(ctx)
+	q, err := s.lockRights(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -32,8 +29,7 @@ func (s *Store) InsertGrant(ctx context.Context, g identity.Grant) (first bool, 
 	if err != nil {
 		return false, err
 	}
-	n, err := exec(ctx, q, "INSERT INTO grants (id, subject, object, level, created_at, created_by, hidden) VALUES (?, ?, ?, ?, ?, ?, FALSE) "+
-		"ON CONFLICT DO NOTHING", g.ID, g.Subject, g.Object, string(g.Level), db.At(g.CreatedAt), g.CreatedBy)
+	n, err := db.Modify(ctx, insertNew(q.NewInsert().Model(&grant{grantColumns: grantColumns(g)})))
 	switch {
 	case err != nil:
 		return false, fmt.Errorf("store a grant: %w", err)
@@ -45,7 +41,7 @@ func (s *Store) InsertGrant(ctx context.Context, g identity.Grant) (first bool, 
 			return false, err
 		}
 	}
-	return !restricted, changed(ctx, q, object(g.Object))
+	return !restricted, recordChange(ctx, q, ofObject(g.Object))
 }
 
 // checkSubject returns the fault of a subject that is not there.
@@ -83,86 +79,69 @@ func grantable(ctx context.Context, q bun.IDB, id string) (restricted bool, err 
 	switch {
 	case err != nil:
 		return false, err
-	case ok && o.gone && identity.KindOf(id) == identity.KindQueue:
-		return o.restricted, replaceObject(ctx, q, identity.Object{ID: id})
-	case !ok || o.gone:
+	case ok && o.Gone && identity.KindOf(id) == identity.KindQueue:
+		return o.Restricted, replaceObject(ctx, q, identity.Object{ID: id})
+	case !ok || o.Gone:
 		return false, naming("object", identity.ObjectNotFound.New("no object %q", id))
 	}
-	return o.restricted, nil
+	return o.Restricted, nil
 }
 
 func restrict(ctx context.Context, q bun.IDB, id string, restricted bool) error {
-	if _, err := exec(ctx, q, "UPDATE access_objects SET restricted = ? WHERE id = ?", restricted, id); err != nil {
-		return fmt.Errorf("restrict an object: %w", err)
-	}
-	return nil
+	_, err := db.Modify(ctx, q.NewUpdate().Model((*object)(nil)).Set("restricted = ?", restricted).Where("o.id = ?", id))
+	return db.Wrap(err, "restrict an object")
 }
 
 func noGrant(id string) error { return identity.GrantNotFound.New("no grant %q", id) }
 
-// GrantByID implements identity.GrantStore.
 func (s *Store) GrantByID(ctx context.Context, id string) (identity.Grant, error) {
-	g, ok, err := db.One(ctx, s.d.Read(ctx), scanGrant, "SELECT "+grantColumns+" FROM grants WHERE id = ? AND NOT hidden", id)
-	switch {
-	case err != nil:
-		return identity.Grant{}, fmt.Errorf("read a grant: %w", err)
-	case !ok:
-		return identity.Grant{}, noGrant(id)
-	}
-	return g, nil
+	var row grant
+	ok, err := db.First(ctx, s.d.Read(ctx).NewSelect().Model(&row).Where("g.id = ? AND NOT g.hidden", id))
+	return identity.Grant(row.grantColumns), db.OrMissing(ok, db.Wrap(err, "read a grant"), noGrant(id))
 }
 
-// ListGrants implements identity.GrantStore. They are in the order of their creation.
+// They are in the order of their creation.
 func (s *Store) ListGrants(ctx context.Context, f identity.GrantFilter, w page.Window) ([]identity.Grant, int, error) {
-	q := s.d.Read(ctx)
-	parts, args := []string{"NOT hidden"}, []any(nil)
+	var rows []grant
+	q := s.d.Read(ctx).NewSelect().Model(&rows).Where("NOT g.hidden")
 	if f.Subject != "" {
-		parts, args = append(parts, "subject = ?"), append(args, f.Subject)
+		q.Where("g.subject = ?", f.Subject)
 	}
 	if f.Object != "" {
-		parts, args = append(parts, "object = ?"), append(args, f.Object)
+		q.Where("g.object = ?", f.Object)
 	}
-	where := " FROM grants WHERE " + strings.Join(parts, " AND ")
-	n, err := count(ctx, q, "SELECT count(*)"+where, args...)
+	n, err := db.Total(ctx, q)
+	if err == nil {
+		err = q.OrderExpr("g.created_at, g.id").Apply(db.Window(w)).Scan(ctx)
+	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("count grants: %w", err)
+		return nil, 0, db.Wrap(err, "list grants")
 	}
-	found, err := db.All(ctx, q, scanGrant, "SELECT "+grantColumns+where+" ORDER BY created_at, id LIMIT ? OFFSET ?",
-		append(args, w.Rows(), w.Offset)...)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list grants: %w", err)
-	}
-	return found, n, nil
+	out := db.Convert(rows, func(r grant) identity.Grant { return identity.Grant(r.grantColumns) })
+	return out, n, nil
 }
 
-// DeleteGrant implements identity.GrantStore.
 func (s *Store) DeleteGrant(ctx context.Context, id string) error {
-	q, err := s.writing(ctx)
+	q, err := s.lockRights(ctx)
 	if err != nil {
 		return err
 	}
-	on, ok, err := db.One(ctx, q, text, "DELETE FROM grants WHERE id = ? AND NOT hidden RETURNING object", id)
+	var row grant
+	ok, err := db.First(ctx, q.NewDelete().Model(&row).Where("g.id = ? AND NOT g.hidden", id).Returning("object"))
 	switch {
 	case err != nil:
 		return fmt.Errorf("delete a grant: %w", err)
 	case !ok:
 		return noGrant(id)
 	}
-	left, err := exists(ctx, q, "SELECT 1 FROM grants WHERE object = ? LIMIT 1", on)
+	left, err := q.NewSelect().Model((*grant)(nil)).Where("g.object = ?", row.Object).Exists(ctx)
 	if err != nil {
-		return fmt.Errorf("look for more grants: %w", err)
+		return db.Wrap(err, "look for more grants")
 	}
 	if !left {
-		if err := restrict(ctx, q, on, false); err != nil {
+		if err := restrict(ctx, q, row.Object, false); err != nil {
 			return err
 		}
 	}
-	return changed(ctx, q, object(on))
-}
-
-func scanGrant(r db.Row) (g identity.Grant, err error) {
-	var created db.Time
-	err = r.Scan(&g.ID, &g.Subject, &g.Object, &g.Level, &created, &g.CreatedBy)
-	g.CreatedAt = created.Time
-	return g, err
+	return recordChange(ctx, q, ofObject(row.Object))
 }

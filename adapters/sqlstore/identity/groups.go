@@ -15,21 +15,26 @@ import (
 // groups are the rows of teams or of organizations, which are made, found and listed alike. A row is read as a Team;
 // an Org has the same members.
 type groups struct {
-	table, noun string
-	missing     fault.Code
+	table, noun      string
+	missing          fault.Code
+	memberTable, key string // of the members, and its column of the group
+	roles            bool   // members have one
 }
 
 var (
-	teamGroups = groups{"teams", "team", identity.TeamNotFound}
-	orgGroups  = groups{"orgs", "organization", identity.OrgNotFound}
+	teamGroups = groups{"teams", "team", identity.TeamNotFound, "team_members", "team_id", false}
+	orgGroups  = groups{"orgs", "organization", identity.OrgNotFound, "org_members", "org_id", true}
 )
-
-const groupColumns = "id, name, created_at, created_by"
 
 func (g groups) none(id string) *fault.Error { return g.missing.New("no %s %q", g.noun, id) }
 
+func (g groups) find(q bun.IDB, rows any) *bun.SelectQuery {
+	return q.NewSelect().Model(rows).ModelTableExpr("? AS g", bun.Ident(g.table))
+}
+
 func (g groups) present(ctx context.Context, q bun.IDB, id string) (bool, error) {
-	return exists(ctx, q, "SELECT 1 FROM "+g.table+" WHERE id = ?", id)
+	ok, err := g.find(q, (*group)(nil)).Where("id = ?", id).Exists(ctx)
+	return ok, db.Translate(err)
 }
 
 // has returns the fault of one that is not there.
@@ -45,8 +50,8 @@ func (g groups) has(ctx context.Context, q bun.IDB, id string) error {
 }
 
 func (g groups) insert(ctx context.Context, s *Store, t identity.Team) error {
-	n, err := s.exec(ctx, "INSERT INTO "+g.table+" ("+groupColumns+") VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-		t.ID, t.Name, db.At(t.CreatedAt), t.CreatedBy)
+	row := group{groupColumns: groupColumns(t)}
+	n, err := db.Modify(ctx, insertNew(s.d.InUnit(ctx).NewInsert().Model(&row).ModelTableExpr("?", bun.Ident(g.table))))
 	if err == nil && n == 0 {
 		return naming("name", identity.NameTaken.New("the %s name %q is taken", g.noun, t.Name))
 	}
@@ -54,29 +59,21 @@ func (g groups) insert(ctx context.Context, s *Store, t identity.Team) error {
 }
 
 func (g groups) byID(ctx context.Context, q bun.IDB, id string) (identity.Team, error) {
-	t, ok, err := db.One(ctx, q, scanGroup, "SELECT "+groupColumns+" FROM "+g.table+" WHERE id = ?", id)
-	switch {
-	case err != nil:
-		return identity.Team{}, fmt.Errorf("read a row of %s: %w", g.table, err)
-	case !ok:
-		return identity.Team{}, g.none(id)
-	}
-	return t, nil
+	var row group
+	ok, err := db.First(ctx, g.find(q, &row).Where("id = ?", id))
+	return identity.Team(row.groupColumns), db.OrMissing(ok, db.Wrap(err, "read a row of %s", g.table), g.none(id))
 }
 
 // list returns rows in the order of their names.
 func (g groups) list(ctx context.Context, q bun.IDB, w page.Window) ([]identity.Team, int, error) {
-	found, err := db.All(ctx, q, scanGroup, "SELECT "+groupColumns+" FROM "+g.table+" ORDER BY name LIMIT ? OFFSET ?", w.Rows(), w.Offset)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list %s: %w", g.table, err)
+	var rows []group
+	if err := g.find(q, &rows).OrderExpr("name").Apply(db.Window(w)).Scan(ctx); err != nil {
+		return nil, 0, db.Wrap(err, "list %s", g.table)
 	}
-	n, err := count(ctx, q, "SELECT count(*) FROM "+g.table)
-	return found, n, err
+	n, err := db.Total(ctx, g.find(q, (*group)(nil)))
+	return teamsOf(rows), n, err
 }
 
-func scanGroup(r db.Row) (t identity.Team, err error) {
-	var created db.Time
-	err = r.Scan(&t.ID, &t.Name, &created, &t.CreatedBy)
-	t.CreatedAt = created.Time
-	return t, err
+func teamsOf(rows []group) []identity.Team {
+	return db.Convert(rows, func(r group) identity.Team { return identity.Team(r.groupColumns) })
 }

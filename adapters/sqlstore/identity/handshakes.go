@@ -9,55 +9,39 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// SaveHandshake implements identity.HandshakeStore. Its time runs on the clock of the leases.
+// Its time runs on the clock of the leases.
 func (s *Store) SaveHandshake(ctx context.Context, hash [32]byte, kind string, data []byte, ttl time.Duration) error {
-	if data == nil {
-		data = []byte{}
-	}
-	_, err := s.exec(ctx, "INSERT INTO handshakes (hash, kind, data, expires_at) VALUES (?, ?, ?, ?)",
-		hash[:], kind, data, s.say.LeaseNow().Add(ttl))
-	if err != nil {
-		return fmt.Errorf("store a handshake: %w", err)
-	}
-	return nil
+	row := handshake{Hash: hash[:], Kind: kind, Data: append([]byte{}, data...)}
+	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).
+		Value("expires_at", "?", s.dialect.LeaseNow().Add(ttl)).Returning("NULL"))
+	return db.Wrap(err, "store a handshake")
 }
 
-// TakeHandshake implements identity.HandshakeStore. One of another kind is left alone.
+// One of another kind is left alone.
 func (s *Store) TakeHandshake(ctx context.Context, hash [32]byte, kind string) ([]byte, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return nil, err
-	}
-	data, ok, err := db.One(ctx, q, func(r db.Row) (data []byte, err error) { return data, r.Scan(&data) },
-		"DELETE FROM handshakes WHERE hash = ? AND kind = ? AND expires_at > ? RETURNING data", hash[:], kind, s.say.LeaseNow())
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("take a handshake: %w", err)
-	case !ok:
-		return nil, identity.HandshakeNotFound.New("the sign-in is unknown, used or expired")
-	}
-	return data, nil
+	var row handshake
+	ok, err := db.First(ctx, s.d.InUnit(ctx).NewDelete().Model(&row).
+		Where("h.hash = ? AND h.kind = ? AND h.expires_at > ?", hash[:], kind, s.dialect.LeaseNow()).Returning("data"))
+	return row.Data, db.OrMissing(ok, db.Wrap(err, "take a handshake"), identity.HandshakeNotFound.New("the sign-in is unknown, used or expired"))
 }
 
-// Witness implements identity.HandshakeStore. Of two units that bring the same hash, the second waits for the first.
+// Of two units that bring the same hash, the second waits for the first.
 func (s *Store) Witness(ctx context.Context, hash [32]byte, ttl time.Duration) (fresh bool, err error) {
-	now := s.say.LeaseNow()
-	n, err := s.exec(ctx, "INSERT INTO witnessed (hash, expires_at) VALUES (?, ?) ON CONFLICT (hash) DO UPDATE "+
-		"SET expires_at = excluded.expires_at WHERE witnessed.expires_at <= ?", hash[:], now.Add(ttl), now)
-	if err != nil {
-		return false, fmt.Errorf("witness a hash: %w", err)
-	}
-	return n > 0, nil
+	now, row := s.dialect.LeaseNow(), seenHash{Hash: hash[:]}
+	n, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).Value("expires_at", "?", now.Add(ttl)).
+		On("CONFLICT (hash) DO UPDATE").Where("w.expires_at <= ?", now).Returning("NULL"))
+	return n > 0, db.Wrap(err, "store a hash")
 }
 
-// PurgeHandshakes implements identity.HandshakeStore. Rows that another unit holds are left to it.
+// Rows that another unit holds are left to it.
 func (s *Store) PurgeHandshakes(ctx context.Context, limit int) (int, error) {
-	now, dropped := s.say.LeaseNow(), 0
-	for _, table := range []string{"handshakes", "witnessed"} {
-		n, err := s.exec(ctx, "DELETE FROM "+table+" WHERE hash IN (SELECT hash FROM "+table+" WHERE expires_at <= ? "+
-			"ORDER BY expires_at LIMIT ?"+s.say.ForUpdateSkipLocked()+")", now, limit)
+	q, now, dropped := s.d.InUnit(ctx), s.dialect.LeaseNow(), 0
+	for _, table := range []any{(*handshake)(nil), (*seenHash)(nil)} {
+		old := q.NewSelect().Model(table).Column("hash").Where("expires_at <= ?", now).OrderExpr("expires_at").
+			Apply(db.AtMost(limit), s.dialect.LockSkip)
+		n, err := db.Modify(ctx, q.NewDelete().Model(table).Where("hash IN (?)", old))
 		if err != nil {
-			return 0, fmt.Errorf("purge %s: %w", table, err)
+			return 0, fmt.Errorf("purge handshakes: %w", err)
 		}
 		dropped += int(n)
 	}

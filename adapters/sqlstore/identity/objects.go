@@ -11,16 +11,8 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// objectRow is what is stored about an object.
-type objectRow struct {
-	org              string
-	restricted, gone bool
-}
-
-func storedObject(ctx context.Context, q bun.IDB, id string) (objectRow, bool, error) {
-	o, ok, err := db.One(ctx, q, func(r db.Row) (o objectRow, err error) { return o, r.Scan(&o.org, &o.restricted, &o.gone) },
-		"SELECT COALESCE(org_id, ''), restricted, gone FROM access_objects WHERE id = ?", id)
-	if err != nil {
+func storedObject(ctx context.Context, q bun.IDB, id string) (o object, ok bool, err error) {
+	if ok, err = db.First(ctx, q.NewSelect().Model(&o).Where("o.id = ?", id)); err != nil {
 		err = fmt.Errorf("read an object: %w", err)
 	}
 	return o, ok, err
@@ -28,30 +20,14 @@ func storedObject(ctx context.Context, q bun.IDB, id string) (objectRow, bool, e
 
 // insertObject stores an object that is not known; fresh says whether it did.
 func insertObject(ctx context.Context, q bun.IDB, o identity.Object) (fresh bool, err error) {
-	n, err := exec(ctx, q, "INSERT INTO access_objects (id, kind, org_id, restricted, gone) VALUES (?, ?, ?, FALSE, FALSE) "+
-		"ON CONFLICT DO NOTHING",
-		o.ID, identity.KindOf(o.ID), optional(o.Org))
-	if err != nil {
-		return false, fmt.Errorf("store an object: %w", err)
-	}
-	return n > 0, nil
+	n, err := db.Modify(ctx, insertNew(q.NewInsert().Model(&object{ID: o.ID, Kind: identity.KindOf(o.ID), Org: o.Org})))
+	return n > 0, db.Wrap(err, "store an object")
 }
 
-// optional makes NULL of an empty text.
-func optional(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
-// PutObject implements identity.ObjectStore. A new object without an organization changes nobody's rights and takes no
+// A new object without an organization changes nobody's rights and takes no
 // lock. One that was gone is back with the grants that it had.
 func (s *Store) PutObject(ctx context.Context, o identity.Object) error {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return err
-	}
+	q := s.d.InUnit(ctx)
 	if identity.KindOf(o.ID) == "" {
 		return &fault.Error{Kind: fault.Internal, Message: fmt.Sprintf("%q can carry no grant", o.ID)}
 	}
@@ -63,7 +39,7 @@ func (s *Store) PutObject(ctx context.Context, o identity.Object) error {
 			return err
 		}
 	}
-	if is, ok, err := storedObject(ctx, q, o.ID); err != nil || ok && !is.gone && is.org == o.Org {
+	if is, ok, err := storedObject(ctx, q, o.ID); err != nil || ok && !is.Gone && is.Org == o.Org {
 		return err
 	}
 	if err := s.lock(ctx, q); err != nil {
@@ -81,35 +57,33 @@ func (s *Store) PutObject(ctx context.Context, o identity.Object) error {
 	if err != nil {
 		return err
 	}
-	return changed(ctx, q, object(o.ID))
+	return recordChange(ctx, q, ofObject(o.ID))
 }
 
 func replaceObject(ctx context.Context, q bun.IDB, o identity.Object) error {
-	_, err := exec(ctx, q, "UPDATE access_objects SET org_id = ?, gone = FALSE WHERE id = ?", optional(o.Org), o.ID)
+	_, err := db.Modify(ctx, q.NewUpdate().Model((*object)(nil)).Set("org_id = ?, gone = FALSE", db.OrNull(o.Org)).
+		Where("o.id = ?", o.ID))
 	if err == nil {
-		_, err = exec(ctx, q, "UPDATE grants SET hidden = FALSE WHERE object = ? AND hidden", o.ID)
+		_, err = db.Modify(ctx, q.NewUpdate().Model((*grant)(nil)).Set("hidden = FALSE").
+			Where("g.object = ? AND g.hidden", o.ID))
 	}
-	if err != nil {
-		return fmt.Errorf("change an object: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "change an object")
 }
 
-// RemoveObject implements identity.ObjectStore.
 func (s *Store) RemoveObject(ctx context.Context, id string) error {
-	q, err := s.writing(ctx)
+	q, err := s.lockRights(ctx)
 	if err != nil {
 		return err
 	}
-	n, err := exec(ctx, q, "UPDATE access_objects SET gone = TRUE WHERE id = ? AND NOT gone", id)
+	n, err := db.Modify(ctx, q.NewUpdate().Model((*object)(nil)).Set("gone = TRUE").Where("o.id = ? AND NOT o.gone", id))
 	if err != nil {
 		return fmt.Errorf("remove an object: %w", err)
 	}
 	if n == 0 {
 		return nil
 	}
-	if _, err := exec(ctx, q, "UPDATE grants SET hidden = TRUE WHERE object = ?", id); err != nil {
+	if _, err := db.Modify(ctx, q.NewUpdate().Model((*grant)(nil)).Set("hidden = TRUE").Where("g.object = ?", id)); err != nil {
 		return fmt.Errorf("hide the grants of an object: %w", err)
 	}
-	return changed(ctx, q, object(id))
+	return recordChange(ctx, q, ofObject(id))
 }

@@ -70,7 +70,7 @@ func anyScope(r *rand.Rand) access.Scope {
 	s := access.Scope{All: r.IntN(10) == 0, Strict: r.IntN(2) == 0}
 	subjects, orgs := r.IntN(4), r.IntN(3)
 	if r.IntN(8) == 0 {
-		subjects, orgs = maxArms+5, maxArms+5
+		subjects, orgs = maxBranches+5, maxBranches+5
 	}
 	for i := range subjects {
 		s.Subjects = append(s.Subjects, fmt.Sprint("team:", r.IntN(10)+i/10*10))
@@ -91,7 +91,7 @@ func TestReadableIsWhatIsVisible(t *testing.T) {
 		for range 150 {
 			sc, kind := anyScope(r), []string{identity.KindTemplate, identity.KindQueue, identity.KindProject, "run"}[r.IntN(8)%4]
 			where, args := visible.Where(sc, "o.id")
-			want, err := db.All(t.Context(), d.Read(t.Context()), text,
+			want, err := db.Query[string](t.Context(), d.Read(t.Context()),
 				"SELECT o.id FROM access_objects AS o WHERE o.kind = ? AND NOT o.gone AND "+where+" ORDER BY o.id", append([]any{kind}, args...)...)
 			if err != nil {
 				t.Fatal(err)

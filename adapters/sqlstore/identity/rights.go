@@ -32,7 +32,7 @@ const (
 	amongUsers   = " IN (SELECT name FROM access_changes WHERE version > ? AND kind = 'user')"
 )
 
-// LoadRights implements identity.RightsStore. An object without a restriction and an organization carries no grant.
+// An object without a restriction and an organization carries no grant.
 func (s *Store) LoadRights(ctx context.Context) (identity.Rights, error) {
 	r, _, err := readRights(ctx, s.d.Read(ctx), stateRows+union+objectRows+" WHERE restricted OR org_id IS NOT NULL"+
 		union+grantRows+union+teamRows+union+adminRows)
@@ -42,7 +42,7 @@ func (s *Store) LoadRights(ctx context.Context) (identity.Rights, error) {
 	return r, nil
 }
 
-// RightsSince implements identity.RightsStore. A version that was never reached, as after the restoring of a backup, is
+// A version that was never reached, as after the restoring of a backup, is
 // one that nobody remembers.
 func (s *Store) RightsSince(ctx context.Context, version int64) (r identity.Rights, ok bool, err error) {
 	r, forgotten, err := readRights(ctx, s.d.Read(ctx), stateRows+union+changeRows+union+
@@ -57,20 +57,19 @@ func (s *Store) RightsSince(ctx context.Context, version int64) (r identity.Righ
 	return r, true, nil
 }
 
-// ForgetChanges implements identity.RightsStore.
 func (s *Store) ForgetChanges(ctx context.Context, keep int) error {
-	q, err := s.writing(ctx)
+	q, err := s.lockRights(ctx)
 	if err != nil {
 		return err
 	}
-	n, err := exec(ctx, q, "UPDATE access_state SET forgotten = version - ? WHERE id = 1 AND forgotten < version - ?", max(keep, 0), max(keep, 0))
+	keep = max(keep, 0)
+	n, err := db.Modify(ctx, q.NewUpdate().Model((*accessState)(nil)).Set("forgotten = version - ?", keep).
+		Where("s.id = 1 AND s.forgotten < s.version - ?", keep))
 	if err == nil && n > 0 {
-		_, err = exec(ctx, q, "DELETE FROM access_changes WHERE version <= (SELECT forgotten FROM access_state WHERE id = 1)")
+		_, err = db.Modify(ctx, q.NewDelete().Model((*accessChange)(nil)).Where("c.version <= (?)",
+			q.NewSelect().Model((*accessState)(nil)).Column("forgotten").Where("s.id = 1")))
 	}
-	if err != nil {
-		return fmt.Errorf("forget changes of rights: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "forget changes of rights")
 }
 
 // readRights runs a statement of the rows above. The result is sorted.
@@ -79,7 +78,7 @@ func readRights(ctx context.Context, q bun.IDB, query string, args ...any) (r id
 	if err != nil {
 		return identity.Rights{}, 0, db.Translate(err)
 	}
-	g := gatherer{objects: make(map[string]int), users: make(map[string]int)}
+	g := collector{objects: make(map[string]int), users: make(map[string]int)}
 	for rows.Next() {
 		var kind, a, b, c string
 		if err = rows.Scan(&kind, &a, &b, &c); err == nil {
@@ -95,14 +94,14 @@ func readRights(ctx context.Context, q bun.IDB, query string, args ...any) (r id
 	return g.sorted(), g.forgotten, nil
 }
 
-// gatherer puts rows together.
-type gatherer struct {
+// collector puts rows together.
+type collector struct {
 	rights         identity.Rights
 	forgotten      int64
 	objects, users map[string]int
 }
 
-func (g *gatherer) add(kind, a, b, c string) (err error) {
+func (g *collector) add(kind, a, b, c string) (err error) {
 	switch kind {
 	case "s":
 		var bad error
@@ -131,7 +130,7 @@ func (g *gatherer) add(kind, a, b, c string) (err error) {
 	return nil
 }
 
-func (g *gatherer) object(id string) *identity.ObjectRights {
+func (g *collector) object(id string) *identity.ObjectRights {
 	i, ok := g.objects[id]
 	if !ok {
 		i = len(g.rights.Objects)
@@ -141,7 +140,7 @@ func (g *gatherer) object(id string) *identity.ObjectRights {
 	return &g.rights.Objects[i]
 }
 
-func (g *gatherer) user(id string) *identity.UserRights {
+func (g *collector) user(id string) *identity.UserRights {
 	i, ok := g.users[id]
 	if !ok {
 		i = len(g.rights.Users)
@@ -151,7 +150,7 @@ func (g *gatherer) user(id string) *identity.UserRights {
 	return &g.rights.Users[i]
 }
 
-func (g *gatherer) sorted() identity.Rights {
+func (g *collector) sorted() identity.Rights {
 	r := g.rights
 	slices.SortFunc(r.Objects, func(a, b identity.ObjectRights) int { return cmp.Compare(a.Object, b.Object) })
 	slices.SortFunc(r.Users, func(a, b identity.UserRights) int { return cmp.Compare(a.UserID, b.UserID) })

@@ -37,18 +37,18 @@ func (t *totals) of(ctx context.Context, q bun.IDB, inUnit bool, kind string, sc
 	if inUnit {
 		return count()
 	}
-	version, _, err := db.One(ctx, q, number, "SELECT version FROM access_state WHERE id = 1")
-	if err != nil {
+	var state accessState
+	if _, err := db.First(ctx, q.NewSelect().Model(&state).Where("s.id = 1")); err != nil {
 		return 0, err
 	}
 	key := keyOf(kind, sc)
-	if n, ok := t.get(int64(version), key); ok {
+	if n, ok := t.get(state.Version, key); ok {
 		return n, nil
 	}
 	// What is counted may be newer than the version that it is kept under, and then nobody asks for that any more.
 	n, err := count()
 	if err == nil {
-		t.put(int64(version), key, n)
+		t.put(state.Version, key, n)
 	}
 	return n, err
 }

@@ -101,12 +101,12 @@ func TestTotalsAreCountedOnce(t *testing.T) {
 		want("after a failure", 2, ask(t.Context(), false))
 		want("again", 2, ask(t.Context(), false))
 		err := d.Do(t.Context(), func(ctx context.Context) error {
-			q, err := s.writing(ctx)
+			q, err := s.lockRights(ctx)
 			if err != nil {
 				return err
 			}
 			want("in a unit", 3, ask(ctx, true))
-			return errors.Join(changed(ctx, q), ask(ctx, true))
+			return errors.Join(recordChange(ctx, q), ask(ctx, true))
 		})
 		want("in a unit, after a change", 4, err)
 		want("after the unit", 5, ask(t.Context(), false))

@@ -2,10 +2,7 @@ package notify
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -13,15 +10,16 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/notify"
 	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/runs"
 )
 
-// insertedAtOnce bounds the rows of one statement.
-const insertedAtOnce = 50
+// rowsPerInsert bounds the rows of one statement.
+const rowsPerInsert = 50
 
 // Store implements the stores of ports/notify. It is safe for concurrent use.
 type Store struct {
-	d   *db.DB
-	say db.Dialect
+	d       *db.DB
+	dialect db.Dialect
 }
 
 var (
@@ -30,162 +28,127 @@ var (
 )
 
 // New makes a Store on a migrated database.
-func New(d *db.DB) *Store { return &Store{d: d, say: d.Dialect()} }
+func New(d *db.DB) *Store { return &Store{d: d, dialect: d.Dialect()} }
 
-// together runs fn in the unit of ctx, or in one of its own.
-func (s *Store) together(ctx context.Context, fn func(ctx context.Context, q bun.IDB) error) error {
-	return s.d.Do(ctx, func(ctx context.Context) error {
-		q, err := s.d.Write(ctx)
-		if err != nil {
-			return err
-		}
-		return fn(ctx, q)
-	})
+type delivery struct {
+	bun.BaseModel `bun:"table:notify_deliveries,alias:d"`
+	deliveryColumns
+	Lane  string
+	DueAt db.LeaseTime // only written
 }
 
-func instant(r db.Row) (time.Time, error) {
-	var at db.Time
-	err := r.Scan(&at)
-	return at.Time, err
+// deliveryColumns is a notify.Delivery with the names of its columns.
+type deliveryColumns struct {
+	ID        string `bun:",pk"`
+	RunID     string
+	Event     notify.Event
+	Origin    notify.Origin
+	Position  int
+	Kind      string
+	Target    runs.Notification
+	Digest    string
+	Status    notify.Status
+	Reason    string
+	Attempts  int
+	CreatedAt time.Time
+	EndedAt   time.Time `bun:",nullzero"`
 }
 
-// at is a time of the dialect as a value.
-func at(ctx context.Context, q bun.IDB, t db.LeaseTime) (time.Time, error) {
-	now, _, err := db.One(ctx, q, instant, "SELECT ? AS at", t)
-	return now, err
+func deliveries(rows []delivery) []notify.Delivery {
+	return db.Convert(rows, func(r delivery) notify.Delivery { return notify.Delivery(r.deliveryColumns) })
 }
 
-func marks(n int) string { return "?" + strings.Repeat(", ?", n-1) }
-
-const columns = "id, run_id, event, origin, position, kind, target, digest, status, reason, attempts, created_at, ended_at"
-
-func scan(r db.Row) (d notify.Delivery, err error) {
-	var target string
-	var created, ended db.Time
-	err = r.Scan(&d.ID, &d.RunID, &d.Event, &d.Origin, &d.Position, &d.Kind, &target, &d.Digest, &d.Status, &d.Reason, &d.Attempts, &created, &ended)
-	if err != nil {
-		return d, err
-	}
-	if err := json.Unmarshal([]byte(target), &d.Target); err != nil {
-		return d, fmt.Errorf("read the target of delivery %s: %w", d.ID, err)
-	}
-	d.CreatedAt, d.EndedAt = created.Time, ended.Time
-	return d, nil
+// value reads a time of the dialect.
+func value(ctx context.Context, q bun.IDB, t db.LeaseTime) (now db.Time, err error) {
+	return now, q.NewSelect().ColumnExpr("? AS now", t).Scan(ctx, &now)
 }
 
-// InsertDeliveries implements notify.Store. Those that are not pending have ended as soon as they are stored.
+// Those that are not pending have ended as soon as they are stored.
 func (s *Store) InsertDeliveries(ctx context.Context, list []notify.Delivery) (fresh int, err error) {
 	if len(list) == 0 {
 		return 0, nil
 	}
-	err = s.together(ctx, func(ctx context.Context, q bun.IDB) error {
+	err = s.d.Do(ctx, func(ctx context.Context) error {
 		fresh = 0
-		there, err := s.hold(ctx, q, list)
+		q := s.d.InUnit(ctx)
+		present, err := s.lockRuns(ctx, q, list)
 		if err != nil {
 			return err
 		}
-		now, err := at(ctx, q, s.say.WallNow())
+		now, err := value(ctx, q, s.dialect.WallNow())
 		if err != nil {
 			return err
 		}
-		for part := range slices.Chunk(there, insertedAtOnce) {
-			n, err := s.insert(ctx, q, part, db.At(now))
+		var rows []delivery
+		for _, d := range list {
+			if !present[d.RunID] {
+				continue
+			}
+			d.CreatedAt, d.EndedAt = now.Time, now.Time
+			if d.Status == notify.Pending {
+				d.EndedAt = time.Time{}
+			}
+			rows = append(rows, delivery{deliveryColumns: deliveryColumns(d), Lane: d.Lane(), DueAt: s.dialect.LeaseNow()})
+		}
+		for part := range slices.Chunk(rows, rowsPerInsert) {
+			n, err := db.Modify(ctx, q.NewInsert().Model(&part).
+				On("CONFLICT (run_id, event, origin, position) DO NOTHING").Returning("NULL"))
 			if err != nil {
 				return err
 			}
-			fresh += n
+			fresh += int(n)
 		}
 		return nil
 	})
-	if err != nil {
-		return 0, fmt.Errorf("store deliveries: %w", err)
-	}
-	return fresh, nil
+	return fresh, db.Wrap(err, "store deliveries")
 }
 
-// hold returns the deliveries whose run exists, and keeps the runs until the unit ends.
-func (s *Store) hold(ctx context.Context, q bun.IDB, list []notify.Delivery) ([]notify.Delivery, error) {
-	ids := make([]string, 0, len(list))
+// lockRuns returns which runs of the deliveries exist, and locks them until the unit ends.
+func (s *Store) lockRuns(ctx context.Context, q bun.IDB, list []notify.Delivery) (map[string]bool, error) {
+	var ids []string
 	for _, d := range list {
 		ids = append(ids, d.RunID)
 	}
 	slices.Sort(ids)
-	there := map[string]bool{}
+	present := map[string]bool{}
 	for _, id := range slices.Compact(ids) {
-		_, ok, err := db.One(ctx, q, func(r db.Row) (id string, err error) { return id, r.Scan(&id) },
-			"SELECT id FROM runs WHERE id = ?"+s.say.ForShare(), id)
+		var there string
+		ok, err := db.First(ctx, q.NewSelect().Table("runs").Column("id").Where("id = ?", id).
+			Apply(s.dialect.LockShare), &there)
 		if err != nil {
 			return nil, err
 		}
-		there[id] = ok
+		present[id] = ok
 	}
-	var out []notify.Delivery
-	for _, d := range list {
-		if there[d.RunID] {
-			out = append(out, d)
-		}
-	}
-	return out, nil
+	return present, nil
 }
 
-func (s *Store) insert(ctx context.Context, q bun.IDB, part []notify.Delivery, now db.Time) (int, error) {
-	const row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	var args []any
-	for _, d := range part {
-		target, err := json.Marshal(d.Target)
-		if err != nil {
-			return 0, fmt.Errorf("write the target of delivery %s: %w", d.ID, err)
-		}
-		ended := now
-		if d.Status == notify.Pending {
-			ended = db.Time{}
-		}
-		args = append(args, d.ID, d.RunID, string(d.Event), string(d.Origin), d.Position, d.Kind, string(target), d.Digest, d.Lane(), string(d.Status),
-			d.Reason, d.Attempts, s.say.LeaseNow(), now, ended)
-	}
-	n, err := db.Exec(ctx, q, "INSERT INTO notify_deliveries (id, run_id, event, origin, position, kind, target, digest, lane, status, reason, "+
-		"attempts, due_at, created_at, ended_at) VALUES "+row+strings.Repeat(", "+row, len(part)-1)+
-		" ON CONFLICT (run_id, event, origin, position) DO NOTHING", args...)
-	return int(n), err
-}
-
-// ListDeliveries implements notify.Store. They come oldest first, those of one moment by id.
+// They come oldest first, those of one moment by id.
 func (s *Store) ListDeliveries(ctx context.Context, runID string, w page.Window) ([]notify.Delivery, int, error) {
-	q := s.d.Read(ctx)
-	total, err := db.Count(ctx, q, "SELECT count(*) FROM notify_deliveries WHERE run_id = ?", runID)
-	if err != nil {
-		return nil, 0, fmt.Errorf("count deliveries: %w", err)
+	var rows []delivery
+	q := s.d.Read(ctx).NewSelect().Model(&rows).ExcludeColumn("due_at").Where("d.run_id = ?", runID)
+	total, err := db.Total(ctx, q)
+	if err == nil {
+		err = q.OrderExpr("d.created_at, d.id").Apply(db.Window(w)).Scan(ctx)
 	}
-	list, err := db.All(ctx, q, scan, "SELECT "+columns+" FROM notify_deliveries WHERE run_id = ? ORDER BY created_at, id LIMIT ? OFFSET ?",
-		runID, w.Rows(), w.Offset)
-	if err != nil {
-		return nil, 0, fmt.Errorf("read deliveries: %w", err)
-	}
-	return list, total, nil
+	return deliveries(rows), total, db.Wrap(err, "read deliveries")
 }
 
-// EndDelivery implements notify.Store.
 func (s *Store) EndDelivery(ctx context.Context, id string, status notify.Status, reason string) error {
-	err := s.together(ctx, func(ctx context.Context, q bun.IDB) error {
-		_, err := db.Exec(ctx, q, "UPDATE notify_deliveries SET status = ?, reason = ?, ended_at = ? WHERE id = ? AND status = 'pending'",
-			string(status), reason, s.say.WallNow(), id)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("end a delivery: %w", err)
-	}
-	return nil
+	return s.change(ctx, id, "status = ?, reason = ?, ended_at = ?", status, reason, s.dialect.WallNow())
 }
 
-// DeferDelivery implements notify.Store. One that is gone or has ended is no error.
+// One that is gone or has ended is no error.
 func (s *Store) DeferDelivery(ctx context.Context, id, reason string, after time.Duration) error {
-	err := s.together(ctx, func(ctx context.Context, q bun.IDB) error {
-		_, err := db.Exec(ctx, q, "UPDATE notify_deliveries SET reason = ?, due_at = ? WHERE id = ? AND status = 'pending'",
-			reason, s.say.LeaseNow().Add(after), id)
+	return s.change(ctx, id, "reason = ?, due_at = ?", reason, s.dialect.LeaseNow().Add(after))
+}
+
+// change changes a delivery that is pending.
+func (s *Store) change(ctx context.Context, id, set string, args ...any) error {
+	err := s.d.Do(ctx, func(ctx context.Context) error {
+		_, err := s.d.InUnit(ctx).NewUpdate().Model((*delivery)(nil)).Set(set, args...).
+			Where("d.id = ? AND d.status = 'pending'", id).Exec(ctx)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("defer a delivery: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "change a delivery")
 }

@@ -1,3 +1,2 @@
-// Package pack makes columns of what the store keeps whole and never looks into: documents as JSON, and compressed what comes in bulk,
-// as logs, events and facts.
+// Package pack compresses what comes in bulk, as logs, events and facts, and what the store never looks into.
 package pack

@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/uptrace/bun"
 
@@ -10,13 +9,10 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Amend implements runs.Store. It is LeaseLost where a.Lease is set and rules no more. A split that gets a shard
+// It is LeaseLost where a.Lease is set and rules no more. A split that gets a shard
 // count is divided and waits for no executor any more.
 func (s *Store) Amend(ctx context.Context, id string, a runs.Amendment) error {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return err
-	}
+	q := s.d.InUnit(ctx)
 	c := &change{}
 	c.put("revision = revision + 1")
 	if a.CancelRequested != nil {
@@ -51,7 +47,7 @@ func (s *Store) amend(ctx context.Context, q bun.IDB, c *change, id string, l *r
 	}
 	r, err := s.apply(ctx, q, c, condition, args...)
 	if err != nil {
-		return 0, db.Translate(fmt.Errorf("amend run %s: %w", id, err))
+		return 0, db.Wrap(err, "amend run %s", id)
 	}
 	if r == nil {
 		return 0, s.refusal(ctx, q, id, l)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -34,7 +35,7 @@ func hide(b *testing.B, s *Store, objects ...string) {
 			return err
 		}
 		for _, o := range objects {
-			if _, err := exec(ctx, q, "INSERT INTO access_objects (id, kind, restricted, gone) VALUES (?, 'queue', TRUE, FALSE) "+
+			if _, err := db.Exec(ctx, q, "INSERT INTO access_objects (id, kind, restricted, gone) VALUES (?, 'queue', TRUE, FALSE) "+
 				"ON CONFLICT (id) DO NOTHING", o); err != nil {
 				return err
 			}

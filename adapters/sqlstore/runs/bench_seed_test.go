@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
@@ -72,7 +74,7 @@ func seed(b *testing.B, s *Store, n, pending int, edit []func(int, *runs.Run)) {
 			b.Fatalf("seed: %v", err)
 		}
 	}
-	if s.say.Engine() == db.Postgres {
+	if s.dialect.Engine() == db.Postgres {
 		for _, query := range []string{"SELECT setval(pg_get_serial_sequence('runs', 'seq'), max(seq)) FROM runs", "ANALYZE"} {
 			if _, err := s.d.Read(b.Context()).ExecContext(b.Context(), query); err != nil {
 				b.Fatal(err)
@@ -86,7 +88,9 @@ func seedBatch(ctx context.Context, s *Store, from, to, done int, edit []func(in
 	if err != nil {
 		return err
 	}
-	var rows, labels, hosts [][]any
+	var rows []row
+	var labels []runLabel
+	var hosts []hostRow
 	var counts []countDelta
 	for i := from; i <= to; i++ {
 		r := seedRun(i, i > done)
@@ -97,31 +101,37 @@ func seedBatch(ctx context.Context, s *Store, from, to, done int, edit []func(in
 		if err != nil {
 			return err
 		}
-		values, err := insertValues(r, scope)
+		w, err := rowOf(r, scope)
 		if err != nil {
 			return err
 		}
-		rows = append(rows, append([]any{i}, values...))
+		w.Seq = int64(i)
+		rows = append(rows, *w)
 		for k, v := range r.Labels {
-			labels = append(labels, []any{i, k, v, db.At(r.CreatedAt)})
+			labels = append(labels, runLabel{RunSeq: w.Seq, Key: k, Value: v, CreatedAt: db.At(r.CreatedAt)})
 		}
-		hosts = append(hosts, []any{i, fmt.Sprint("host", i%500), db.At(r.CreatedAt), i, 1, 0, 0, 0, 0, 0, 0, "ok", 1000})
+		hosts = append(hosts, hostRow{
+			place:       place{RunSeq: w.Seq, ListedSeq: w.Seq, ListedAt: r.CreatedAt},
+			hostColumns: hostColumns{Host: fmt.Sprint("host", i%500), OK: 1, Worst: runs.HostOK}, DurationUS: 1000,
+		})
 		counts = append(counts, countOf(r, r.Status, 1))
-		query, args := s.say.SearchPut(searchTable, int64(i), wordsOf(searchText(r)...))
-		if _, err := exec(ctx, q, query, args...); err != nil {
+		query, args := s.dialect.SearchPut(searchTable, int64(i), wordsOf(searchText(r)...))
+		if _, err := db.Exec(ctx, q, query, args...); err != nil {
 			return err
 		}
 	}
-	if err := insertRows(ctx, q, "INSERT INTO runs (seq, "+insertColumns+") VALUES ", "", rows); err != nil {
+	plain := func(q *bun.InsertQuery) *bun.InsertQuery { return q.Returning("NULL") }
+	err = upsert(ctx, q, rows, plain)
+	if err == nil {
+		err = upsert(ctx, q, labels, plain)
+	}
+	if err == nil {
+		err = upsert(ctx, q, hosts, plain)
+	}
+	if err != nil {
 		return err
 	}
-	if err := insertRows(ctx, q, "INSERT INTO run_labels (run_seq, key, value, created_at) VALUES ", "", labels); err != nil {
-		return err
-	}
-	if err := insertRows(ctx, q, "INSERT INTO run_hosts VALUES ", "", hosts); err != nil {
-		return err
-	}
-	return addCounts(ctx, q, counts...)
+	return s.addCounts(ctx, q, counts...)
 }
 
 // seedRun is one of a year of runs: few definitions, many repetitions, nine in ten of which succeeded.

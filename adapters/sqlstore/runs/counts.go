@@ -3,7 +3,6 @@ package runs
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -30,6 +29,16 @@ type countDelta struct {
 	n int64
 }
 
+// countRow is a row of the counters.
+type countRow struct {
+	bun.BaseModel `bun:"table:run_counts"`
+	Status        runs.Status
+	Queue         string
+	Top           bool
+	Slot          int
+	N             int64
+}
+
 func countOf(r *runs.Run, status runs.Status, n int64) countDelta {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(r.ID)) // a hash never fails
@@ -37,31 +46,23 @@ func countOf(r *runs.Run, status runs.Status, n int64) countDelta {
 }
 
 // addCounts changes counters. The rows are changed in one order everywhere, so that two writers do not lock each
-// other out.
-func addCounts(ctx context.Context, q bun.IDB, deltas ...countDelta) error {
+// other out. The statement is raw because each claim and each end of a run has it: it is kept prepared.
+func (s *Store) addCounts(ctx context.Context, q bun.IDB, deltas ...countDelta) error {
 	sum := map[countKey]int64{}
 	for _, d := range deltas {
 		sum[d.countKey] += d.n
 	}
-	merged := make([]countDelta, 0, len(sum))
+	var rows []countRow
 	for k, n := range sum {
 		if n != 0 {
-			merged = append(merged, countDelta{k, n})
+			rows = append(rows, countRow{Status: k.status, Queue: k.queue, Top: k.top, Slot: k.slot, N: n})
 		}
 	}
-	slices.SortFunc(merged, func(a, b countDelta) int {
-		return cmp.Or(cmp.Compare(a.status, b.status), cmp.Compare(a.queue, b.queue), cmp.Compare(a.slot, b.slot), compareBool(a.top, b.top))
+	slices.SortFunc(rows, func(a, b countRow) int {
+		return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Slot, b.Slot), compareBool(a.Top, b.Top))
 	})
-	rows := make([][]any, len(merged))
-	for i, d := range merged {
-		rows[i] = []any{string(d.status), d.queue, d.top, d.slot, d.n}
-	}
-	err := insertRows(ctx, q, "INSERT INTO run_counts (status, queue, top, slot, n) VALUES ",
-		" ON CONFLICT (status, queue, top, slot) DO UPDATE SET n = run_counts.n + excluded.n", rows)
-	if err != nil {
-		return fmt.Errorf("count runs: %w", err)
-	}
-	return nil
+	err := s.models.counts.Insert(ctx, q, rows, " ON CONFLICT (status, queue, top, slot) DO UPDATE SET n = run_counts.n + excluded.n")
+	return db.Wrap(err, "count runs")
 }
 
 func compareBool(a, b bool) int {
@@ -74,39 +75,35 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// Counts implements runs.Store.
 func (s *Store) Counts(ctx context.Context) ([]runs.Count, error) {
-	rows, err := s.d.Read(ctx).QueryContext(ctx, "SELECT c.status, c.queue, c.n, c.top, CASE WHEN c.status = 'pending' THEN "+
-		"(SELECT min(r.queued_at) FROM runs AS r WHERE r.status = 'pending' AND r.queue = c.queue) END "+
+	type counted struct {
+		Status runs.Status
+		Queue  string
+		N, Top int64
+		Oldest db.Time
+	}
+	rows, err := db.Query[counted](ctx, s.d.Read(ctx), "SELECT c.status, c.queue, c.n, c.top, CASE WHEN c.status = 'pending' THEN "+
+		"(SELECT min(r.queued_at) FROM runs AS r WHERE r.status = 'pending' AND r.queue = c.queue) END AS oldest "+
 		"FROM (SELECT status, queue, CAST(sum(n) AS BIGINT) AS n, CAST(sum(CASE WHEN top THEN n ELSE 0 END) AS BIGINT) AS top "+
 		"FROM run_counts GROUP BY status, queue) AS c WHERE c.n <> 0 ORDER BY c.status, c.queue")
 	if err != nil {
-		return nil, db.Translate(fmt.Errorf("count runs: %w", err))
+		return nil, fmt.Errorf("count runs: %w", err)
 	}
-	var out []runs.Count
-	for rows.Next() {
-		var c runs.Count
-		var oldest db.Time
-		if err = rows.Scan(&c.Status, &c.Queue, &c.Runs, &c.Top, &oldest); err != nil {
-			break
-		}
-		c.Oldest = oldest.Time
-		out = append(out, c)
-	}
-	return out, db.Translate(errors.Join(err, rows.Err(), rows.Close()))
+	return db.Convert(rows, func(r counted) runs.Count {
+		return runs.Count{Status: r.Status, Queue: r.Queue, Runs: r.N, Top: r.Top, Oldest: r.Oldest.Time}
+	}), nil
 }
 
 // topCount counts the top-level runs of some states and one queue, where those are named, from the counters.
 func (s *Store) topCount(ctx context.Context, statuses []runs.Status, queue string) (int64, error) {
-	query, args := "SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM run_counts WHERE top", []any(nil)
+	q := s.d.Read(ctx).NewSelect().Model((*countRow)(nil)).ColumnExpr("CAST(coalesce(sum(n), 0) AS BIGINT)").Where("top")
 	if len(statuses) > 0 {
-		query += " AND status IN (" + marks(len(statuses)) + ")"
-		args = append(args, anys(statuses)...)
+		q.Where("status IN (?)", bun.In(statuses))
 	}
 	if queue != "" {
-		query, args = query+" AND queue = ?", append(args, queue)
+		q.Where("queue = ?", queue)
 	}
 	var n int64
-	err := s.d.Read(ctx).QueryRowContext(ctx, query, args...).Scan(&n)
+	err := q.Scan(ctx, &n)
 	return n, db.Translate(err)
 }

@@ -1,4 +1,12 @@
 package runs
 
+import (
+	"strings"
+
+	"github.com/writ-automation/writ/platform/db"
+)
+
 // Columns are those of a run that Insert writes.
-const Columns = insertColumns
+func Columns(d *db.DB) string {
+	return strings.TrimPrefix(strings.ReplaceAll(db.ModelOf[row](d).Columns("r", ""), "r.", ""), "seq, ")
+}

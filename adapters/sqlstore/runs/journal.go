@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -20,12 +19,17 @@ const (
 	maxEvents    = 5000 // of one answer
 )
 
-// AppendEvents implements runs.EventStore.
+// eventRow holds events of a run, packed. They are inserted and read by raw SQL because runs do that all the time: it is kept prepared.
+type eventRow struct {
+	bun.BaseModel     `bun:"table:run_events"`
+	RunSeq            int64
+	FirstSeq, LastSeq int64
+	Codec             int
+	Data              []byte
+}
+
 func (s *Store) AppendEvents(ctx context.Context, l runs.Lease, events []runs.Event) (int64, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return 0, err
-	}
+	q := s.d.InUnit(ctx)
 	for i := 1; i < len(events); i++ {
 		if events[i].Seq != events[i-1].Seq+1 {
 			return 0, sequenceGap(events[i-1].Seq+1, events[i].Seq)
@@ -37,8 +41,8 @@ func (s *Store) AppendEvents(ctx context.Context, l runs.Lease, events []runs.Ev
 		if err != nil {
 			return 0, err
 		}
-		if p.seq != 0 {
-			return last + 1, s.storeEvents(ctx, q, p.seq, events)
+		if p.Seq != 0 {
+			return last + 1, s.storeEvents(ctx, q, p.Seq, events)
 		}
 	}
 	return s.appendLate(ctx, q, l, events)
@@ -47,38 +51,27 @@ func (s *Store) AppendEvents(ctx context.Context, l runs.Lease, events []runs.Ev
 // advance sets a counter of a run under its lease where it stands at from. The result has no seq where it stands
 // elsewhere or the lease is over.
 func (s *Store) advance(ctx context.Context, q bun.IDB, l runs.Lease, counter string, from, to int64) (progress, error) {
-	args := append(append([]any{to}, leaseArgs(l)...), from)
-	rows, err := q.QueryContext(ctx, "UPDATE runs SET "+counter+" = ? WHERE "+underLease+" AND "+counter+" = ? RETURNING seq, log_omitted", args...)
+	p, _, err := db.QueryRow[progress](ctx, q, "UPDATE runs SET "+counter+" = ? WHERE "+underLease+" AND "+counter+" = ? RETURNING seq, log_omitted",
+		append(append([]any{to}, leaseArgs(l)...), from)...)
 	if err != nil {
-		return progress{}, db.Translate(fmt.Errorf("advance run %s: %w", l.RunID, err))
+		return progress{}, fmt.Errorf("advance run %s: %w", l.RunID, err)
 	}
-	var p progress
-	if rows.Next() {
-		err = rows.Scan(&p.seq, &p.logOmitted)
-	}
-	return p, db.Translate(errors.Join(err, rows.Err(), rows.Close()))
+	return p, nil
 }
 
 // progress is how far a run's journal has come.
 type progress struct {
-	seq, events, logBytes, logOmitted int64
+	Seq, EventCount, LogBytes, LogOmitted int64
 }
 
 // progressOf reads how far a run has come, under its lease, and holds the row.
 func (s *Store) progressOf(ctx context.Context, q bun.IDB, l runs.Lease) (progress, error) {
-	var p progress
-	rows, err := q.QueryContext(ctx, "SELECT seq, event_count, log_bytes, log_omitted FROM runs WHERE "+underLease+s.say.ForUpdate(), leaseArgs(l)...)
+	p, ok, err := db.QueryRow[progress](ctx, q, "SELECT seq, event_count, log_bytes, log_omitted FROM runs WHERE "+underLease+s.dialect.ForUpdate(),
+		leaseArgs(l)...)
 	if err != nil {
-		return p, db.Translate(fmt.Errorf("read run %s: %w", l.RunID, err))
+		return p, fmt.Errorf("read run %s: %w", l.RunID, err)
 	}
-	found := rows.Next()
-	if found {
-		err = rows.Scan(&p.seq, &p.events, &p.logBytes, &p.logOmitted)
-	}
-	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
-		return p, db.Translate(fmt.Errorf("read run %s: %w", l.RunID, err))
-	}
-	if !found {
+	if !ok {
 		return p, s.lost(ctx, q, l)
 	}
 	return p, nil
@@ -90,19 +83,19 @@ func (s *Store) appendLate(ctx context.Context, q bun.IDB, l runs.Lease, events 
 	if err != nil {
 		return 0, err
 	}
-	fresh := slices.IndexFunc(events, func(e runs.Event) bool { return e.Seq > p.events })
+	fresh := slices.IndexFunc(events, func(e runs.Event) bool { return e.Seq > p.EventCount })
 	if fresh < 0 {
-		return p.events + 1, nil
+		return p.EventCount + 1, nil
 	}
 	events = events[fresh:]
-	if events[0].Seq != p.events+1 {
-		return 0, sequenceGap(p.events+1, events[0].Seq)
+	if events[0].Seq != p.EventCount+1 {
+		return 0, sequenceGap(p.EventCount+1, events[0].Seq)
 	}
 	last := events[len(events)-1].Seq
-	if _, err := exec(ctx, q, "UPDATE runs SET event_count = ? WHERE seq = ?", last, p.seq); err != nil {
+	if _, err := db.Exec(ctx, q, "UPDATE runs SET event_count = ? WHERE seq = ?", last, p.Seq); err != nil {
 		return 0, err
 	}
-	return last + 1, s.storeEvents(ctx, q, p.seq, events)
+	return last + 1, s.storeEvents(ctx, q, p.Seq, events)
 }
 
 func sequenceGap(want, got int64) error {
@@ -111,7 +104,7 @@ func sequenceGap(want, got int64) error {
 
 // storeEvents stores events that the run's row counts already.
 func (s *Store) storeEvents(ctx context.Context, q bun.IDB, seq int64, events []runs.Event) error {
-	var rows [][]any
+	var rows []eventRow
 	for part := range slices.Chunk(events, eventsPerRow) {
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
@@ -122,16 +115,13 @@ func (s *Store) storeEvents(ctx context.Context, q bun.IDB, seq int64, events []
 			}
 		}
 		codec, data := s.codec.Pack(b.Bytes())
-		rows = append(rows, []any{seq, part[0].Seq, part[len(part)-1].Seq, codec, data})
+		rows = append(rows, eventRow{RunSeq: seq, FirstSeq: part[0].Seq, LastSeq: part[len(part)-1].Seq, Codec: codec, Data: data})
 	}
-	err := insertRows(ctx, q, "INSERT INTO run_events (run_seq, first_seq, last_seq, codec, data) VALUES ", "", rows)
-	if err != nil {
-		return fmt.Errorf("store events: %w", err)
-	}
-	return nil
+	err := s.models.events.Insert(ctx, q, rows, "")
+	return db.Wrap(err, "store events")
 }
 
-// Events implements runs.EventStore. At most 5,000 are answered at once. Of events that retention dropped none is.
+// At most 5,000 are answered at once. Of events that retention dropped none is.
 func (s *Store) Events(ctx context.Context, runID string, after int64, limit int) ([]runs.Event, error) {
 	q := s.d.Read(ctx)
 	seq, err := s.seqOf(ctx, q, runID, "")
@@ -161,21 +151,14 @@ const rowsPerRead = "32"
 // eventBatch returns the events after a sequence number of the next few rows. The first row is the one that begins
 // last at or before the next event, so that a deep page costs what the first one does.
 func (s *Store) eventBatch(ctx context.Context, q bun.IDB, seq, after int64) ([]runs.Event, error) {
-	rows, err := q.QueryContext(ctx, "SELECT codec, data FROM run_events WHERE run_seq = ? AND first_seq >= "+
+	rows, err := db.Query[eventRow](ctx, q, "SELECT codec, data FROM run_events WHERE run_seq = ? AND first_seq >= "+
 		"coalesce((SELECT max(first_seq) FROM run_events WHERE run_seq = ? AND first_seq <= ?), 0) AND last_seq > ? "+
 		"ORDER BY first_seq LIMIT "+rowsPerRead, seq, seq, after+1, after)
-	if err != nil {
-		return nil, db.Translate(err)
-	}
 	var out []runs.Event
-	for err == nil && rows.Next() {
-		var codec int
-		var data []byte
-		if err = rows.Scan(&codec, &data); err == nil {
-			out, err = s.decodeEvents(out, codec, data, after)
-		}
+	for i := 0; err == nil && i < len(rows); i++ {
+		out, err = s.decodeEvents(out, rows[i].Codec, rows[i].Data, after)
 	}
-	return out, db.Translate(errors.Join(err, rows.Err(), rows.Close()))
+	return out, err
 }
 
 func (s *Store) decodeEvents(out []runs.Event, codec int, packed []byte, after int64) ([]runs.Event, error) {

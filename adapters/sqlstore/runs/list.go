@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +16,8 @@ import (
 const (
 	defaultPage = 200
 	maxPage     = 1000
+	// recordsPerRead bounds one statement's text.
+	recordsPerRead = 200
 )
 
 // position is a run's place in the list: what a cursor says.
@@ -25,7 +26,7 @@ type position struct {
 	Seq int64     `json:"s"`
 }
 
-// List implements runs.Store. Of a run's documents it leaves out the host lists too. Runs are in the order of their
+// Of a run's documents it leaves out the host lists too. Runs are in the order of their
 // creation; runs found by words are in the order in which they were stored.
 func (s *Store) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
 	if f.Cursor != "" {
@@ -70,43 +71,34 @@ func (s *Store) page(ctx context.Context, places sqlText) ([]*runs.Run, error) {
 	// An open unit may show an end that is rolled back, and the next one would have the same revision.
 	_, outside := s.d.Write(ctx)
 	inUnit := outside == nil
-	rows, err := q.QueryContext(ctx, places.text, places.args...)
+	found, err := db.Query[struct{ Seq, Revision int64 }](ctx, q, places.text, places.args...)
 	if err != nil {
-		return nil, db.Translate(err)
+		return nil, err
 	}
-	var order []int64
 	known := make(map[int64]*runs.Run)
 	var missing []any
-	for rows.Next() {
-		var seq, revision int64
-		if err = rows.Scan(&seq, &revision); err != nil {
-			break
-		}
-		order = append(order, seq)
-		if r := s.ended.get(seq, revision); r != nil {
-			known[seq] = r
+	for _, p := range found {
+		if r := s.ended.get(p.Seq, p.Revision); r != nil {
+			known[p.Seq] = r
 		} else {
-			missing = append(missing, seq)
+			missing = append(missing, p.Seq)
 		}
 	}
-	if err = errors.Join(err, rows.Err(), rows.Close()); err != nil {
-		return nil, db.Translate(err)
-	}
-	for part := range slices.Chunk(missing, rowsPerInsert) {
-		found, _, err := s.scan(ctx, q, !withDocuments, selectRun+" WHERE r.seq IN ("+marks(len(part))+")", part...)
+	for part := range slices.Chunk(missing, recordsPerRead) {
+		read, _, err := s.scan(ctx, q, !withDocuments, s.models.selectRun+" WHERE r.seq IN ("+marks(len(part))+")", part...)
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range found {
+		for _, r := range read {
 			known[r.Seq] = r
 			if !inUnit {
 				s.ended.put(r)
 			}
 		}
 	}
-	out := make([]*runs.Run, 0, len(order))
-	for _, seq := range order {
-		if r := known[seq]; r != nil { // nil: deleted since its place was read
+	out := make([]*runs.Run, 0, len(found))
+	for _, p := range found {
+		if r := known[p.Seq]; r != nil { // nil: deleted since its place was read
 			out = append(out, r)
 		}
 	}
@@ -122,7 +114,8 @@ type plan struct {
 	narrowed bool // some runs are hidden from the reader
 }
 
-// plan chooses what drives the list: words always, else the term with the fewest runs.
+// plan chooses what drives the list: words always, else the term with the fewest runs. The text of a list is raw because it is
+// joined from branches that each walk one index.
 func (s *Store) plan(ctx context.Context, f *runs.Filter) (*plan, error) {
 	narrow := terms(f)
 	p := &plan{branches: []branch{onRuns()}}
@@ -149,9 +142,9 @@ func (s *Store) plan(ctx context.Context, f *runs.Filter) (*plan, error) {
 			return &plan{empty: true}, nil
 		}
 		match := sqlOf("")
-		match.text, match.args = s.say.SearchMatch(searchTable, prefixes)
+		match.text, match.args = s.dialect.SearchMatch(searchTable, prefixes)
 		p.bySeq = true
-		p.branches = []branch{{from: searchTable, seq: searchTable + "." + s.say.SearchKey(), where: []sqlText{match}}}
+		p.branches = []branch{{from: searchTable, seq: searchTable + "." + s.dialect.SearchKey(), where: []sqlText{match}}}
 	case len(narrow) > 0:
 		driver := 0
 		if len(narrow) > 1 {
@@ -194,12 +187,10 @@ func (s *Store) rarest(ctx context.Context, narrow []term) (int, error) {
 	counts := make([]sqlText, len(narrow))
 	for i, t := range narrow {
 		c := countUpTo(t.branches, t.apart, s.cap+1)
-		counts[i] = sqlText{"SELECT " + fmt.Sprint(i) + " AS term, (" + c.text + ") AS n", c.args}
+		counts[i] = sqlText{"SELECT CAST(? AS BIGINT) AS term, (" + c.text + ") AS n", append([]any{i}, c.args...)}
 	}
 	all := join(counts, " UNION ALL ")
-	var term, n int
-	err := s.d.Read(ctx).QueryRowContext(ctx, "SELECT term, n FROM ("+all.text+") AS t ORDER BY n, term LIMIT 1", all.args...).Scan(&term, &n)
-	return term, db.Translate(err)
+	return db.Count(ctx, s.d.Read(ctx), "SELECT term FROM ("+all.text+") AS t ORDER BY n, term LIMIT 1", all.args...)
 }
 
 // total counts the list: exactly from the counters where nothing else narrows it and nothing is hidden from its reader, else
@@ -219,7 +210,7 @@ func (s *Store) total(ctx context.Context, f *runs.Filter, p *plan) (int, bool, 
 		n, err = s.topCount(ctx, plain.Statuses, plain.Queue)
 	} else {
 		c := countUpTo(p.branches, p.apart, s.cap+1)
-		err = db.Translate(s.d.Read(ctx).QueryRowContext(ctx, c.text, c.args...).Scan(&n))
+		n, _, err = db.QueryRow[int64](ctx, s.d.Read(ctx), c.text, c.args...)
 	}
 	return int(min(n, int64(s.cap))), n > int64(s.cap), err
 }

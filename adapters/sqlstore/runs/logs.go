@@ -2,8 +2,6 @@ package runs
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -16,20 +14,27 @@ import (
 // pieceSize bounds one stored chunk of output, so that a part of a log is read without the rest.
 const pieceSize = 256 << 10
 
-// AppendLog implements runs.LogStore.
+// logRow holds a piece of a run's output, packed. It is inserted and read by raw SQL because runs do that all the time: it is kept
+// prepared.
+type logRow struct {
+	bun.BaseModel `bun:"table:run_logs"`
+	RunSeq        int64
+	Start         int64
+	Length        int
+	Codec         int
+	Data          []byte
+}
+
 func (s *Store) AppendLog(ctx context.Context, l runs.Lease, c runs.LogChunk) (runs.LogState, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return runs.LogState{}, err
-	}
+	q := s.d.InUnit(ctx)
 	end := c.Offset + int64(len(c.Data))
 	if c.Offset >= 0 && len(c.Data) > 0 {
 		p, err := s.advance(ctx, q, l, "log_bytes", c.Offset, end)
 		if err != nil {
 			return runs.LogState{}, err
 		}
-		if p.seq != 0 {
-			return runs.LogState{Next: end, Omitted: p.logOmitted, Stored: int64(len(c.Data))}, s.storeLog(ctx, q, p.seq, c)
+		if p.Seq != 0 {
+			return runs.LogState{Next: end, Omitted: p.LogOmitted, Stored: int64(len(c.Data))}, s.storeLog(ctx, q, p.Seq, c)
 		}
 	}
 	return s.appendLogLate(ctx, q, l, c)
@@ -41,28 +46,27 @@ func (s *Store) appendLogLate(ctx context.Context, q bun.IDB, l runs.Lease, c ru
 	if err != nil {
 		return runs.LogState{}, err
 	}
-	state := runs.LogState{Next: p.logBytes, Omitted: p.logOmitted}
+	state := runs.LogState{Next: p.LogBytes, Omitted: p.LogOmitted}
 	end := c.Offset + int64(len(c.Data))
-	if c.Offset < 0 || end <= p.logBytes {
+	if c.Offset < 0 || end <= p.LogBytes {
 		return state, nil
 	}
-	if held := p.logBytes - c.Offset; held > 0 {
-		c.Data, c.Offset = c.Data[held:], p.logBytes
+	if held := p.LogBytes - c.Offset; held > 0 {
+		c.Data, c.Offset = c.Data[held:], p.LogBytes
 	}
-	state.Omitted += c.Offset - p.logBytes
+	state.Omitted += c.Offset - p.LogBytes
 	state.Next, state.Stored = end, int64(len(c.Data))
-	if _, err := exec(ctx, q, "UPDATE runs SET log_bytes = ?, log_omitted = ? WHERE seq = ?", state.Next, state.Omitted, p.seq); err != nil {
+	if _, err := db.Exec(ctx, q, "UPDATE runs SET log_bytes = ?, log_omitted = ? WHERE seq = ?", state.Next, state.Omitted, p.Seq); err != nil {
 		return runs.LogState{}, fmt.Errorf("append to the log of run %s: %w", l.RunID, err)
 	}
-	return state, s.storeLog(ctx, q, p.seq, c)
+	return state, s.storeLog(ctx, q, p.Seq, c)
 }
 
 func (s *Store) storeLog(ctx context.Context, q bun.IDB, seq int64, c runs.LogChunk) error {
 	start := c.Offset
 	for piece := range slices.Chunk(c.Data, pieceSize) {
 		codec, data := s.codec.Pack(piece)
-		if _, err := exec(ctx, q, "INSERT INTO run_logs (run_seq, start, length, codec, data) VALUES (?, ?, ?, ?, ?)",
-			seq, start, len(piece), codec, data); err != nil {
+		if err := s.models.logs.Insert(ctx, q, []logRow{{RunSeq: seq, Start: start, Length: len(piece), Codec: codec, Data: data}}, ""); err != nil {
 			return fmt.Errorf("store output: %w", err)
 		}
 		start += int64(len(piece))
@@ -70,73 +74,63 @@ func (s *Store) storeLog(ctx context.Context, q bun.IDB, seq int64, c runs.LogCh
 	return nil
 }
 
-// TrimLog implements runs.LogStore.
 func (s *Store) TrimLog(ctx context.Context, l runs.Lease, from, to int64) (runs.LogState, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return runs.LogState{}, err
-	}
+	q := s.d.InUnit(ctx)
 	p, err := s.progressOf(ctx, q, l)
 	if err != nil {
 		return runs.LogState{}, err
 	}
-	cut, err := s.cutLog(ctx, q, p.seq, from, to)
+	cut, err := s.cutLog(ctx, q, p.Seq, from, to)
 	if err != nil {
 		return runs.LogState{}, fmt.Errorf("cut the log of run %s: %w", l.RunID, err)
 	}
-	dropped, err := dropLog(ctx, q, p.seq, from, to)
+	dropped, err := dropLog(ctx, q, p.Seq, from, to)
 	dropped += cut
 	if err == nil && dropped > 0 {
-		_, err = exec(ctx, q, "UPDATE runs SET log_omitted = log_omitted + ? WHERE seq = ?", dropped, p.seq)
+		_, err = db.Exec(ctx, q, "UPDATE runs SET log_omitted = log_omitted + ? WHERE seq = ?", dropped, p.Seq)
 	}
 	if err != nil {
 		return runs.LogState{}, fmt.Errorf("trim the log of run %s: %w", l.RunID, err)
 	}
-	return runs.LogState{Next: p.logBytes, Omitted: p.logOmitted + dropped}, nil
+	return runs.LogState{Next: p.LogBytes, Omitted: p.LogOmitted + dropped}, nil
 }
 
 // cutLog cuts the chunk that begins before from and ends in (from, to] at from, and returns how many bytes it lost.
 func (s *Store) cutLog(ctx context.Context, q bun.IDB, seq, from, to int64) (int64, error) {
-	var start int64
-	var codec int
-	var data []byte
-	err := q.QueryRowContext(ctx, "SELECT start, codec, data FROM run_logs WHERE run_seq = ? AND start = "+
+	list, err := db.Query[struct {
+		Start int64
+		Codec int
+		Data  []byte
+	}](ctx, q, "SELECT start, codec, data FROM run_logs WHERE run_seq = ? AND start = "+
 		"(SELECT max(start) FROM run_logs WHERE run_seq = ? AND start < ?) AND start + length > ? AND start + length <= ?",
-		seq, seq, from, from, to).Scan(&start, &codec, &data)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, db.Translate(err)
-	}
-	if data, err = s.codec.Unpack(codec, data); err != nil {
+		seq, seq, from, from, to)
+	if err != nil || len(list) == 0 {
 		return 0, err
 	}
-	lost := start + int64(len(data)) - from
-	codec, data = s.codec.Pack(data[:from-start])
-	_, err = exec(ctx, q, "UPDATE run_logs SET length = ?, codec = ?, data = ? WHERE run_seq = ? AND start = ?", from-start, codec, data, seq, start)
+	chunk := list[0]
+	data, err := s.codec.Unpack(chunk.Codec, chunk.Data)
+	if err != nil {
+		return 0, err
+	}
+	lost := chunk.Start + int64(len(data)) - from
+	codec, data := s.codec.Pack(data[:from-chunk.Start])
+	_, err = db.Exec(ctx, q, "UPDATE run_logs SET length = ?, codec = ?, data = ? WHERE run_seq = ? AND start = ?",
+		from-chunk.Start, codec, data, seq, chunk.Start)
 	return lost, err
 }
 
 // dropLog deletes the chunks that lie wholly in [from, to) and returns how many bytes those held.
 func dropLog(ctx context.Context, q bun.IDB, seq, from, to int64) (int64, error) {
-	rows, err := q.QueryContext(ctx, "DELETE FROM run_logs WHERE run_seq = ? AND start >= ? AND start < ? AND start + length <= ? RETURNING length",
+	lengths, err := db.Query[int64](ctx, q, "DELETE FROM run_logs WHERE run_seq = ? AND start >= ? AND start < ? AND start + length <= ? RETURNING length",
 		seq, from, to, to)
-	if err != nil {
-		return 0, db.Translate(err)
-	}
 	var sum int64
-	for rows.Next() {
-		var n int64
-		if err = rows.Scan(&n); err != nil {
-			break
-		}
+	for _, n := range lengths {
 		sum += n
 	}
-	return sum, db.Translate(errors.Join(err, rows.Err(), rows.Close()))
+	return sum, err
 }
 
-// ReadLog implements runs.LogStore. Nothing of the database is held while yield runs. RunNotFound.
+// Nothing of the database is held while yield runs. RunNotFound.
 func (s *Store) ReadLog(ctx context.Context, runID string, from, to int64, yield func(runs.LogChunk) error) error {
 	seq, err := s.seqOf(ctx, s.d.Read(ctx), runID, "")
 	if err != nil {
@@ -165,24 +159,21 @@ const chunksPerRead = 8
 
 // logBatch returns the next few chunks of [from, to), cut to it.
 func (s *Store) logBatch(ctx context.Context, seq, from, to int64) ([]runs.LogChunk, error) {
-	rows, err := s.d.Read(ctx).QueryContext(ctx, "SELECT start, codec, data FROM run_logs WHERE run_seq = ? AND start < ? "+
+	rows, err := db.Query[logRow](ctx, s.d.Read(ctx), "SELECT start, codec, data FROM run_logs WHERE run_seq = ? AND start < ? "+
 		"AND start >= coalesce((SELECT max(start) FROM run_logs WHERE run_seq = ? AND start <= ?), 0) AND start + length > ? "+
 		"ORDER BY start LIMIT ?", seq, to, seq, from, from, chunksPerRead)
 	if err != nil {
-		return nil, db.Translate(err)
+		return nil, err
 	}
 	var out []runs.LogChunk
-	for err == nil && rows.Next() {
-		var c runs.LogChunk
-		var codec int
-		if err = rows.Scan(&c.Offset, &codec, &c.Data); err != nil {
-			break
+	for _, r := range rows {
+		data, err := s.codec.Unpack(r.Codec, r.Data)
+		if err != nil {
+			return nil, err
 		}
-		if c.Data, err = s.codec.Unpack(codec, c.Data); err == nil {
-			out = append(out, cut(c, from, to))
-		}
+		out = append(out, cut(runs.LogChunk{Offset: r.Start, Data: data}, from, to))
 	}
-	return out, db.Translate(errors.Join(err, rows.Err(), rows.Close()))
+	return out, nil
 }
 
 func cut(c runs.LogChunk, from, to int64) runs.LogChunk {

@@ -14,7 +14,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// change collects the assignments and conditions of one conditional UPDATE of a run.
+// change collects the assignments and conditions of one conditional UPDATE of a run. It is raw because each claim and each end of
+// a run is one: only a text that comes again is kept prepared.
 type change struct {
 	set  []string
 	args []any
@@ -28,7 +29,7 @@ func (c *change) put(assignment string, args ...any) {
 // apply updates the run where the condition holds, and returns the new record or nil.
 func (s *Store) apply(ctx context.Context, q bun.IDB, c *change, condition string, args ...any) (*runs.Run, error) {
 	found, err := s.query(ctx, q, !withDocuments, "UPDATE runs SET "+strings.Join(c.set, ", ")+" WHERE "+condition+
-		" RETURNING "+runColumns, append(c.args, args...)...)
+		s.models.returning, append(c.args, args...)...)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -40,13 +41,10 @@ const underLease = "id = ? AND worker = ? AND epoch = ? AND status = 'running'"
 
 func leaseArgs(l runs.Lease) []any { return []any{l.RunID, l.Worker, l.Epoch} }
 
-// Move implements runs.Store. A move that the state table does not know is RunStateChanged. The holder stays named
+// A move that the state table does not know is RunStateChanged. The holder stays named
 // on an ended run; its lease is over.
 func (s *Store) Move(ctx context.Context, m runs.Move) (*runs.Run, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return nil, err
-	}
+	q := s.d.InUnit(ctx)
 	if !runs.CanMove(m.From, m.To) {
 		return nil, s.refusal(ctx, q, m.ID, m.Lease)
 	}
@@ -86,7 +84,7 @@ func (s *Store) follow(ctx context.Context, q bun.IDB, r *runs.Run, m runs.Move)
 			return err
 		}
 	}
-	return addCounts(ctx, q, countOf(r, m.From, -1), countOf(r, m.To, 1))
+	return s.addCounts(ctx, q, countOf(r, m.From, -1), countOf(r, m.To, 1))
 }
 
 func (s *Store) moveChange(ctx context.Context, q bun.IDB, m runs.Move) (*change, error) {
@@ -151,14 +149,17 @@ func (c *change) results(m runs.Move) {
 
 func (c *change) documents(m runs.Move) error {
 	if m.Counts != nil {
-		doc, err := document(m.Counts, len(m.Counts) > 0)
-		if err != nil {
-			return err
+		doc := ""
+		if len(m.Counts) > 0 {
+			var err error
+			if doc, err = db.Document(m.Counts); err != nil {
+				return err
+			}
 		}
-		c.put("host_counts = ?", doc)
+		c.put("host_counts = ?", db.OrNull(doc))
 	}
 	if m.Decision != nil {
-		doc, err := document(m.Decision, true)
+		doc, err := db.Document(m.Decision)
 		if err != nil {
 			return err
 		}
@@ -169,38 +170,34 @@ func (c *change) documents(m runs.Move) error {
 
 // addWarnings appends to the warnings that the run has. The row is locked while they are joined.
 func (s *Store) addWarnings(ctx context.Context, q bun.IDB, c *change, id string, more []runs.Warning) error {
-	var stored text
-	err := q.QueryRowContext(ctx, "SELECT warnings FROM runs WHERE id = ?"+s.say.ForUpdate(), id).Scan(&stored)
-	if errors.Is(err, sql.ErrNoRows) {
+	stored, ok, err := db.QueryRow[string](ctx, q, "SELECT coalesce(warnings, '') FROM runs WHERE id = ?"+s.dialect.ForUpdate(), id)
+	if err == nil && !ok {
 		return notFound(id)
 	}
 	var have []runs.Warning
 	if err == nil {
-		err = stored.decode(&have)
+		err = text(stored).decode(&have)
 	}
 	if err != nil {
-		return db.Translate(fmt.Errorf("read the warnings of run %s: %w", id, err))
+		return fmt.Errorf("read the warnings of run %s: %w", id, err)
 	}
-	doc, err := document(append(have, more...), true)
+	doc, err := db.Document(append(have, more...))
 	c.put("warnings = ?", doc)
 	return err
 }
 
 // refusal tells why a conditional UPDATE of a run changed nothing.
 func (s *Store) refusal(ctx context.Context, q bun.IDB, id string, l *runs.Lease) error {
-	var status string
-	var worker text
-	var epoch int64
-	err := q.QueryRowContext(ctx, "SELECT status, worker, epoch FROM runs WHERE id = ?", id).Scan(&status, &worker, &epoch)
+	w, ok, err := db.QueryRow[row](ctx, q, "SELECT status, worker, epoch FROM runs WHERE id = ?", id)
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return notFound(id)
 	case err != nil:
-		return db.Translate(fmt.Errorf("find run %s: %w", id, err))
-	case l != nil && (status != string(runs.Running) || string(worker) != l.Worker || epoch != l.Epoch):
+		return fmt.Errorf("find run %s: %w", id, err)
+	case !ok:
+		return notFound(id)
+	case l != nil && (w.Status != runs.Running || string(w.Worker) != l.Worker || w.Epoch != l.Epoch):
 		return leaseLost(id)
 	}
-	return runs.RunStateChanged.New("the run is %s", status)
+	return runs.RunStateChanged.New("the run is %s", w.Status)
 }
 
 func leaseLost(id string) error {
@@ -209,23 +206,19 @@ func leaseLost(id string) error {
 
 // addDocuments completes a record that was read from its row alone, but for its variables.
 func (s *Store) addDocuments(ctx context.Context, q bun.IDB, r *runs.Run) error {
-	return s.readDocuments(ctx, q, r, "NULL")
+	return s.readDocuments(ctx, q, r, noVars(s.models.documentsOf))
 }
 
-func (s *Store) readDocuments(ctx context.Context, q bun.IDB, r *runs.Run, vars string) error {
-	var w row
-	err := q.QueryRowContext(ctx, "SELECT "+vars+", env, outputs, graph, shard_hosts, limit_hosts FROM run_documents WHERE run_seq = ?", r.Seq).
-		Scan(&w.vars, &w.env, &w.outputs, &w.graph, &w.shardHosts, &w.limitHosts)
+func (s *Store) readDocuments(ctx context.Context, q bun.IDB, r *runs.Run, query string) error {
+	var docs documents
+	err := q.QueryRowContext(ctx, query, r.Seq).Scan(s.models.documents.Targets(&docs)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
 	if err == nil {
-		err = w.documents(r)
+		err = docs.decode(r)
 	}
-	if err != nil {
-		return db.Translate(fmt.Errorf("read the documents of run %s: %w", r.ID, err))
-	}
-	return nil
+	return db.Wrap(err, "read the documents of run %s", r.ID)
 }
 
 // statusEvent appends the event of a transition that was made just now and that the row counts already.

@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -19,28 +18,24 @@ const purgedPerStatement = 500
 // keysPerPurge bounds how many keys and tickets one purge deletes.
 const keysPerPurge = 50_000
 
-const ended = "status IN ('succeeded', 'failed', 'canceled', 'interrupted', 'rejected')"
-
-// PurgeRuns implements runs.Purger. A parent goes with its children, and only once all of them have ended. Gathered
+// A parent goes with its children, and only once all of them have ended. Gathered
 // facts stay: they are the estate's history and name the run that gathered them.
 func (s *Store) PurgeRuns(ctx context.Context, t time.Time, limit int) (int, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return 0, err
-	}
-	tops, err := doomed(ctx, q, "parent_id IS NULL AND created_at < ? AND "+ended+
-		" AND NOT EXISTS (SELECT 1 FROM runs AS c WHERE c.parent_id = runs.id AND c.ended_at IS NULL)"+
-		" ORDER BY created_at, seq LIMIT ?"+s.say.ForUpdateSkipLocked(), db.At(t), limit)
+	q := s.d.InUnit(ctx)
+	over := slices.DeleteFunc(runs.Statuses(), func(x runs.Status) bool { return !x.Terminal() })
+	tops, err := purgeable(ctx, q.NewSelect().Where("r.parent_id IS NULL AND r.created_at < ? AND r.status IN (?)", db.At(t), bun.In(over)).
+		Where("NOT EXISTS (SELECT 1 FROM runs AS c WHERE c.parent_id = r.id AND c.ended_at IS NULL)").
+		OrderExpr("r.created_at, r.seq").Apply(db.AtMost(limit), s.dialect.LockSkip))
 	if err != nil {
 		return 0, fmt.Errorf("purge runs: %w", err)
 	}
 	all := slices.Clone(tops)
 	for part := range slices.Chunk(tops, purgedPerStatement) {
-		ids := make([]any, len(part))
+		ids := make([]string, len(part))
 		for i, r := range part {
 			ids[i] = r.ID
 		}
-		children, err := doomed(ctx, q, "parent_id IN ("+marks(len(ids))+")", ids...)
+		children, err := purgeable(ctx, q.NewSelect().Where("r.parent_id IN (?)", bun.In(ids)))
 		if err != nil {
 			return 0, fmt.Errorf("purge runs: %w", err)
 		}
@@ -54,92 +49,86 @@ func (s *Store) PurgeRuns(ctx context.Context, t time.Time, limit int) (int, err
 	return len(tops), nil
 }
 
-// doomed reads what the counters and the index must know of the runs that a condition names.
-func doomed(ctx context.Context, q bun.IDB, condition string, args ...any) ([]*runs.Run, error) {
-	rows, err := q.QueryContext(ctx, "SELECT seq, id, status, queue, parent_id FROM runs WHERE "+condition, args...)
-	if err != nil {
+// purgeable reads what the counters and the index must know of the runs of a query.
+func purgeable(ctx context.Context, q *bun.SelectQuery) ([]*runs.Run, error) {
+	var rows []row
+	if err := q.Model(&rows).ModelTableExpr("runs AS r").ColumnExpr("r.seq, r.id, r.status, r.queue, r.parent_id").
+		Scan(ctx); err != nil {
 		return nil, db.Translate(err)
 	}
-	var out []*runs.Run
-	for rows.Next() {
-		var r runs.Run
-		var parent text
-		if err = rows.Scan(&r.Seq, &r.ID, &r.Status, &r.Spec.Queue, &parent); err != nil {
-			break
-		}
-		r.ParentID = string(parent)
-		out = append(out, &r)
+	out := make([]*runs.Run, len(rows))
+	for i, w := range rows {
+		out[i] = &runs.Run{Seq: w.Seq, ID: w.ID, Status: w.Status, Spec: runs.Spec{Queue: w.Queue}, ParentID: string(w.ParentID)}
 	}
-	return out, db.Translate(errors.Join(err, rows.Err(), rows.Close()))
+	return out, nil
 }
 
 func (s *Store) purge(ctx context.Context, q bun.IDB, part []*runs.Run) error {
-	seqs, ids := make([]any, len(part)), make([]any, len(part))
+	seqs, ids := make([]int64, len(part)), make([]string, len(part))
 	deltas := make([]countDelta, len(part))
 	for i, r := range part {
 		seqs[i], ids[i] = r.Seq, r.ID
 		deltas[i] = countOf(r, r.Status, -1)
 	}
-	in := " IN (" + marks(len(part)) + ")"
-	for _, table := range []string{"run_events", "run_logs", "run_hosts", "run_tasks", "run_labels", "run_documents"} {
-		if _, err := exec(ctx, q, "DELETE FROM "+table+" WHERE run_seq"+in, seqs...); err != nil {
-			return err
+	remove := func(column string, keys any, tables ...string) error {
+		for _, table := range tables {
+			if _, err := db.Modify(ctx, q.NewDelete().Table(table).
+				Where("? IN (?)", bun.Ident(column), bun.In(keys))); err != nil {
+				return err
+			}
 		}
+		return nil
 	}
-	for _, table := range []string{"idempotency_keys", "stream_tickets"} {
-		if _, err := exec(ctx, q, "DELETE FROM "+table+" WHERE run_id"+in, ids...); err != nil {
-			return err
-		}
+	err := remove("run_seq", seqs, "run_events", "run_logs", "run_hosts", "run_tasks", "run_labels", "run_documents")
+	if err == nil {
+		err = remove("run_id", ids, "idempotency_keys", "stream_tickets")
 	}
-	if _, err := exec(ctx, q, "DELETE FROM "+searchTable+" WHERE "+s.say.SearchKey()+in, seqs...); err != nil {
+	if err == nil {
+		err = remove(s.dialect.SearchKey(), seqs, searchTable)
+	}
+	if err == nil {
+		err = remove("seq", seqs, "runs")
+	}
+	if err != nil {
 		return err
 	}
-	if _, err := exec(ctx, q, "DELETE FROM runs WHERE seq"+in, seqs...); err != nil {
-		return err
-	}
-	return addCounts(ctx, q, deltas...)
+	return s.addCounts(ctx, q, deltas...)
 }
 
-// PurgeEvents implements runs.Purger. It counts runs that had no events too.
+// It counts runs that had no events too.
 func (s *Store) PurgeEvents(ctx context.Context, t time.Time, limit int) (int, error) {
-	q, err := s.d.Write(ctx)
+	q := s.d.InUnit(ctx)
+	var found []int64
+	err := q.NewSelect().TableExpr("runs AS r").Column("r.seq").
+		Where("r.ended_at IS NOT NULL AND NOT r.events_purged AND r.ended_at < ?", db.At(t)).
+		OrderExpr("r.ended_at, r.seq").Apply(db.AtMost(limit), s.dialect.LockSkip).Scan(ctx, &found)
 	if err != nil {
-		return 0, err
-	}
-	found, err := doomed(ctx, q, "ended_at IS NOT NULL AND NOT events_purged AND ended_at < ? ORDER BY ended_at, seq LIMIT ?"+
-		s.say.ForUpdateSkipLocked(), db.At(t), limit)
-	if err != nil {
-		return 0, fmt.Errorf("purge events: %w", err)
+		return 0, db.Wrap(err, "purge events")
 	}
 	for part := range slices.Chunk(found, purgedPerStatement) {
-		seqs := make([]any, len(part))
-		for i, r := range part {
-			seqs[i] = r.Seq
+		_, err := db.Modify(ctx, q.NewDelete().Model((*eventRow)(nil)).Where("run_seq IN (?)", bun.In(part)))
+		if err == nil {
+			_, err = db.Modify(ctx, q.NewUpdate().Table("runs").Set("events_purged = TRUE").Where("seq IN (?)", bun.In(part)))
 		}
-		in := " IN (" + marks(len(part)) + ")"
-		if _, err := exec(ctx, q, "DELETE FROM run_events WHERE run_seq"+in, seqs...); err != nil {
-			return 0, fmt.Errorf("purge events: %w", err)
-		}
-		if _, err := exec(ctx, q, "UPDATE runs SET events_purged = TRUE WHERE seq"+in, seqs...); err != nil {
+		if err != nil {
 			return 0, fmt.Errorf("purge events: %w", err)
 		}
 	}
 	return len(found), nil
 }
 
-// PurgeKeys implements runs.Purger. It deletes a bounded number, the oldest first.
+// It deletes a bounded number, the oldest first.
 func (s *Store) PurgeKeys(ctx context.Context, before time.Time) error {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return err
-	}
-	if _, err := exec(ctx, q, "DELETE FROM idempotency_keys WHERE (actor_id, scope, key) IN (SELECT actor_id, scope, key FROM idempotency_keys "+
-		"WHERE created_at < ? ORDER BY created_at LIMIT ?)", db.At(before), keysPerPurge); err != nil {
+	q := s.d.InUnit(ctx)
+	keys := q.NewSelect().Model((*idempotencyKey)(nil)).Column("actor_id", "scope", "key").
+		Where("k.created_at < ?", db.At(before)).
+		OrderExpr("k.created_at").Limit(keysPerPurge)
+	if _, err := db.Modify(ctx, q.NewDelete().Model((*idempotencyKey)(nil)).
+		Where("(actor_id, scope, key) IN (?)", keys)); err != nil {
 		return fmt.Errorf("purge keys: %w", err)
 	}
-	if _, err := exec(ctx, q, "DELETE FROM stream_tickets WHERE hash IN (SELECT hash FROM stream_tickets WHERE expires_at <= ? "+
-		"ORDER BY expires_at LIMIT ?)", s.say.LeaseNow(), keysPerPurge); err != nil {
-		return fmt.Errorf("purge tickets: %w", err)
-	}
-	return nil
+	tickets := q.NewSelect().Model((*ticket)(nil)).Column("hash").Where("t.expires_at <= ?", s.dialect.LeaseNow()).
+		OrderExpr("t.expires_at").Limit(keysPerPurge)
+	_, err := db.Modify(ctx, q.NewDelete().Model((*ticket)(nil)).Where("hash IN (?)", tickets))
+	return db.Wrap(err, "purge tickets")
 }

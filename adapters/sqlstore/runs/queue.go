@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -13,15 +12,13 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
+// The statements of the queue are raw because each claim and each beat runs them: only a text that comes again is kept prepared.
+
 // waiting is the condition of the claim index.
 const waiting = "status = 'pending' AND claimable AND queue = ?"
 
-// Claim implements runs.Queue.
 func (s *Store) Claim(ctx context.Context, r runs.ClaimRequest, ttl time.Duration, at time.Time) (*runs.Assignment, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return nil, err
-	}
+	q := s.d.InUnit(ctx)
 	queues, err := s.queuesByTurn(ctx, q, r.Queues)
 	if err != nil {
 		return nil, fmt.Errorf("claim a run: %w", err)
@@ -39,7 +36,7 @@ func (s *Store) Claim(ctx context.Context, r runs.ClaimRequest, ttl time.Duratio
 		}
 		return &runs.Assignment{
 			Run: run, Lease: runs.Lease{RunID: run.ID, Worker: r.Worker, Epoch: run.Epoch}, NextSeq: run.EventCount + 1,
-		}, s.readDocuments(ctx, q, run, "vars")
+		}, s.readDocuments(ctx, q, run, s.models.documentsOf)
 	}
 	return nil, nil
 }
@@ -54,19 +51,8 @@ func (s *Store) queuesByTurn(ctx context.Context, q bun.IDB, queues []string) ([
 	for i := range queues {
 		heads[i] = "SELECT * FROM (SELECT queue, priority, seq FROM runs WHERE " + waiting + " ORDER BY priority DESC, seq LIMIT 1) AS h"
 	}
-	rows, err := q.QueryContext(ctx, "SELECT queue FROM ("+strings.Join(heads, " UNION ")+") AS heads ORDER BY priority DESC, seq", anys(queues)...)
-	if err != nil {
-		return nil, db.Translate(err)
-	}
-	var out []string
-	for rows.Next() {
-		var queue string
-		if err = rows.Scan(&queue); err != nil {
-			break
-		}
-		out = append(out, queue)
-	}
-	return out, db.Translate(errors.Join(err, rows.Err(), rows.Close()))
+	return db.Query[string](ctx, q, "SELECT queue FROM ("+strings.
+		Join(heads, " UNION ")+") AS heads ORDER BY priority DESC, seq", anys(queues)...)
 }
 
 // take claims the first run of a queue that nobody else is about to take.
@@ -75,12 +61,12 @@ func (s *Store) take(ctx context.Context, q bun.IDB, queue, worker string, ttl t
 	c.put("status = 'running'")
 	c.put("epoch = epoch + 1")
 	c.put("worker = ?", worker)
-	c.put("lease_expires_at = ?", s.say.LeaseNow().Add(ttl))
+	c.put("lease_expires_at = ?", s.dialect.LeaseNow().Add(ttl))
 	c.put("begun = FALSE")
 	c.put("revision = revision + 1")
 	c.put("event_count = event_count + 1")
 	return s.apply(ctx, q, c, "seq = (SELECT seq FROM runs WHERE "+waiting+" ORDER BY priority DESC, seq LIMIT 1"+
-		s.say.ForUpdateSkipLocked()+")", queue)
+		s.dialect.ForUpdateSkipLocked()+")", queue)
 }
 
 // started does what follows from a claim: the events, the counters and the start of a waiting parent.
@@ -98,23 +84,21 @@ func (s *Store) started(ctx context.Context, q bun.IDB, run *runs.Run, at time.T
 			deltas = append(deltas, countOf(parent, runs.Pending, -1), countOf(parent, runs.Running, 1))
 		}
 	}
-	return addCounts(ctx, q, deltas...)
+	return s.addCounts(ctx, q, deltas...)
 }
 
 // startParent moves a pending parent to running and returns it, or nil where it runs already. A parent that a
 // holder divided runs without ever having begun: its start is that of its first child.
 func (s *Store) startParent(ctx context.Context, q bun.IDB, id string, at time.Time) (*runs.Run, error) {
-	var status string
-	var startedAt db.Time
-	err := q.QueryRowContext(ctx, "SELECT status, started_at FROM runs WHERE id = ?", id).Scan(&status, &startedAt)
+	w, _, err := db.QueryRow[row](ctx, q, "SELECT status, started_at FROM runs WHERE id = ?", id)
 	if err != nil {
-		return nil, db.Translate(fmt.Errorf("find the parent %s: %w", id, err))
+		return nil, fmt.Errorf("find the parent %s: %w", id, err)
 	}
 	c := &change{}
 	c.put("started_at = ?", db.At(at))
 	c.put("revision = revision + 1")
-	if status != string(runs.Pending) {
-		if status == string(runs.Running) && startedAt.IsZero() {
+	if w.Status != runs.Pending {
+		if w.Status == runs.Running && w.StartedAt.IsZero() {
 			_, err = s.apply(ctx, q, c, "id = ? AND status = 'running' AND started_at IS NULL", id)
 		}
 		return nil, err
@@ -128,32 +112,19 @@ func (s *Store) startParent(ctx context.Context, q bun.IDB, id string, at time.T
 	return parent, s.statusEvent(ctx, q, parent, runs.Pending, at)
 }
 
-// Begin implements runs.Queue. The time of the first call stays.
+// The time of the first call stays.
 func (s *Store) Begin(ctx context.Context, l runs.Lease, at time.Time) (*runs.Run, error) {
-	q, err := s.d.Write(ctx)
+	q := s.d.InUnit(ctx)
+	w, ok, err := db.QueryRow[row](ctx, q, "UPDATE runs SET begun = TRUE, started_at = coalesce(started_at, ?), revision = revision + 1 WHERE "+
+		underLease+" AND NOT begun RETURNING id, kind, name, parent_id", append([]any{db.At(at)}, leaseArgs(l)...)...)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("begin run %s: %w", l.RunID, err)
 	}
-	args := append([]any{db.At(at)}, leaseArgs(l)...)
-	rows, err := q.QueryContext(ctx, "UPDATE runs SET begun = TRUE, started_at = coalesce(started_at, ?), revision = revision + 1 WHERE "+
-		underLease+" AND NOT begun RETURNING id, kind, name, parent_id", args...)
-	if err != nil {
-		return nil, db.Translate(fmt.Errorf("begin run %s: %w", l.RunID, err))
-	}
-	var r runs.Run
-	var name, parent text
-	if rows.Next() {
-		err = rows.Scan(&r.ID, &r.Kind, &name, &parent)
-	}
-	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
-		return nil, db.Translate(fmt.Errorf("begin run %s: %w", l.RunID, err))
-	}
-	if r.ID == "" {
+	if !ok {
 		_, err := s.progressOf(ctx, q, l) // which is LeaseLost where the lease is over
 		return nil, err
 	}
-	r.Name, r.ParentID = string(name), string(parent)
-	return &r, nil
+	return &runs.Run{ID: w.ID, Kind: w.Kind, Name: string(w.Name), ParentID: string(w.ParentID)}, nil
 }
 
 // lost tells a run that is not there from a lease that is over.
@@ -164,39 +135,27 @@ func (s *Store) lost(ctx context.Context, q bun.IDB, l runs.Lease) error {
 	return leaseLost(l.RunID)
 }
 
-// Beat implements runs.Queue.
 func (s *Store) Beat(ctx context.Context, worker string, leases []runs.Lease, ttl time.Duration) ([]runs.Beat, error) {
 	if len(leases) == 0 {
 		return nil, nil
 	}
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return nil, err
-	}
-	args := []any{s.say.LeaseNow().Add(ttl), worker}
+	q := s.d.InUnit(ctx)
+	args := []any{s.dialect.LeaseNow().Add(ttl), worker}
 	for _, l := range leases {
 		args = append(args, l.RunID, l.Epoch)
 	}
-	rows, err := q.QueryContext(ctx, "UPDATE runs SET lease_expires_at = ? WHERE worker = ? AND status = 'running' AND (id, epoch) IN (VALUES (?, ?)"+
+	rows, err := db.Query[row](ctx, q, "UPDATE runs SET lease_expires_at = ? WHERE worker = ? AND status = 'running' AND (id, epoch) IN (VALUES (?, ?)"+
 		strings.Repeat(", (?, ?)", len(leases)-1)+") RETURNING id, epoch, cancel_requested", args...)
 	if err != nil {
-		return nil, db.Translate(fmt.Errorf("renew leases: %w", err))
+		return nil, fmt.Errorf("renew leases: %w", err)
 	}
 	type held struct {
 		id    string
 		epoch int64
 	}
 	renewed := map[held]bool{}
-	for rows.Next() {
-		var h held
-		var canceled bool
-		if err = rows.Scan(&h.id, &h.epoch, &canceled); err != nil {
-			break
-		}
-		renewed[h] = canceled
-	}
-	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
-		return nil, db.Translate(fmt.Errorf("renew leases: %w", err))
+	for _, w := range rows {
+		renewed[held{w.ID, w.Epoch}] = w.CancelRequested
 	}
 	beats := make([]runs.Beat, len(leases))
 	for i, l := range leases {
@@ -206,22 +165,14 @@ func (s *Store) Beat(ctx context.Context, worker string, leases []runs.Lease, tt
 	return beats, nil
 }
 
-// Expired implements runs.Queue.
 func (s *Store) Expired(ctx context.Context, limit int) ([]*runs.Run, error) {
-	found, err := s.query(ctx, s.d.Read(ctx), withDocuments, selectNoVars+" WHERE r.status = 'running' AND r.worker IS NOT NULL "+
-		"AND r.lease_expires_at <= ? ORDER BY r.lease_expires_at, r.seq LIMIT ?", s.say.LeaseNow(), limit)
-	if err != nil {
-		return nil, fmt.Errorf("list expired leases: %w", err)
-	}
-	return found, nil
+	found, err := s.query(ctx, s.d.Read(ctx), withDocuments, s.models.runNoVars+" WHERE r.status = 'running' AND r.worker IS NOT NULL "+
+		"AND r.lease_expires_at <= ? ORDER BY r.lease_expires_at, r.seq LIMIT ?", s.dialect.LeaseNow(), limit)
+	return found, db.Wrap(err, "list expired leases")
 }
 
-// Held implements runs.Queue.
 func (s *Store) Held(ctx context.Context, worker string) ([]*runs.Run, error) {
 	found, err := s.query(ctx, s.d.Read(ctx), withDocuments,
-		selectNoVars+" WHERE r.status = 'running' AND r.worker = ? ORDER BY r.seq", worker)
-	if err != nil {
-		return nil, fmt.Errorf("list what %s holds: %w", worker, err)
-	}
-	return found, nil
+		s.models.runNoVars+" WHERE r.status = 'running' AND r.worker = ? ORDER BY r.seq", worker)
+	return found, db.Wrap(err, "list what %s holds", worker)
 }

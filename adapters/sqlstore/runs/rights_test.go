@@ -46,7 +46,7 @@ func restricted(object string) runstest.Restriction { return runstest.Restrictio
 
 // copier copies a run's row and counts the copies.
 func copier(d *db.DB) func(context.Context, string, int) error {
-	into := sqlruns.Columns
+	into := sqlruns.Columns(d)
 	from := "r.id || '_' || CAST(n.i AS TEXT), r." + strings.Join(strings.Split(into, ", ")[1:], ", r.")
 	return func(ctx context.Context, id string, n int) error {
 		return d.Do(ctx, func(ctx context.Context) error {

@@ -2,69 +2,127 @@ package runs
 
 import (
 	"database/sql"
+	"errors"
+	"fmt"
 	"strings"
+
+	"github.com/uptrace/bun"
 
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// runColumns are the columns of a record, in the order of (*row).targets.
-const runColumns = "seq, id, kind, status, name, tool, playbook, command, spec, labels, queue, priority, source, source_id, " +
-	"retry_of, rerun_of, actor_type, actor_id, actor_name, change_label, commit_id, lineage, parent_id, shard_index, " +
-	"shard_count, step_name, attempt, created_at, queued_at, started_at, ended_at, exit_code, error, warnings, held_by, " +
-	"decision, worker, epoch, begun, lease_expires_at, cancel_requested, host_counts, hosts_touched, event_count, " +
-	"log_bytes, log_omitted, log_sha256, revision, scope_id"
+// row is a run. Columns that may be NULL have types whose zero value is NULL.
+type row struct {
+	bun.BaseModel   `bun:"table:runs"`
+	Seq             int64 `bun:",pk,autoincrement"`
+	ID              string
+	Kind            runs.Kind
+	Status          runs.Status
+	Name            text
+	Tool            text
+	Playbook        text
+	Command         text
+	Spec            text
+	Labels          text
+	Queue           string
+	Priority        int
+	Source          text
+	SourceID        text
+	RetryOf         text
+	RerunOf         text
+	ActorType       text
+	ActorID         text
+	ActorName       text
+	Change          text `bun:"change_label"`
+	Commit          text `bun:"commit_id"`
+	Lineage         text
+	ParentID        text
+	ShardIndex      number
+	ShardCount      number
+	StepName        text
+	Attempt         number
+	Claimable       bool
+	CreatedAt       db.Time
+	QueuedAt        db.Time
+	StartedAt       db.Time
+	EndedAt         db.Time
+	ExitCode        number
+	Error           text
+	Warnings        text
+	HeldBy          text
+	Decision        text
+	Worker          text
+	Epoch           int64
+	Begun           bool
+	LeaseExpiresAt  db.Time
+	CancelRequested bool
+	HostCounts      text
+	HostsTouched    number
+	EventCount      int64
+	LogBytes        int64
+	LogOmitted      int64
+	LogSHA256       text `bun:"log_sha256"`
+	Revision        int64
+	ScopeID         number
+}
+
+// documents are those of a run that are apart from its row.
+type documents struct {
+	bun.BaseModel `bun:"table:run_documents"`
+	RunSeq        number `bun:",pk"`
+	Vars          text
+	Env           text
+	Outputs       text
+	Graph         text
+	ShardHosts    text
+	LimitHosts    text
+}
 
 // withDocuments says that the columns of run_documents follow those of the run.
 const withDocuments = true
 
-var (
-	selectRun    = "SELECT " + prefixed("r.", runColumns) + " FROM runs AS r"
-	selectWhole  = "SELECT " + prefixed("r.", runColumns) + ", d.vars, " + documentTail
-	selectNoVars = "SELECT " + prefixed("r.", runColumns) + ", NULL, " + documentTail
-)
-
-const documentTail = "d.env, d.outputs, d.graph, d.shard_hosts, d.limit_hosts FROM runs AS r " +
-	"LEFT JOIN run_documents AS d ON d.run_seq = r.seq"
-
-func prefixed(prefix, columns string) string {
-	return prefix + strings.ReplaceAll(columns, ", ", ", "+prefix)
+// models are the tables that raw SQL names, and the beginnings of the queries of runs.
+type models struct {
+	runs        db.Model[row]
+	documents   db.Model[documents]
+	labels      db.Model[runLabel]
+	counts      db.Model[countRow]
+	events      db.Model[eventRow]
+	logs        db.Model[logRow]
+	selectRun   string // without documents
+	wholeRun    string
+	runNoVars   string // without the variables, which are not read in lists
+	returning   string
+	documentsOf string
 }
 
-// row receives the columns of one run. Columns that may be NULL have types whose zero value is NULL.
-type row struct {
-	seq, priority, epoch, events, logBytes, logOmitted, revision    int64
-	id, kind, status, queue                                         string
-	name, tool, playbook, command, source, sourceID, retryOf        text
-	rerunOf, actorType, actorID, actorName, change, commit, lineage text
-	parentID, stepName, failure, worker, logSHA256                  text
-	spec, labels, warnings, heldBy, decision, hostCounts            text
-	vars, env, outputs, graph, shardHosts, limitHosts               text
-	shardIndex, shardCount, attempt, hostsTouched, exitCode, scope  number
-	createdAt, queuedAt, startedAt, endedAt, leaseExpiresAt         db.Time
-	begun, cancelRequested                                          bool
-}
-
-func (w *row) targets(documents bool) []any {
-	t := []any{
-		&w.seq, &w.id, &w.kind, &w.status, &w.name, &w.tool, &w.playbook, &w.command, &w.spec, &w.labels, &w.queue,
-		&w.priority, &w.source, &w.sourceID, &w.retryOf, &w.rerunOf, &w.actorType, &w.actorID, &w.actorName, &w.change,
-		&w.commit, &w.lineage, &w.parentID, &w.shardIndex, &w.shardCount, &w.stepName, &w.attempt, &w.createdAt,
-		&w.queuedAt, &w.startedAt, &w.endedAt, &w.exitCode, &w.failure, &w.warnings, &w.heldBy, &w.decision, &w.worker,
-		&w.epoch, &w.begun, &w.leaseExpiresAt, &w.cancelRequested, &w.hostCounts, &w.hostsTouched, &w.events,
-		&w.logBytes, &w.logOmitted, &w.logSHA256, &w.revision, &w.scope,
+func newModels(d *db.DB) *models {
+	m := &models{
+		runs: db.ModelOf[row](d), documents: db.ModelOf[documents](d), labels: db.ModelOf[runLabel](d), counts: db.ModelOf[countRow](d),
+		events: db.ModelOf[eventRow](d), logs: db.ModelOf[logRow](d),
 	}
-	if documents {
-		t = append(t, &w.vars, &w.env, &w.outputs, &w.graph, &w.shardHosts, &w.limitHosts)
-	}
-	return t
+	run, docs := m.runs.Columns("r", ""), m.documents.Columns("d", "")
+	const from = " FROM runs AS r LEFT JOIN run_documents AS d ON d.run_seq = r.seq"
+	m.selectRun = "SELECT " + run + " FROM runs AS r"
+	m.wholeRun = "SELECT " + run + ", " + docs + from
+	m.runNoVars = "SELECT " + run + ", " + noVars(docs) + from
+	m.returning = " RETURNING " + m.runs.Columns("runs", "")
+	m.documentsOf = "SELECT " + docs + " FROM run_documents AS d WHERE d.run_seq = ?"
+	return m
 }
+
+func noVars(columns string) string { return strings.Replace(columns, "d.vars", "NULL", 1) }
 
 // scanRuns returns the records, and the scope of each.
-func scanRuns(rows *sql.Rows, documents bool) ([]*runs.Run, []number, error) {
+func (m *models) scanRuns(rows *sql.Rows, whole bool) ([]*runs.Run, []number, error) {
 	var w row
-	targets := w.targets(documents)
+	var docs documents
+	targets := m.runs.Targets(&w)
+	if whole {
+		targets = append(targets, m.documents.Targets(&docs)...)
+	}
 	var out []*runs.Run
 	var of []number
 	for rows.Next() {
@@ -72,54 +130,100 @@ func scanRuns(rows *sql.Rows, documents bool) ([]*runs.Run, []number, error) {
 			return nil, nil, err
 		}
 		r, err := w.run()
+		if err == nil && whole {
+			err = docs.decode(r)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
-		out, of = append(out, r), append(of, w.scope)
+		out, of = append(out, r), append(of, w.ScopeID)
 	}
 	return out, of, rows.Err()
 }
 
-// run makes the record. The documents of columns that were not selected stay empty.
+// run makes the record, without what is in its documents.
 func (w *row) run() (*runs.Run, error) {
 	r := &runs.Run{
-		ID: w.id, Seq: w.seq, Name: string(w.name), Kind: runs.Kind(w.kind), Status: runs.Status(w.status),
-		Change: string(w.change), Commit: string(w.commit), Error: string(w.failure),
+		ID: w.ID, Seq: w.Seq, Name: string(w.Name), Kind: w.Kind, Status: w.Status,
+		Change: string(w.Change), Commit: string(w.Commit), Error: string(w.Error),
 		Origin: runs.Origin{
-			Source: runs.Source(w.source), SourceID: string(w.sourceID), RetryOf: string(w.retryOf), RerunOf: string(w.rerunOf),
+			Source: runs.Source(w.Source), SourceID: string(w.SourceID), RetryOf: string(w.RetryOf), RerunOf: string(w.RerunOf),
 		},
-		Actor:     actor.Actor{Type: actor.Type(w.actorType), ID: string(w.actorID), Name: string(w.actorName)},
-		CreatedAt: w.createdAt.Time, QueuedAt: w.queuedAt.Time, StartedAt: w.startedAt.Time, EndedAt: w.endedAt.Time,
-		ParentID: string(w.parentID), ShardIndex: w.shardIndex.int(), ShardCount: w.shardCount.int(),
-		StepName: string(w.stepName), Attempt: w.attempt.int(), Lineage: string(w.lineage),
-		Worker: string(w.worker), Epoch: w.epoch, Begun: w.begun, LeaseExpiresAt: w.leaseExpiresAt.Time,
-		CancelRequested: w.cancelRequested, HostsTouched: w.hostsTouched.int(), EventCount: w.events,
-		LogBytes: w.logBytes, LogOmitted: w.logOmitted, LogSHA256: string(w.logSHA256), Revision: w.revision,
+		Actor:     actor.Actor{Type: actor.Type(w.ActorType), ID: string(w.ActorID), Name: string(w.ActorName)},
+		CreatedAt: w.CreatedAt.Time, QueuedAt: w.QueuedAt.Time, StartedAt: w.StartedAt.Time, EndedAt: w.EndedAt.Time,
+		ParentID: string(w.ParentID), ShardIndex: w.ShardIndex.int(), ShardCount: w.ShardCount.int(),
+		StepName: string(w.StepName), Attempt: w.Attempt.int(), Lineage: string(w.Lineage),
+		Worker: string(w.Worker), Epoch: w.Epoch, Begun: w.Begun, LeaseExpiresAt: w.LeaseExpiresAt.Time,
+		CancelRequested: w.CancelRequested, HostsTouched: w.HostsTouched.int(), EventCount: w.EventCount,
+		LogBytes: w.LogBytes, LogOmitted: w.LogOmitted, LogSHA256: string(w.LogSHA256), Revision: w.Revision,
 	}
-	if w.exitCode.valid {
-		code := w.exitCode.int()
+	if w.ExitCode.valid {
+		code := w.ExitCode.int()
 		r.ExitCode = &code
 	}
-	if err := w.documents(r); err != nil {
-		return nil, err
-	}
-	r.Spec.Tool, r.Spec.Playbook, r.Spec.Command = string(w.tool), string(w.playbook), string(w.command)
-	r.Spec.Queue, r.Spec.Priority = w.queue, int(w.priority)
-	return r, nil
+	err := errors.Join(w.Spec.decode(&r.Spec), w.Labels.decode(&r.Labels), w.Warnings.decode(&r.Warnings), w.HeldBy.decode(&r.HeldBy),
+		w.Decision.decode(&r.Decision), w.HostCounts.decode(&r.Hosts))
+	r.Spec.Tool, r.Spec.Playbook, r.Spec.Command = string(w.Tool), string(w.Playbook), string(w.Command)
+	r.Spec.Queue, r.Spec.Priority = w.Queue, w.Priority
+	return r, err
 }
 
-func (w *row) documents(r *runs.Run) error {
-	for _, doc := range []struct {
-		from text
-		to   any
-	}{
-		{w.spec, &r.Spec}, {w.labels, &r.Labels}, {w.warnings, &r.Warnings}, {w.heldBy, &r.HeldBy},
-		{w.decision, &r.Decision}, {w.hostCounts, &r.Hosts}, {w.vars, &r.Vars}, {w.env, &r.Spec.Env},
-		{w.outputs, &r.Outputs}, {w.graph, &r.Graph}, {w.shardHosts, &r.ShardHosts}, {w.limitHosts, &r.Spec.LimitHosts},
-	} {
-		if err := doc.from.decode(doc.to); err != nil {
-			return err
-		}
+// decode adds the documents to their record.
+func (d *documents) decode(r *runs.Run) error {
+	return errors.Join(d.Vars.decode(&r.Vars), d.Env.decode(&r.Spec.Env), d.Outputs.decode(&r.Outputs), d.Graph.decode(&r.Graph),
+		d.ShardHosts.decode(&r.ShardHosts), d.LimitHosts.decode(&r.Spec.LimitHosts))
+}
+
+// rowOf makes the row of a run.
+func rowOf(r *runs.Run, scope number) (*row, error) {
+	own, some := rest(r.Spec)
+	docs := documentMaker{}
+	w := &row{
+		ID: r.ID, Kind: r.Kind, Status: r.Status, Name: textOf(r.Name), Change: textOf(r.Change), Commit: textOf(r.Commit), Error: textOf(r.Error),
+		Tool: textOf(r.Spec.Tool), Playbook: textOf(r.Spec.Playbook), Command: textOf(r.Spec.Command), Queue: r.Spec.Queue, Priority: r.Spec.Priority,
+		Source: textOf(string(r.Origin.Source)), SourceID: textOf(r.Origin.SourceID), RetryOf: textOf(r.Origin.RetryOf), RerunOf: textOf(r.Origin.RerunOf),
+		ActorType: textOf(string(r.Actor.Type)), ActorID: textOf(r.Actor.ID), ActorName: textOf(r.Actor.Name),
+		CreatedAt: db.At(r.CreatedAt), QueuedAt: db.At(r.QueuedAt), StartedAt: db.At(r.StartedAt), EndedAt: db.At(r.EndedAt),
+		ParentID: textOf(r.ParentID), ShardIndex: number{int64(r.ShardIndex), r.ParentID != ""}, ShardCount: unlessZero(r.ShardCount),
+		// An attempt of a step is never NULL: NULLs would not be told apart by the unique index.
+		StepName: textOf(r.StepName), Attempt: number{int64(r.Attempt), r.Attempt != 0 || r.Kind == runs.Step}, Lineage: textOf(r.Lineage),
+		Claimable: claimable(r), Worker: textOf(r.Worker), Epoch: r.Epoch, Begun: r.Begun, LeaseExpiresAt: db.At(r.LeaseExpiresAt),
+		CancelRequested: r.CancelRequested, HostsTouched: unlessZero(r.HostsTouched), EventCount: r.EventCount,
+		LogBytes: r.LogBytes, LogOmitted: r.LogOmitted, LogSHA256: textOf(r.LogSHA256), Revision: r.Revision, ScopeID: scope,
+		Spec: docs.make(own, some), Labels: docs.make(r.Labels, len(r.Labels) > 0), Warnings: docs.make(r.Warnings, len(r.Warnings) > 0),
+		HeldBy: docs.make(r.HeldBy, r.HeldBy != nil), Decision: docs.make(r.Decision, r.Decision != nil), HostCounts: docs.make(r.Hosts, len(r.Hosts) > 0),
 	}
-	return nil
+	if r.ExitCode != nil {
+		w.ExitCode = number{int64(*r.ExitCode), true}
+	}
+	return w, docs.err
+}
+
+// documentsOf makes the documents of a run; some says whether it has any.
+func documentsOf(r *runs.Run) (d documents, some bool, err error) {
+	docs := documentMaker{}
+	d = documents{
+		RunSeq: number{r.Seq, true}, Vars: docs.make(r.Vars, len(r.Vars) > 0), Env: docs.make(r.Spec.Env, len(r.Spec.Env) > 0),
+		Outputs: docs.make(r.Outputs, len(r.Outputs) > 0), Graph: docs.make(r.Graph, r.Graph != nil),
+		ShardHosts: docs.make(r.ShardHosts, r.ShardHosts != nil), LimitHosts: docs.make(r.Spec.LimitHosts, r.Spec.LimitHosts != nil),
+	}
+	return d, docs.some, docs.err
+}
+
+// documentMaker makes documents and remembers what went wrong.
+type documentMaker struct {
+	some bool
+	err  error
+}
+
+func (m *documentMaker) make(v any, present bool) text {
+	if !present {
+		return ""
+	}
+	m.some = true
+	doc, err := db.Document(v)
+	if err != nil {
+		m.err = fmt.Errorf("make the documents of a run: %w", errors.Join(m.err, err))
+	}
+	return text(doc)
 }

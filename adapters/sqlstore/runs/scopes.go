@@ -3,9 +3,7 @@ package runs
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -108,82 +106,89 @@ func digestOf(objects []string) string {
 
 // scopeOf returns the scope of a run that is to be stored, NULL for what needs none. It brings the run's objects into
 // their stored form; a run that comes without has those that its record names.
-func (s *Store) scopeOf(ctx context.Context, q bun.IDB, r *runs.Run) (any, error) {
+func (s *Store) scopeOf(ctx context.Context, q bun.IDB, r *runs.Run) (number, error) {
 	if len(r.Objects) == 0 {
 		r.Objects = runs.ObjectsOf(r)
 	}
 	r.Objects = normal(r.Objects)
 	if len(r.Objects) == 1 && r.Objects[0] == defaultObject {
-		return nil, nil
+		return number{}, nil
 	}
 	digest := digestOf(r.Objects)
 	if id, ok := s.scopes.id(digest); ok {
-		return id, nil
+		return number{id, true}, nil
 	}
 	id, err := s.intern(ctx, q, digest, r.Objects)
 	if err != nil {
-		return nil, fmt.Errorf("store the objects of run %s: %w", r.ID, err)
+		return number{}, fmt.Errorf("store the objects of run %s: %w", r.ID, err)
 	}
 	// What this unit inserted is nobody's before it commits, and then stays.
 	objects := slices.Clone(r.Objects)
 	tx.OnCommit(ctx, func() { s.scopes.put(id, digest, objects) })
-	return id, nil
+	return number{id, true}, nil
+}
+
+// scope names a set of objects, which scopeObjects are.
+type scope struct {
+	bun.BaseModel `bun:"table:run_scopes,alias:s"`
+	ID            int64 `bun:",pk,autoincrement"`
+	Digest        string
+}
+
+type scopeObject struct {
+	bun.BaseModel `bun:"table:run_scope_objects,alias:so"`
+	ScopeID       int64
+	Object        string
 }
 
 // intern finds or makes the scope. Of several units that make the same one, all but one wait for it.
 func (s *Store) intern(ctx context.Context, q bun.IDB, digest string, objects []string) (int64, error) {
-	find := func() (id int64, err error) {
-		err = q.QueryRowContext(ctx, "SELECT id FROM run_scopes WHERE digest = ?", digest).Scan(&id)
-		return id, err
+	row := scope{Digest: digest}
+	find := q.NewSelect().Model(&row).Where("s.digest = ?", digest)
+	if ok, err := db.First(ctx, find); err != nil || ok {
+		return row.ID, err
 	}
-	id, err := find()
-	if !errors.Is(err, sql.ErrNoRows) {
-		return id, db.Translate(err)
-	}
-	err = q.QueryRowContext(ctx, "INSERT INTO run_scopes (digest) VALUES (?) ON CONFLICT (digest) DO NOTHING RETURNING id", digest).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		id, err = find()
-		return id, db.Translate(err)
-	}
+	n, err := db.Modify(ctx, q.NewInsert().Model(&row).On("CONFLICT (digest) DO NOTHING").Returning("id"))
 	if err != nil {
-		return 0, db.Translate(err)
+		return 0, err
 	}
-	rows := make([][]any, len(objects))
+	if n == 0 {
+		_, err := db.First(ctx, find)
+		return row.ID, err
+	}
+	rows := make([]scopeObject, len(objects))
 	for i, o := range objects {
-		rows[i] = []any{id, o}
+		rows[i] = scopeObject{ScopeID: row.ID, Object: o}
 	}
-	return id, insertRows(ctx, q, "INSERT INTO run_scope_objects (scope_id, object) VALUES ", "", rows)
+	return row.ID, upsert(ctx, q, rows, func(q *bun.InsertQuery) *bun.InsertQuery { return q })
 }
 
-// Objects implements runs.ObjectStore.
 func (s *Store) Objects(ctx context.Context, id string) ([]string, error) {
 	q := s.d.Read(ctx)
-	var scope number
-	err := q.QueryRowContext(ctx, "SELECT scope_id FROM runs WHERE id = ?", id).Scan(&scope)
-	if errors.Is(err, sql.ErrNoRows) {
+	var w row
+	ok, err := db.First(ctx, q.NewSelect().Model(&w).Column("scope_id").Where("id = ?", id))
+	if err != nil {
+		return nil, fmt.Errorf("read the objects of run %s: %w", id, err)
+	}
+	if !ok {
 		return nil, notFound(id)
 	}
-	if err != nil {
-		return nil, db.Translate(fmt.Errorf("read the objects of run %s: %w", id, err))
-	}
-	return s.objectsOf(ctx, q, scope)
+	return s.objectsOf(ctx, q, w.ScopeID)
 }
 
-// Unfinished implements runs.ObjectStore.
 func (s *Store) Unfinished(ctx context.Context, object string, limit int) (list []string, total int, err error) {
-	const live = " FROM runs WHERE parent_id IS NULL AND status IN ('pending_approval', 'pending', 'running') AND " +
-		"scope_id IN (SELECT scope_id FROM run_scope_objects WHERE object = ?)"
 	q := s.d.Read(ctx)
 	if strings.HasPrefix(object, string(ids.Credential)) {
 		return needing(ctx, q, object, limit)
 	}
-	if total, err = db.Count(ctx, q, "SELECT count(*)"+live, object); err != nil || total == 0 {
+	of := q.NewSelect().Model((*scopeObject)(nil)).Column("scope_id").Where("so.object = ?", object)
+	live := q.NewSelect().TableExpr("runs AS r").Column("r.id").
+		Where("r.parent_id IS NULL AND r.status IN ('pending_approval', 'pending', 'running') AND r.scope_id IN (?)", of)
+	if total, err = db.Total(ctx, live); err != nil || total == 0 {
 		return nil, 0, err
 	}
-	list, err = db.All(ctx, q, func(r db.Row) (id string, err error) { return id, r.Scan(&id) },
-		"SELECT id"+live+" ORDER BY created_at, seq LIMIT ?", object, limit)
-	if err != nil {
-		return nil, 0, fmt.Errorf("look for runs that name an object: %w", err)
+	if err := live.OrderExpr("r.created_at, r.seq").Apply(db.AtMost(limit)).Scan(ctx, &list); err != nil {
+		return nil, 0, db.Wrap(err, "look for runs that name an object")
 	}
 	return list, total, nil
 }
@@ -196,20 +201,10 @@ func (s *Store) objectsOf(ctx context.Context, q bun.IDB, scope number) ([]strin
 	if list := s.scopes.objects(scope.n); list != nil {
 		return slices.Clone(list), nil
 	}
-	rows, err := q.QueryContext(ctx, "SELECT object FROM run_scope_objects WHERE scope_id = ?", scope.n)
-	if err != nil {
-		return nil, db.Translate(err)
-	}
 	var list []string
-	for rows.Next() {
-		var o string
-		if err = rows.Scan(&o); err != nil {
-			break
-		}
-		list = append(list, o)
-	}
-	if err = errors.Join(err, rows.Err(), rows.Close()); err != nil {
-		return nil, db.Translate(fmt.Errorf("read the objects of a run: %w", err))
+	if err := q.NewSelect().Model((*scopeObject)(nil)).Column("object").Where("so.scope_id = ?", scope.n).
+		Scan(ctx, &list); err != nil {
+		return nil, db.Wrap(err, "read the objects of a run")
 	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("the scope %d of a run has no objects", scope.n)

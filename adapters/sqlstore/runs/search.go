@@ -2,10 +2,10 @@ package runs
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/uptrace/bun"
 
+	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -17,9 +17,7 @@ func (s *Store) index(ctx context.Context, q bun.IDB, r *runs.Run) error {
 	if len(words) == 0 {
 		return nil
 	}
-	query, args := s.say.SearchPut(searchTable, r.Seq, words)
-	if _, err := exec(ctx, q, query, args...); err != nil {
-		return fmt.Errorf("index run %s: %w", r.ID, err)
-	}
-	return nil
+	query, args := s.dialect.SearchPut(searchTable, r.Seq, words)
+	_, err := db.Exec(ctx, q, query, args...)
+	return db.Wrap(err, "index run %s", r.ID)
 }

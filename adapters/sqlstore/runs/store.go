@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -15,12 +14,13 @@ import (
 
 // Store implements the stores of ports/runs. It is safe for concurrent use.
 type Store struct {
-	d      *db.DB
-	say    db.Dialect
-	codec  *pack.Codec
-	ended  *endedRuns
-	scopes *scopes
-	cap    int // how far totals are counted
+	d       *db.DB
+	dialect db.Dialect
+	codec   *pack.Codec
+	ended   *endedRuns
+	scopes  *scopes
+	models  *models
+	cap     int // how far totals are counted
 }
 
 var (
@@ -37,7 +37,7 @@ var (
 
 // New makes a Store on a migrated database.
 func New(d *db.DB) *Store {
-	return &Store{d: d, say: d.Dialect(), codec: pack.New(), ended: newEnded(), scopes: newScopes(), cap: runs.TotalCap}
+	return &Store{d: d, dialect: d.Dialect(), codec: pack.New(), ended: newEnded(), scopes: newScopes(), models: newModels(d), cap: runs.TotalCap}
 }
 
 // CountUpTo returns the store with another cap than runs.TotalCap, so that a test reaches it with few runs.
@@ -49,25 +49,21 @@ func (s *Store) CountUpTo(n int) *Store {
 
 func notFound(id string) error { return runs.RunNotFound.New("no run %q", id) }
 
-// ByID implements runs.Store.
 func (s *Store) ByID(ctx context.Context, id string) (*runs.Run, error) {
 	return s.whole(ctx, s.d.Read(ctx), id)
 }
 
-// Lock implements runs.Store. The row is locked before the rest is read, so that nothing read is older than the lock.
+// The row is locked before the rest is read, so that nothing read is older than the lock.
 func (s *Store) Lock(ctx context.Context, id string) (*runs.Run, error) {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := s.seqOf(ctx, q, id, s.say.ForUpdate()); err != nil {
+	q := s.d.InUnit(ctx)
+	if _, err := s.seqOf(ctx, q, id, s.dialect.ForUpdate()); err != nil {
 		return nil, err
 	}
 	return s.whole(ctx, q, id)
 }
 
 func (s *Store) whole(ctx context.Context, q bun.IDB, id string) (*runs.Run, error) {
-	found, err := s.query(ctx, q, withDocuments, selectWhole+" WHERE r.id = ?", id)
+	found, err := s.query(ctx, q, withDocuments, s.models.wholeRun+" WHERE r.id = ?", id)
 	if err != nil {
 		return nil, fmt.Errorf("read run %s: %w", id, err)
 	}
@@ -77,30 +73,26 @@ func (s *Store) whole(ctx context.Context, q bun.IDB, id string) (*runs.Run, err
 	return found[0], nil
 }
 
-// Children implements runs.Store.
 func (s *Store) Children(ctx context.Context, parentID string) ([]*runs.Run, error) {
 	found, err := s.query(ctx, s.d.Read(ctx), withDocuments,
-		selectNoVars+" WHERE r.parent_id = ? ORDER BY r.shard_index, r.seq", parentID)
-	if err != nil {
-		return nil, fmt.Errorf("read the children of run %s: %w", parentID, err)
-	}
-	return found, nil
+		s.models.runNoVars+" WHERE r.parent_id = ? ORDER BY r.shard_index, r.seq", parentID)
+	return found, db.Wrap(err, "read the children of run %s", parentID)
 }
 
 // seqOf returns a run's seq, locking its row where lock says so.
 func (s *Store) seqOf(ctx context.Context, q bun.IDB, id, lock string) (int64, error) {
-	var seq int64
-	err := q.QueryRowContext(ctx, "SELECT seq FROM runs WHERE id = ?"+lock, id).Scan(&seq)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, notFound(id)
-	}
+	seq, ok, err := db.QueryRow[int64](ctx, q, "SELECT seq FROM runs WHERE id = ?"+lock, id)
 	if err != nil {
-		return 0, db.Translate(fmt.Errorf("find run %s: %w", id, err))
+		return 0, fmt.Errorf("find run %s: %w", id, err)
+	}
+	if !ok {
+		return 0, notFound(id)
 	}
 	return seq, nil
 }
 
-// query runs a query whose rows begin with the columns of a run, and completes the records with their objects.
+// query runs a query whose rows begin with the columns of a run, and completes the records with their objects. Runs are read all
+// the time, so their queries are raw and kept prepared.
 func (s *Store) query(ctx context.Context, q bun.IDB, documents bool, query string, args ...any) ([]*runs.Run, error) {
 	found, of, err := s.scan(ctx, q, documents, query, args...)
 	if err != nil {
@@ -120,16 +112,6 @@ func (s *Store) scan(ctx context.Context, q bun.IDB, documents bool, query strin
 	if err != nil {
 		return nil, nil, db.Translate(err)
 	}
-	found, of, err := scanRuns(rows, documents)
+	found, of, err := s.models.scanRuns(rows, documents)
 	return found, of, db.Translate(errors.Join(err, rows.Close()))
-}
-
-// exec runs a statement and returns how many rows it changed.
-func exec(ctx context.Context, q bun.IDB, query string, args ...any) (int64, error) {
-	res, err := q.ExecContext(ctx, query, args...)
-	if err != nil {
-		return 0, db.Translate(err)
-	}
-	n, err := res.RowsAffected()
-	return n, db.Translate(err)
 }

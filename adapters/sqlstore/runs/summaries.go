@@ -3,8 +3,6 @@ package runs
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,58 +18,138 @@ import (
 // its share of the window.
 const meanWindow = 10
 
+// rowsPerInsert bounds one statement's text.
+const rowsPerInsert = 200
+
 // place says where a run's summaries belong and under which run of the list they are found.
 type place struct {
-	seq, listedSeq int64
-	listedAt       db.Time
-	lineage        text
+	RunSeq    int64     `bun:",pk"`
+	ListedSeq int64     `bun:",skipupdate"`
+	ListedAt  time.Time `bun:",skipupdate"`
 }
 
-func (s *Store) placeOf(ctx context.Context, q bun.IDB, runID string) (place, error) {
-	var p place
-	err := q.QueryRowContext(ctx, "SELECT r.seq, r.lineage, coalesce(p.seq, r.seq), coalesce(p.created_at, r.created_at) "+
-		"FROM runs AS r LEFT JOIN runs AS p ON p.id = r.parent_id WHERE r.id = ?", runID).
-		Scan(&p.seq, &p.lineage, &p.listedSeq, &p.listedAt)
-	if errors.Is(err, sql.ErrNoRows) {
-		return p, notFound(runID)
-	}
-	return p, db.Translate(err)
+type hostRow struct {
+	bun.BaseModel `bun:"table:run_hosts,alias:h"`
+	place
+	hostColumns
+	DurationUS int64 `bun:"duration_us"`
 }
 
-// SaveHosts implements runs.SummaryStore. A host saved before is replaced and counts once in the means. RunNotFound.
-func (s *Store) SaveHosts(ctx context.Context, runID string, hosts []runs.HostSummary) error {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return err
-	}
-	p, err := s.placeOf(ctx, q, runID)
-	if err != nil {
-		return err
-	}
-	hosts = newestByKey(hosts, func(h runs.HostSummary) string { return clean(h.Host) })
-	known, err := knownHosts(ctx, q, p.seq)
-	if err != nil {
-		return err
-	}
-	var rows, timings [][]any
-	for _, h := range hosts {
-		host := clean(h.Host)
-		rows = append(rows, []any{
-			p.seq, host, p.listedAt, p.listedSeq, h.OK, h.Changed, h.Failed, h.Unreachable, h.Skipped, h.Rescued, h.Ignored,
-			string(h.Worst), h.Duration.Microseconds(),
-		})
-		if p.lineage != "" && h.Duration > 0 && !known[host] {
-			timings = append(timings, []any{string(p.lineage), host, 1, h.Duration.Microseconds()})
+// hostColumns is a runs.HostSummary with the names of its columns.
+type hostColumns struct {
+	Host        string `bun:",pk"`
+	OK          int    `bun:"ok"`
+	Changed     int
+	Failed      int
+	Unreachable int
+	Skipped     int
+	Rescued     int
+	Ignored     int
+	Worst       runs.Outcome
+	Duration    time.Duration `bun:"-"`
+}
+
+type taskRow struct {
+	bun.BaseModel `bun:"table:run_tasks,alias:t"`
+	place
+	taskColumns
+	DurationUS int64 `bun:"duration_us"`
+	MeanUS     int64 `bun:"mean_us"`
+	MaxUS      int64 `bun:"max_us"`
+}
+
+// taskColumns is a runs.TaskSummary with the names of its columns.
+type taskColumns struct {
+	Index    int `bun:"position,pk"`
+	TaskID   string
+	Play     string
+	Task     string
+	OK       int `bun:"ok"`
+	Changed  int
+	Failed   int
+	Skipped  int
+	Hosts    int
+	Duration time.Duration `bun:"-"`
+	Mean     time.Duration `bun:"-"`
+	Max      time.Duration `bun:"-"`
+}
+
+type factRow struct {
+	bun.BaseModel `bun:"table:run_facts,alias:f"`
+	Host          string    `bun:",pk"`
+	GatheredAt    time.Time `bun:",pk"`
+	RunSeq        int64     `bun:",pk"`
+	RunID         string    `bun:",skipupdate"`
+	Codec         int
+	Facts         []byte
+}
+
+type timing struct {
+	bun.BaseModel `bun:"table:host_timings,alias:m"`
+	Lineage       string `bun:",pk"`
+	Host          string `bun:",pk"`
+	Runs          int
+	MeanUS        int64 `bun:"mean_us"`
+}
+
+func micros(us int64) time.Duration { return time.Duration(us) * time.Microsecond }
+
+// upsert stores rows with few statements, in place of those with the same keys.
+func upsert[T any](ctx context.Context, q bun.IDB, rows []T, on func(*bun.InsertQuery) *bun.InsertQuery) error {
+	for part := range slices.Chunk(rows, rowsPerInsert) {
+		if _, err := db.Modify(ctx, on(q.NewInsert().Model(&part))); err != nil {
+			return err
 		}
 	}
-	err = insertRows(ctx, q, "INSERT INTO run_hosts (run_seq, host, listed_at, listed_seq, ok, changed, failed, unreachable, skipped, "+
-		"rescued, ignored, worst, duration_us) VALUES ", " ON CONFLICT (run_seq, host) DO UPDATE SET ok = excluded.ok, "+
-		"changed = excluded.changed, failed = excluded.failed, unreachable = excluded.unreachable, skipped = excluded.skipped, "+
-		"rescued = excluded.rescued, ignored = excluded.ignored, worst = excluded.worst, duration_us = excluded.duration_us", rows)
+	return nil
+}
+
+// placeOf returns the place of a run's summaries, and its lineage.
+func (s *Store) placeOf(ctx context.Context, q bun.IDB, runID string) (p place, lineage string, err error) {
+	var found struct {
+		place
+		Lineage string
+	}
+	ok, err := db.First(ctx, q.NewSelect().TableExpr("runs AS r").
+		ColumnExpr("r.seq AS run_seq, r.lineage, coalesce(p.seq, r.seq) AS listed_seq, coalesce(p.created_at, r.created_at) AS listed_at").
+		Join("LEFT JOIN runs AS p ON p.id = r.parent_id").Where("r.id = ?", runID), &found)
+	if err == nil && !ok {
+		err = notFound(runID)
+	}
+	return found.place, found.Lineage, err
+}
+
+// A host saved before is replaced and counts once in the means. RunNotFound.
+func (s *Store) SaveHosts(ctx context.Context, runID string, hosts []runs.HostSummary) error {
+	q := s.d.InUnit(ctx)
+	p, lineage, err := s.placeOf(ctx, q, runID)
+	if err != nil {
+		return err
+	}
+	var known []string
+	if err := q.NewSelect().Model((*hostRow)(nil)).Column("host").Where("h.run_seq = ?", p.RunSeq).
+		OrderExpr("h.host").Scan(ctx, &known); err != nil {
+		return db.Wrap(err, "read the hosts of run %s", runID)
+	}
+	slices.Sort(known)
+	var rows []hostRow
+	var timings []timing
+	for _, h := range newestByKey(hosts, func(h runs.HostSummary) string { return clean(h.Host) }) {
+		h.Host = clean(h.Host)
+		rows = append(rows, hostRow{place: p, hostColumns: hostColumns(h), DurationUS: h.Duration.Microseconds()})
+		if _, ok := slices.BinarySearch(known, h.Host); !ok && lineage != "" && h.Duration > 0 {
+			timings = append(timings, timing{Lineage: lineage, Host: h.Host, Runs: 1, MeanUS: h.Duration.Microseconds()})
+		}
+	}
+	err = upsert(ctx, q, rows, func(q *bun.InsertQuery) *bun.InsertQuery { return q.On("CONFLICT (run_seq, host) DO UPDATE") })
 	if err != nil {
 		return fmt.Errorf("save the hosts of run %s: %w", runID, err)
 	}
-	return addTimings(ctx, q, timings)
+	err = upsert(ctx, q, timings, func(q *bun.InsertQuery) *bun.InsertQuery {
+		return q.On("CONFLICT (lineage, host) DO UPDATE").Set("runs = m.runs + 1").
+			Set("mean_us = m.mean_us + (EXCLUDED.mean_us - m.mean_us) / (CASE WHEN m.runs < ? THEN m.runs + 1 ELSE ? END)", meanWindow, meanWindow)
+	})
+	return db.Wrap(err, "save the hosts' means")
 }
 
 // newestByKey sorts by key and keeps the last of those that share one: one statement must not meet a row twice.
@@ -82,67 +160,31 @@ func newestByKey[T any, K cmp.Ordered](list []T, key func(T) K) []T {
 	return slices.CompactFunc(list, func(a, b T) bool { return key(a) == key(b) })
 }
 
-func knownHosts(ctx context.Context, q bun.IDB, seq int64) (map[string]bool, error) {
-	rows, err := q.QueryContext(ctx, "SELECT host FROM run_hosts WHERE run_seq = ?", seq)
-	if err != nil {
-		return nil, db.Translate(err)
-	}
-	known := map[string]bool{}
-	for rows.Next() {
-		var host string
-		if err = rows.Scan(&host); err != nil {
-			break
-		}
-		known[host] = true
-	}
-	return known, db.Translate(errors.Join(err, rows.Err(), rows.Close()))
-}
-
-func addTimings(ctx context.Context, q bun.IDB, rows [][]any) error {
-	share := fmt.Sprintf("CASE WHEN host_timings.runs < %d THEN host_timings.runs + 1 ELSE %d END", meanWindow, meanWindow)
-	err := insertRows(ctx, q, "INSERT INTO host_timings (lineage, host, runs, mean_us) VALUES ",
-		" ON CONFLICT (lineage, host) DO UPDATE SET runs = host_timings.runs + 1, "+
-			"mean_us = host_timings.mean_us + (excluded.mean_us - host_timings.mean_us) / ("+share+")", rows)
-	if err != nil {
-		return fmt.Errorf("save the hosts' means: %w", err)
-	}
-	return nil
-}
-
-// SaveTasks implements runs.SummaryStore. RunNotFound.
+// RunNotFound.
 func (s *Store) SaveTasks(ctx context.Context, runID string, tasks []runs.TaskSummary) error {
-	q, err := s.d.Write(ctx)
+	q := s.d.InUnit(ctx)
+	p, _, err := s.placeOf(ctx, q, runID)
 	if err != nil {
 		return err
 	}
-	p, err := s.placeOf(ctx, q, runID)
-	if err != nil {
-		return err
-	}
-	var rows [][]any
+	var rows []taskRow
 	for _, t := range newestByKey(tasks, func(t runs.TaskSummary) int { return t.Index }) {
-		rows = append(rows, []any{
-			p.seq, t.Index, clean(t.TaskID), clean(t.Play), clean(t.Task), p.listedAt, p.listedSeq, t.OK, t.Changed, t.Failed,
-			t.Skipped, t.Hosts, t.Duration.Microseconds(), t.Mean.Microseconds(), t.Max.Microseconds(),
+		t.TaskID, t.Play, t.Task = clean(t.TaskID), clean(t.Play), clean(t.Task)
+		rows = append(rows, taskRow{
+			place: p, taskColumns: taskColumns(t),
+			DurationUS: t.Duration.Microseconds(), MeanUS: t.Mean.Microseconds(), MaxUS: t.Max.Microseconds(),
 		})
 	}
-	err = insertRows(ctx, q, "INSERT INTO run_tasks (run_seq, position, task_id, play, task, listed_at, listed_seq, ok, changed, failed, "+
-		"skipped, hosts, duration_us, mean_us, max_us) VALUES ", " ON CONFLICT (run_seq, position) DO UPDATE SET "+
-		"task_id = excluded.task_id, play = excluded.play, task = excluded.task, ok = excluded.ok, changed = excluded.changed, "+
-		"failed = excluded.failed, skipped = excluded.skipped, hosts = excluded.hosts, duration_us = excluded.duration_us, "+
-		"mean_us = excluded.mean_us, max_us = excluded.max_us", rows)
-	if err != nil {
-		return fmt.Errorf("save the tasks of run %s: %w", runID, err)
-	}
-	return nil
+	err = upsert(ctx, q, rows, func(q *bun.InsertQuery) *bun.InsertQuery {
+		return q.
+			On("CONFLICT (run_seq, position) DO UPDATE")
+	})
+	return db.Wrap(err, "save the tasks of run %s", runID)
 }
 
-// SaveFacts implements runs.SummaryStore. Facts outlive their run. RunNotFound.
+// Facts outlive their run. RunNotFound.
 func (s *Store) SaveFacts(ctx context.Context, runID string, facts []runs.HostFacts) error {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return err
-	}
+	q := s.d.InUnit(ctx)
 	seq, err := s.seqOf(ctx, q, runID, "")
 	if err != nil {
 		return err
@@ -151,64 +193,51 @@ func (s *Store) SaveFacts(ctx context.Context, runID string, facts []runs.HostFa
 		return clean(f.Host) + "\x00" + db.Cut(f.GatheredAt).Format(time.RFC3339Nano)
 	})
 	for _, f := range facts {
-		codec, data := s.codec.Pack(f.Facts)
-		_, err := exec(ctx, q, "INSERT INTO run_facts (host, gathered_at, run_seq, run_id, codec, facts) VALUES (?, ?, ?, ?, ?, ?) "+
-			"ON CONFLICT (host, gathered_at, run_seq) DO UPDATE SET codec = excluded.codec, facts = excluded.facts",
-			clean(f.Host), db.At(f.GatheredAt), seq, runID, codec, data)
-		if err != nil {
+		row := factRow{Host: clean(f.Host), GatheredAt: f.GatheredAt, RunSeq: seq, RunID: runID}
+		row.Codec, row.Facts = s.codec.Pack(f.Facts)
+		if _, err := db.Modify(ctx, q.NewInsert().Model(&row).
+			On("CONFLICT (host, gathered_at, run_seq) DO UPDATE")); err != nil {
 			return fmt.Errorf("save the facts of %s: %w", f.Host, err)
 		}
 	}
 	return nil
 }
 
-// Hosts implements runs.SummaryStore. They are in the order of their names.
+// They are in the order of their names.
 func (s *Store) Hosts(ctx context.Context, runID string) ([]runs.HostSummary, error) {
-	q := s.d.Read(ctx)
+	q, rows := s.d.Read(ctx), []hostRow(nil)
 	seq, err := s.seqOf(ctx, q, runID, "")
 	if err != nil {
 		return nil, err
 	}
-	rows, err := q.QueryContext(ctx, "SELECT host, ok, changed, failed, unreachable, skipped, rescued, ignored, worst, duration_us "+
-		"FROM run_hosts WHERE run_seq = ?", seq)
-	if err != nil {
-		return nil, db.Translate(fmt.Errorf("read the hosts of run %s: %w", runID, err))
+	if err := q.NewSelect().Model(&rows).Where("h.run_seq = ?", seq).Scan(ctx); err != nil {
+		return nil, db.Wrap(err, "read the hosts of run %s", runID)
 	}
 	var out []runs.HostSummary
-	for rows.Next() {
-		var h runs.HostSummary
-		var us int64
-		if err = rows.Scan(&h.Host, &h.OK, &h.Changed, &h.Failed, &h.Unreachable, &h.Skipped, &h.Rescued, &h.Ignored, &h.Worst, &us); err != nil {
-			break
-		}
-		h.Duration = time.Duration(us) * time.Microsecond
+	for _, r := range rows {
+		h := runs.HostSummary(r.hostColumns)
+		h.Duration = micros(r.DurationUS)
 		out = append(out, h)
 	}
 	slices.SortFunc(out, func(a, b runs.HostSummary) int { return strings.Compare(a.Host, b.Host) })
-	return out, db.Translate(errors.Join(err, rows.Err(), rows.Close()))
+	return out, nil
 }
 
-// Tasks implements runs.SummaryStore. They are in the order of their index.
+// They are in the order of their index.
 func (s *Store) Tasks(ctx context.Context, runID string) ([]runs.TaskSummary, error) {
-	q := s.d.Read(ctx)
+	q, rows := s.d.Read(ctx), []taskRow(nil)
 	seq, err := s.seqOf(ctx, q, runID, "")
 	if err != nil {
 		return nil, err
 	}
-	rows, err := q.QueryContext(ctx, "SELECT position, task_id, play, task, ok, changed, failed, skipped, hosts, duration_us, mean_us, max_us "+
-		"FROM run_tasks WHERE run_seq = ? ORDER BY position", seq)
-	if err != nil {
-		return nil, db.Translate(fmt.Errorf("read the tasks of run %s: %w", runID, err))
+	if err := q.NewSelect().Model(&rows).Where("t.run_seq = ?", seq).OrderExpr("t.position").Scan(ctx); err != nil {
+		return nil, db.Wrap(err, "read the tasks of run %s", runID)
 	}
 	var out []runs.TaskSummary
-	for rows.Next() {
-		var t runs.TaskSummary
-		var took, mean, longest int64
-		if err = rows.Scan(&t.Index, &t.TaskID, &t.Play, &t.Task, &t.OK, &t.Changed, &t.Failed, &t.Skipped, &t.Hosts, &took, &mean, &longest); err != nil {
-			break
-		}
-		t.Duration, t.Mean, t.Max = time.Duration(took)*time.Microsecond, time.Duration(mean)*time.Microsecond, time.Duration(longest)*time.Microsecond
+	for _, r := range rows {
+		t := runs.TaskSummary(r.taskColumns)
+		t.Duration, t.Mean, t.Max = micros(r.DurationUS), micros(r.MeanUS), micros(r.MaxUS)
 		out = append(out, t)
 	}
-	return out, db.Translate(errors.Join(err, rows.Err(), rows.Close()))
+	return out, nil
 }

@@ -1,16 +1,20 @@
 package runs
 
 import (
-	"bytes"
+	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/writ-automation/writ/platform/db"
 )
 
 // text is a text column that may be NULL.
 type text string
 
-// Scan implements sql.Scanner.
+// textOf drops the one character that no engine keeps in text.
+func textOf(s string) text { return text(clean(s)) }
+
 func (t *text) Scan(src any) error {
 	switch v := src.(type) {
 	case nil:
@@ -25,15 +29,19 @@ func (t *text) Scan(src any) error {
 	return nil
 }
 
+func (t text) Value() (driver.Value, error) {
+	if t == "" {
+		return nil, nil
+	}
+	return string(t), nil
+}
+
 // decode reads a JSON document; NULL leaves the target as it is.
 func (t text) decode(into any) error {
 	if t == "" {
 		return nil
 	}
-	if err := json.Unmarshal([]byte(t), into); err != nil {
-		return fmt.Errorf("read a stored document: %w", err)
-	}
-	return nil
+	return db.Wrap(json.Unmarshal([]byte(t), into), "read a stored document")
 }
 
 // number is a whole number that may be NULL.
@@ -42,7 +50,8 @@ type number struct {
 	valid bool
 }
 
-// Scan implements sql.Scanner.
+func unlessZero(n int) number { return number{int64(n), n != 0} }
+
 func (n *number) Scan(src any) error {
 	switch v := src.(type) {
 	case nil:
@@ -55,38 +64,14 @@ func (n *number) Scan(src any) error {
 	return nil
 }
 
-func (n number) int() int { return int(n.n) }
-
-// document makes the JSON that is stored for v, without touching the text of raw members. Nil where there is
-// nothing to store.
-func document(v any, present bool) (any, error) {
-	if !present {
+func (n number) Value() (driver.Value, error) {
+	if !n.valid {
 		return nil, nil
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("make a stored document: %w", err)
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
+	return n.n, nil
 }
 
-// orNull is NULL for the empty string.
-func orNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return clean(s)
-}
-
-// numberOrNull is NULL for zero.
-func numberOrNull(n int) any {
-	if n == 0 {
-		return nil
-	}
-	return n
-}
+func (n number) int() int { return int(n.n) }
 
 // clean drops the one character that no engine keeps in text. Tools put it into what they report.
 func clean(s string) string {
@@ -111,10 +96,4 @@ func anys[T any](list []T) []any {
 		out[i] = v
 	}
 	return out
-}
-
-func compareText(a, b any) int {
-	x, _ := a.(string)
-	y, _ := b.(string)
-	return strings.Compare(x, y)
 }

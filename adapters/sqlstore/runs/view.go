@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"errors"
 
 	"github.com/writ-automation/writ/adapters/sqlstore/visible"
 	"github.com/writ-automation/writ/platform/db"
@@ -39,7 +38,8 @@ func hiddenScopes(reader access.Scope) sqlText {
 		"(SELECT DISTINCT object FROM run_scope_objects) AS o WHERE NOT " + readable + ")", args}
 }
 
-// view finds out what a reader may read. A list is bound to the scopes that are counted here, or judges all of them again.
+// view finds out what a reader may read. A list is bound to the scopes that are counted here, or judges all of them again. The
+// statement is raw because the builder puts parentheses around the parts of a UNION, which not every engine takes.
 func (s *Store) view(ctx context.Context, reader access.Scope) (*view, error) {
 	v := &view{hidden: hiddenScopes(reader)}
 	plain, plainArgs := visible.Where(reader, "d.object")
@@ -50,20 +50,13 @@ func (s *Store) view(ctx context.Context, reader access.Scope) (*view, error) {
 			append(v.hidden.args[:len(v.hidden.args):len(v.hidden.args)], fewScopes+1)},
 		{"SELECT 3, 0 WHERE EXISTS (" + v.hidden.text + ")", v.hidden.args},
 	}, " UNION ALL ")
-	rows, err := s.d.Read(ctx).QueryContext(ctx, query.text, query.args...)
-	if err != nil {
-		return nil, db.Translate(err)
-	}
-	for rows.Next() {
-		var what, id int64
-		if err = rows.Scan(&what, &id); err != nil {
-			break
-		}
-		switch what {
+	rows, err := db.Query[struct{ What, ID int64 }](ctx, s.d.Read(ctx), query.text, query.args...)
+	for _, r := range rows {
+		switch r.What {
 		case 1:
 			v.plain = true
 		case 2:
-			v.shown = append(v.shown, id)
+			v.shown = append(v.shown, r.ID)
 		default:
 			v.hides = true
 		}
@@ -72,7 +65,7 @@ func (s *Store) view(ctx context.Context, reader access.Scope) (*view, error) {
 	if v.many = len(v.shown) > fewScopes; v.many {
 		v.shown = nil
 	}
-	return v, db.Translate(errors.Join(err, rows.Err(), rows.Close()))
+	return v, err
 }
 
 // nothing reports whether there is no run that the reader may read.

@@ -11,66 +11,76 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// Remember implements scheduling.DeliveryStore. A trigger that is gone is TriggerNotFound.
+type hookDelivery struct {
+	bun.BaseModel `bun:"table:hook_deliveries,alias:d"`
+	TriggerID     string    `bun:",pk"`
+	DeliveryID    string    `bun:",pk"`
+	SeenAt        time.Time // by the clock of the leases
+	HeldUntil     time.Time
+	deliveredColumns
+}
+
+// deliveredColumns is a scheduling.Delivered with the names of its columns.
+type deliveredColumns struct {
+	RunID   string
+	Ignored string
+	Done    bool
+}
+
+// A trigger that is gone is TriggerNotFound.
 func (s *Store) Remember(ctx context.Context, triggerID, delivery string, hold time.Duration) (was scheduling.Delivered, fresh bool, err error) {
-	err = s.together(ctx, func(ctx context.Context, q bun.IDB) error {
-		was, fresh = scheduling.Delivered{}, false
-		now := s.say.LeaseNow()
-		n, err := db.Exec(ctx, q, "INSERT INTO hook_deliveries (trigger_id, delivery_id, seen_at, held_until, run_id, ignored, done) "+
-			"VALUES (?, ?, ?, ?, '', '', FALSE) ON CONFLICT (trigger_id, delivery_id) DO UPDATE SET seen_at = excluded.seen_at, "+
-			"held_until = excluded.held_until, run_id = '', ignored = '', done = FALSE "+
-			"WHERE hook_deliveries.seen_at <= ? OR (NOT hook_deliveries.done AND hook_deliveries.held_until <= ?)",
-			triggerID, delivery, now, now.Add(hold), now.Add(-scheduling.DeliveryMemory), now)
-		if err != nil || n > 0 {
-			fresh = n > 0
+	err = s.d.Do(ctx, func(ctx context.Context) error {
+		was = scheduling.Delivered{}
+		q, now, row := s.d.InUnit(ctx), s.dialect.LeaseNow(), hookDelivery{TriggerID: triggerID, DeliveryID: delivery}
+		n, err := db.Modify(ctx, q.NewInsert().Model(&row).Value("seen_at", "?", now).
+			Value("held_until", "?", now.Add(hold)).Returning("NULL").
+			On("CONFLICT (trigger_id, delivery_id) DO UPDATE").
+			Where("d.seen_at <= ? OR (NOT d.done AND d.held_until <= ?)", now.Add(-scheduling.DeliveryMemory), now))
+		if fresh = n > 0; err != nil || fresh {
 			return err
 		}
 		// The statement above has locked the row that it left alone.
-		was, _, err = db.One(ctx, q, func(r db.Row) (d scheduling.Delivered, err error) { return d, r.Scan(&d.RunID, &d.Ignored, &d.Done) },
-			"SELECT run_id, ignored, done FROM hook_deliveries WHERE trigger_id = ? AND delivery_id = ?", triggerID, delivery)
+		err = q.NewSelect().Model(&row).WherePK().Scan(ctx)
+		was = scheduling.Delivered(row.deliveredColumns)
 		return err
 	})
 	switch {
 	case db.IsForeignKey(err):
-		return scheduling.Delivered{}, false, ofTriggers.none(triggerID)
+		return scheduling.Delivered{}, false, triggers.None(triggerID)
 	case err != nil:
 		return scheduling.Delivered{}, false, fmt.Errorf("remember a delivery: %w", err)
 	}
 	return was, fresh, nil
 }
 
-// SettleDelivery implements scheduling.DeliveryStore. What was ignored leaves the trigger as it is.
+// What was ignored leaves the trigger as it is.
 func (s *Store) SettleDelivery(ctx context.Context, triggerID, delivery string, d scheduling.Delivered, failure string) error {
-	err := s.together(ctx, func(ctx context.Context, q bun.IDB) error {
+	err := s.d.Do(ctx, func(ctx context.Context) error {
+		q := s.d.InUnit(ctx)
 		if d.Ignored == "" || failure != "" {
-			_, err := db.Exec(ctx, q, "UPDATE triggers SET last_fired_at = ?, last_run_id = ?, last_error = ? WHERE id = ?",
-				s.say.WallNow(), d.RunID, failure, triggerID)
+			_, err := q.NewUpdate().Model((*trigger)(nil)).Set("last_fired_at = ?, last_run_id = ?, last_error = ?", s.dialect.WallNow(), d.RunID, failure).
+				Where("o.id = ?", triggerID).Exec(ctx)
 			if err != nil {
 				return err
 			}
 		}
+		row := hookDelivery{TriggerID: triggerID, DeliveryID: delivery, deliveredColumns: deliveredColumns(d)}
 		if failure != "" {
-			_, err := db.Exec(ctx, q, "DELETE FROM hook_deliveries WHERE trigger_id = ? AND delivery_id = ? AND NOT done", triggerID, delivery)
+			_, err := q.NewDelete().Model(&row).WherePK().Where("NOT d.done").Exec(ctx)
 			return err
 		}
-		_, err := db.Exec(ctx, q, "UPDATE hook_deliveries SET run_id = ?, ignored = ?, done = TRUE WHERE trigger_id = ? AND delivery_id = ?",
-			d.RunID, d.Ignored, triggerID, delivery)
+		row.Done = true
+		_, err := q.NewUpdate().Model(&row).ExcludeColumn("seen_at", "held_until").WherePK().Exec(ctx)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("settle a delivery: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "settle a delivery")
 }
 
-// ForgetDeliveries implements scheduling.DeliveryStore.
 func (s *Store) ForgetDeliveries(ctx context.Context) error {
-	err := s.together(ctx, func(ctx context.Context, q bun.IDB) error {
-		_, err := db.Exec(ctx, q, "DELETE FROM hook_deliveries WHERE seen_at <= ?", s.say.LeaseNow().Add(-scheduling.DeliveryMemory))
+	err := s.d.Do(ctx, func(ctx context.Context) error {
+		_, err := s.d.InUnit(ctx).NewDelete().Model((*hookDelivery)(nil)).
+			Where("d.seen_at <= ?", s.dialect.LeaseNow().Add(-scheduling.DeliveryMemory)).Exec(ctx)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("forget old deliveries: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "delete old deliveries")
 }

@@ -4,37 +4,58 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/uptrace/bun"
 
-	"github.com/writ-automation/writ/adapters/sqlstore/pack"
+	"github.com/writ-automation/writ/adapters/sqlstore/objects"
 	"github.com/writ-automation/writ/adapters/sqlstore/visible"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-const (
-	scheduleColumns = "id, name, org_id, created_by, owner, created_at, updated_at, revision, cron, timezone, enabled, template_id, target, " +
-		"next_run_at, last_run_at, last_run_id, last_error"
-	selectSchedule = "SELECT r.id, r.name, COALESCE(r.org_id, ''), r.created_by, r.owner, r.created_at, r.updated_at, r.revision, r.cron, " +
-		"r.timezone, r.enabled, r.target, r.next_run_at, r.last_run_at, r.last_run_id, r.last_error FROM schedules AS r"
-)
-
-func scanSchedule(r db.Row) (s scheduling.Schedule, err error) {
-	var created, updated, next, last db.Time
-	var target string
-	err = r.Scan(&s.ID, &s.Name, &s.Org, &s.CreatedBy, &s.Owner, &created, &updated, &s.Revision, &s.Cron,
-		&s.Timezone, &s.Enabled, &target, &next, &last, &s.LastRunID, &s.LastError)
-	if err != nil {
-		return s, err
-	}
-	s.CreatedAt, s.UpdatedAt, s.NextRunAt, s.LastRunAt = created.Time, updated.Time, next.Time, last.Time
-	return s, pack.Read(target, &s.Target)
+type schedule struct {
+	bun.BaseModel `bun:"table:schedules,alias:o"`
+	record
+	scheduleColumns
+	TemplateID string
 }
+
+// scheduleColumns is a scheduling.Schedule with the names of its columns.
+type scheduleColumns struct {
+	scheduling.Record `bun:"-"`
+	Cron              string
+	Timezone          string
+	Enabled           bool
+	Target            scheduling.Target
+	NextRunAt         time.Time `bun:",nullzero"`
+	LastRunAt         time.Time `bun:",nullzero,skipupdate"`
+	LastRunID         string    `bun:",skipupdate"`
+	LastError         string    `bun:",skipupdate"`
+}
+
+// scheduleObject is an object that a schedule names.
+type scheduleObject struct {
+	bun.BaseModel `bun:"table:schedule_objects,alias:so"`
+	ScheduleID    string
+	Object        string
+}
+
+func scheduleRow(r scheduling.Schedule) schedule {
+	return schedule{record: record(r.Record), scheduleColumns: scheduleColumns(r), TemplateID: r.Target.TemplateID}
+}
+
+func (r schedule) Object() scheduling.Schedule {
+	out := scheduling.Schedule(r.scheduleColumns)
+	out.Record = scheduling.Record(r.record)
+	return out
+}
+
+var schedules = objects.Kind[scheduling.Schedule, schedule]{Noun: "schedule", Missing: scheduling.ScheduleNotFound, NoOrg: noOrg}
 
 // objectsOf returns what decides who may read a schedule with the target: all that it names, with the queue of a run or a pipeline
 // that names none.
@@ -64,109 +85,54 @@ const objectsPerInsert = 200
 
 func putObjects(ctx context.Context, q bun.IDB, s *scheduling.Schedule) error {
 	for part := range slices.Chunk(objectsOf(&s.Target), objectsPerInsert) {
-		args := make([]any, 0, 2*len(part))
-		for _, o := range part {
-			args = append(args, s.ID, o)
+		rows := make([]scheduleObject, len(part))
+		for i, o := range part {
+			rows[i] = scheduleObject{ScheduleID: s.ID, Object: o}
 		}
-		_, err := db.Exec(ctx, q, "INSERT INTO schedule_objects (schedule_id, object) VALUES "+strings.Repeat("(?, ?), ", len(part)-1)+"(?, ?)", args...)
-		if err != nil {
+		if _, err := db.Modify(ctx, q.NewInsert().Model(&rows)); err != nil {
 			return fmt.Errorf("store what a schedule names: %w", err)
 		}
 	}
 	return nil
 }
 
-// InsertSchedule implements scheduling.ScheduleStore. An id that exists is NameTaken as well, and an organization that does not exist
+// An id that exists is NameTaken as well, and an organization that does not exist
 // an Invalid fault that names org_id.
 func (s *Store) InsertSchedule(ctx context.Context, r scheduling.Schedule) error {
-	q, err := s.d.Write(ctx)
-	if err != nil {
+	if err := schedules.Insert(ctx, s.d, scheduleRow(r)); err != nil {
 		return err
 	}
-	target, err := pack.Document(r.Target)
-	if err != nil {
-		return err
-	}
-	n, err := db.Exec(ctx, q, "INSERT INTO schedules ("+scheduleColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-		r.ID, r.Name, db.OrNull(r.Org), r.CreatedBy, r.Owner, db.At(r.CreatedAt), db.At(r.UpdatedAt), r.Revision, r.Cron, r.Timezone, r.Enabled,
-		r.Target.TemplateID, target, db.At(r.NextRunAt), db.At(r.LastRunAt), r.LastRunID, r.LastError)
-	switch {
-	case err != nil:
-		return ofSchedules.refused("store", err)
-	case n == 0:
-		return ofSchedules.taken()
-	}
-	return putObjects(ctx, q, &r)
+	return putObjects(ctx, s.d.InUnit(ctx), &r)
 }
 
-// ScheduleByID implements scheduling.ScheduleStore.
 func (s *Store) ScheduleByID(ctx context.Context, id string) (scheduling.Schedule, error) {
-	return scheduleByID(ctx, s.d.Read(ctx), id)
+	return schedules.ByID(ctx, s.d.Read(ctx), id)
 }
 
-func scheduleByID(ctx context.Context, q bun.IDB, id string) (scheduling.Schedule, error) {
-	r, ok, err := db.One(ctx, q, scanSchedule, selectSchedule+" WHERE r.id = ?", id)
-	switch {
-	case err != nil:
-		return r, fmt.Errorf("read a schedule: %w", err)
-	case !ok:
-		return r, ofSchedules.none(id)
-	}
-	return r, nil
-}
-
-// ListSchedules implements scheduling.ScheduleStore.
 func (s *Store) ListSchedules(ctx context.Context, scope access.Scope, f scheduling.Filter, w page.Window) ([]scheduling.Schedule, int, error) {
-	var only where
-	only.filter(f)
+	q, text, args := s.d.Read(ctx), "1 = 1", []any(nil)
 	if !scope.All {
-		readable, args := visible.Where(scope, "so.object")
-		only.shown(scope, "NOT EXISTS (SELECT 1 FROM schedule_objects AS so WHERE so.schedule_id = r.id AND NOT "+readable+")", args)
+		readable, of := visible.Where(scope, "so.object")
+		text, args = "NOT EXISTS (?)", []any{q.NewSelect().Model((*scheduleObject)(nil)).ColumnExpr("1").
+			Where("so.schedule_id = o.id").Where("NOT "+readable, of...)}
 	}
-	q := s.d.Read(ctx)
-	n, err := db.Count(ctx, q, "SELECT count(*) FROM schedules AS r"+only.String(), only.args...)
-	if err != nil {
-		return nil, 0, fmt.Errorf("count schedules: %w", err)
-	}
-	found, err := db.All(ctx, q, scanSchedule, selectSchedule+only.String()+" ORDER BY r.name, r.id LIMIT ? OFFSET ?",
-		append(only.args, w.Rows(), w.Offset)...)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list schedules: %w", err)
-	}
-	return found, n, nil
+	return schedules.List(ctx, q, visibleBy(scope, f, text, args), catalog.Filter{Name: f.Name, Org: f.Org}, w)
 }
 
-// UpdateSchedule implements scheduling.ScheduleStore. An organization that does not exist is an Invalid fault that names org_id.
+// An organization that does not exist is an Invalid fault that names org_id.
 func (s *Store) UpdateSchedule(ctx context.Context, r scheduling.Schedule, revision int64) (scheduling.Schedule, error) {
-	q, err := s.d.Write(ctx)
+	is, err := schedules.Update(ctx, s.d, scheduleRow(r), revision)
 	if err != nil {
-		return r, err
+		return is, err
 	}
-	target, err := pack.Document(r.Target)
-	if err != nil {
-		return r, err
+	q := s.d.InUnit(ctx)
+	if _, err := db.Modify(ctx, q.NewDelete().Model((*scheduleObject)(nil)).Where("schedule_id = ?", r.ID)); err != nil {
+		return is, fmt.Errorf("delete what a schedule named: %w", err)
 	}
-	same, args := at(revision)
-	n, err := db.Exec(ctx, q, "UPDATE schedules SET name = ?, org_id = ?, owner = ?, updated_at = ?, revision = revision + 1, cron = ?, timezone = ?, "+
-		"enabled = ?, template_id = ?, target = ?, next_run_at = ? WHERE id = ?"+same,
-		append([]any{r.Name, db.OrNull(r.Org), r.Owner, db.At(r.UpdatedAt), r.Cron, r.Timezone, r.Enabled, r.Target.TemplateID, target,
-			db.At(r.NextRunAt), r.ID}, args...)...)
-	switch {
-	case err != nil:
-		return r, ofSchedules.refused("change", err)
-	case n == 0:
-		return r, ofSchedules.unchanged(ctx, q, r.ID)
-	}
-	if _, err := db.Exec(ctx, q, "DELETE FROM schedule_objects WHERE schedule_id = ?", r.ID); err != nil {
-		return r, fmt.Errorf("forget what a schedule named: %w", err)
-	}
-	if err := putObjects(ctx, q, &r); err != nil {
-		return r, err
-	}
-	return scheduleByID(ctx, q, r.ID)
+	return is, putObjects(ctx, q, &r)
 }
 
-// DeleteSchedule implements scheduling.ScheduleStore. Its slots go with it.
+// Its slots go with it.
 func (s *Store) DeleteSchedule(ctx context.Context, id string, revision int64) error {
-	return ofSchedules.remove(ctx, s, id, revision)
+	return schedules.Remove(ctx, s.d, id, revision)
 }

@@ -1,23 +1,22 @@
 package scheduling
 
 import (
-	"context"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
 
+	"github.com/writ-automation/writ/adapters/sqlstore/objects"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/scheduling"
+	"github.com/writ-automation/writ/ports/secrets"
 )
 
 // Store implements the stores of ports/scheduling. It is safe for concurrent use.
 type Store struct {
-	d   *db.DB
-	say db.Dialect
+	d       *db.DB
+	dialect db.Dialect
 }
 
 var (
@@ -28,131 +27,43 @@ var (
 )
 
 // New makes a Store on a migrated database.
-func New(d *db.DB) *Store { return &Store{d: d, say: d.Dialect()} }
+func New(d *db.DB) *Store { return &Store{d: d, dialect: d.Dialect()} }
 
-func instant(r db.Row) (time.Time, error) {
-	var at db.Time
-	err := r.Scan(&at)
-	return at.Time, err
-}
-
-// together runs fn in the unit of ctx, or in one of its own.
-func (s *Store) together(ctx context.Context, fn func(ctx context.Context, q bun.IDB) error) error {
-	return s.d.Do(ctx, func(ctx context.Context) error {
-		q, err := s.d.Write(ctx)
-		if err != nil {
-			return err
-		}
-		return fn(ctx, q)
-	})
-}
-
-// kind is a table of records that are named, changed and dropped alike.
-type kind struct {
-	table, noun string
-	missing     fault.Code
-}
-
-var (
-	ofSchedules = kind{"schedules", "schedule", scheduling.ScheduleNotFound}
-	ofTriggers  = kind{"triggers", "trigger", scheduling.TriggerNotFound}
-)
-
-func (k kind) none(id string) error { return k.missing.New("no %s %q", k.noun, id) }
-
-func (k kind) taken() error {
-	f := scheduling.NameTaken.New("name: the name is taken")
-	f.Fields = []fault.Field{{Location: "name", Message: "the name is taken"}}
-	return f
-}
-
-// refused says which member of a record a failed write is about.
-func (k kind) refused(verb string, err error) error {
-	switch {
-	case db.IsUnique(err):
-		return k.taken()
-	case db.IsForeignKey(err):
-		return fault.BadField("org_id", "no such organization")
-	default:
-		return fmt.Errorf("%s a %s: %w", verb, k.noun, err)
+// Holders returns the tables in which something rests sealed: the signing secrets of the triggers.
+func (s *Store) Holders() []secrets.Holder {
+	return []secrets.Holder{
+		&objects.Sealed{D: s.d, What: "triggers", Table: "triggers", Record: func(id string, _ int64) string { return id }},
 	}
 }
 
-// unchanged says why a write for a revision found no record.
-func (k kind) unchanged(ctx context.Context, q bun.IDB, id string) error {
-	n, err := db.Count(ctx, q, "SELECT count(*) FROM "+k.table+" WHERE id = ?", id)
-	switch {
-	case err != nil:
-		return fmt.Errorf("look for a %s: %w", k.noun, err)
-	case n == 0:
-		return k.none(id)
-	default:
-		return scheduling.RevisionChanged.New("the %s was changed meanwhile", k.noun)
-	}
+// record is a scheduling.Record with the names of its columns.
+type record struct {
+	ID        string `bun:",pk"`
+	Name      string
+	Org       string `bun:"org_id,nullzero"`
+	CreatedBy string `bun:",skipupdate"`
+	Owner     string
+	CreatedAt time.Time `bun:",skipupdate"`
+	UpdatedAt time.Time
+	Revision  int64
 }
 
-// at narrows a write to a revision, 0 for any.
-func at(revision int64) (condition string, args []any) {
-	if revision == 0 {
-		return "", nil
-	}
-	return " AND revision = ?", []any{revision}
+// Head returns what the record has in common with those of the catalog.
+func (r record) Head() objects.Record {
+	return objects.Record{ID: r.ID, Name: r.Name, Org: r.Org, Revision: r.Revision}
 }
 
-func (k kind) remove(ctx context.Context, s *Store, id string, revision int64) error {
-	q, err := s.d.Write(ctx)
-	if err != nil {
-		return err
-	}
-	same, args := at(revision)
-	n, err := db.Exec(ctx, q, "DELETE FROM "+k.table+" WHERE id = ?"+same, append([]any{id}, args...)...)
-	switch {
-	case err != nil:
-		return fmt.Errorf("delete a %s: %w", k.noun, err)
-	case n == 0:
-		return k.unchanged(ctx, q, id)
-	}
-	return nil
-}
+func noOrg(_ string, _ error) error { return fault.BadField("org_id", "no such organization") }
 
-// where are the conditions of a list.
-type where struct {
-	parts []string
-	args  []any
-}
-
-func (w *where) add(condition string, args ...any) {
-	w.parts = append(w.parts, condition)
-	w.args = append(w.args, args...)
-}
-
-// shown keeps what a condition lets through, and what belongs to an organization whose objects the scope reads whatever they name.
-func (w *where) shown(scope access.Scope, condition string, args []any) {
+// visibleBy keeps what a condition lets through, and what belongs to an organization whose objects the scope reads whatever they
+// name, of the template.
+func visibleBy(scope access.Scope, f scheduling.Filter, text string, args []any) objects.Condition {
 	if len(scope.Orgs) > 0 {
-		condition = "(" + condition + " OR r.org_id IN (?" + strings.Repeat(", ?", len(scope.Orgs)-1) + "))"
-		args = append([]any(nil), args...)
-		for _, org := range scope.Orgs {
-			args = append(args, org)
-		}
+		text, args = "("+text+" OR o.org_id IN (?))", append(args, bun.In(scope.Orgs))
 	}
-	w.add(condition, args...)
-}
-
-func (w *where) filter(f scheduling.Filter) {
-	if f.Name != "" {
-		w.add("r.name = ?", f.Name)
-	}
-	if f.Org != "" {
-		w.add("r.org_id = ?", f.Org)
-	}
+	narrowed := objects.Where(text, args)
 	if f.TemplateID != "" {
-		w.add("r.template_id = ?", f.TemplateID)
+		narrowed = narrowed.And("o.template_id = ?", f.TemplateID)
 	}
-}
-
-func (w *where) String() string {
-	if len(w.parts) == 0 {
-		return ""
-	}
-	return " WHERE " + strings.Join(w.parts, " AND ")
+	return narrowed
 }

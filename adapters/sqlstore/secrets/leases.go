@@ -2,13 +2,12 @@ package secrets
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
 
-	"github.com/writ-automation/writ/adapters/sqlstore/shelf"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/ids"
 	"github.com/writ-automation/writ/ports/runs"
@@ -18,91 +17,96 @@ import (
 // needed is how long an owner that is no run may need what was minted for it.
 const needed = time.Hour
 
-const selectLease = "SELECT l.id, l.owner_id, l.epoch, l.credential_id, l.engine, l.sealed, l.created_at, l.attempts FROM secret_leases AS l"
-
-func scanLease(r db.Row) (l secrets.Lease, err error) {
-	var created db.Time
-	err = r.Scan(&l.ID, &l.Owner.ID, &l.Owner.Epoch, &l.CredentialID, &l.Engine, &l.Sealed, &created, &l.Attempts)
-	l.CreatedAt = created.Time
-	return l, err
+type lease struct {
+	bun.BaseModel `bun:"table:secret_leases,alias:l"`
+	leaseColumns
+	OwnerID string
+	Epoch   int64
+	OfRun   bool
+	DueAt   time.Time
 }
 
-// InsertLease implements secrets.LeaseStore. It was created now, by the store's clock; an id that exists is a Conflict fault.
+// leaseColumns is a secrets.Lease with the names of its columns.
+type leaseColumns struct {
+	ID           string        `bun:",pk"`
+	Owner        secrets.Owner `bun:"-"`
+	CredentialID string
+	Engine       string
+	Sealed       []byte
+	CreatedAt    time.Time
+	Attempts     int
+}
+
+func leases(rows []lease) []secrets.Lease {
+	var out []secrets.Lease
+	for _, r := range rows {
+		l := secrets.Lease(r.leaseColumns)
+		l.Owner = secrets.Owner{ID: r.OwnerID, Epoch: r.Epoch}
+		out = append(out, l)
+	}
+	return out
+}
+
+// It was created now, by the store's clock; an id that exists is a Conflict fault.
 func (s *Store) InsertLease(ctx context.Context, l secrets.Lease) error {
-	err := s.together(ctx, func(ctx context.Context, q bun.IDB) error {
-		now, due := s.say.LeaseNow(), s.say.LeaseNow().Add(needed)
-		run := strings.HasPrefix(l.Owner.ID, string(ids.Run))
-		if run {
-			due = now
-		}
-		_, err := db.Exec(ctx, q, "INSERT INTO secret_leases "+
-			"(id, owner_id, epoch, of_run, credential_id, engine, sealed, created_at, due_at, attempts) VALUES ("+shelf.Marks(10)+")",
-			l.ID, l.Owner.ID, l.Owner.Epoch, run, l.CredentialID, l.Engine, append([]byte{}, l.Sealed...), now, due, l.Attempts)
+	row := lease{leaseColumns: leaseColumns(l), OwnerID: l.Owner.ID, Epoch: l.Owner.Epoch}
+	row.Sealed = append([]byte{}, l.Sealed...)
+	due := s.dialect.LeaseNow()
+	if row.OfRun = strings.HasPrefix(l.Owner.ID, string(ids.Run)); !row.OfRun {
+		due = due.Add(needed)
+	}
+	err := s.d.Do(ctx, func(ctx context.Context) error {
+		_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).
+			Value("created_at", "?", s.dialect.LeaseNow()).Value("due_at", "?", due).Returning("NULL"))
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("store a lease: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "store a lease")
 }
 
-// LeasesOf implements secrets.LeaseStore. They are by id.
+// They are by id.
 func (s *Store) LeasesOf(ctx context.Context, o secrets.Owner) ([]secrets.Lease, error) {
-	found, err := db.All(ctx, s.d.Read(ctx), scanLease, selectLease+" WHERE l.owner_id = ? AND l.epoch = ? ORDER BY l.id", o.ID, o.Epoch)
-	if err != nil {
-		return nil, fmt.Errorf("read the leases of an owner: %w", err)
-	}
-	return found, nil
+	var rows []lease
+	err := s.d.Read(ctx).NewSelect().Model(&rows).Where("l.owner_id = ? AND l.epoch = ?", o.ID, o.Epoch).
+		OrderExpr("l.id").Scan(ctx)
+	return leases(rows), db.Wrap(err, "read the leases of an owner")
 }
 
-// TakeLeases implements secrets.LeaseStore. Those come first that were due first. Each counts an attempt, with which it is returned.
+// Those come first that were due first. Each counts an attempt, with which it is returned.
 // A lease that another unit holds is passed over.
 func (s *Store) TakeLeases(ctx context.Context, limit int, hold time.Duration) (taken []secrets.Lease, err error) {
-	err = s.together(ctx, func(ctx context.Context, q bun.IDB) error {
+	err = s.d.Do(ctx, func(ctx context.Context) error {
+		q, now := s.d.InUnit(ctx), db.Time{}
 		// The time is read first and then compared as a value, so that an index finds what is due.
-		now, _, err := db.One(ctx, q, func(r db.Row) (at db.Time, err error) { return at, r.Scan(&at) }, "SELECT ? AS at", s.say.LeaseNow())
-		if err != nil {
+		if err := q.NewSelect().ColumnExpr("? AS now", s.dialect.LeaseNow()).Scan(ctx, &now); err != nil {
 			return err
 		}
-		live, states := living()
-		taken, err = db.All(ctx, q, scanLease, selectLease+" WHERE l.due_at <= ? AND NOT (l.of_run AND EXISTS "+
-			"(SELECT 1 FROM runs AS r WHERE r.id = l.owner_id AND r.epoch = l.epoch AND r.status IN ("+live+"))) "+
-			"ORDER BY l.due_at, l.id LIMIT ?"+s.say.ForUpdateSkipLocked(), append(append([]any{now}, states...), max(limit, 0))...)
-		if err != nil || len(taken) == 0 {
+		live := slices.DeleteFunc(runs.Statuses(), runs.Status.Terminal)
+		owners := q.NewSelect().TableExpr("runs AS r").ColumnExpr("1").
+			Where("r.id = l.owner_id AND r.epoch = l.epoch AND r.status IN (?)", bun.In(live))
+		var rows []lease
+		err := q.NewSelect().Model(&rows).Where("l.due_at <= ? AND NOT (l.of_run AND EXISTS (?))", now, owners).
+			OrderExpr("l.due_at, l.id").
+			Apply(db.AtMost(limit), s.dialect.LockSkip).Scan(ctx)
+		if err != nil || len(rows) == 0 {
 			return err
 		}
-		args := []any{s.say.LeaseNow().Add(hold)}
-		for i := range taken {
-			taken[i].Attempts++
-			args = append(args, taken[i].ID)
+		due := make([]string, len(rows))
+		for i := range rows {
+			rows[i].Attempts++
+			due[i] = rows[i].ID
 		}
-		_, err = db.Exec(ctx, q, "UPDATE secret_leases SET due_at = ?, attempts = attempts + 1 WHERE id IN ("+shelf.Marks(len(taken))+")", args...)
+		taken = leases(rows)
+		_, err = q.NewUpdate().Model((*lease)(nil)).Set("due_at = ?, attempts = attempts + 1", s.dialect.LeaseNow().Add(hold)).
+			Where("l.id IN (?)", bun.In(due)).Exec(ctx)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("take leases: %w", err)
-	}
-	return taken, nil
+	return taken, db.Wrap(err, "take leases")
 }
 
-// living are the states of runs that have not ended, with their places in a query.
-func living() (places string, states []any) {
-	for _, status := range runs.Statuses() {
-		if !status.Terminal() {
-			states = append(states, string(status))
-		}
-	}
-	return shelf.Marks(len(states)), states
-}
-
-// DropLease implements secrets.LeaseStore.
 func (s *Store) DropLease(ctx context.Context, id string) error {
-	err := s.together(ctx, func(ctx context.Context, q bun.IDB) error {
-		_, err := db.Exec(ctx, q, "DELETE FROM secret_leases WHERE id = ?", id)
+	err := s.d.Do(ctx, func(ctx context.Context) error {
+		_, err := s.d.InUnit(ctx).NewDelete().Model((*lease)(nil)).Where("l.id = ?", id).Exec(ctx)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("forget a lease: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "delete a lease")
 }

@@ -1,19 +1,15 @@
 package secrets
 
 import (
-	"context"
-
-	"github.com/uptrace/bun"
-
-	"github.com/writ-automation/writ/adapters/sqlstore/shelf"
+	"github.com/writ-automation/writ/adapters/sqlstore/objects"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
 // Store implements the stores of ports/secrets. It is safe for concurrent use.
 type Store struct {
-	d   *db.DB
-	say db.Dialect
+	d       *db.DB
+	dialect db.Dialect
 }
 
 var (
@@ -23,26 +19,15 @@ var (
 )
 
 // New makes a Store on a migrated database.
-func New(d *db.DB) *Store { return &Store{d: d, say: d.Dialect()} }
+func New(d *db.DB) *Store { return &Store{d: d, dialect: d.Dialect()} }
 
 // Holders returns the tables in which something rests sealed: the credentials and the leases.
 func (s *Store) Holders() []secrets.Holder {
 	return []secrets.Holder{
-		&shelf.Sealed{D: s.d, What: "credentials", Table: "credentials", Version: "secret_version", Record: secrets.CredentialRecord},
-		&shelf.Sealed{
+		&objects.Sealed{D: s.d, What: "credentials", Table: "credentials", Version: "secret_version", Record: secrets.CredentialRecord},
+		&objects.Sealed{
 			D: s.d, What: "leases", Table: "secret_leases",
 			Record: func(id string, _ int64) string { return secrets.LeaseRecord(id) },
 		},
 	}
-}
-
-// together runs fn in the unit of ctx, or in one of its own.
-func (s *Store) together(ctx context.Context, fn func(ctx context.Context, q bun.IDB) error) error {
-	return s.d.Do(ctx, func(ctx context.Context) error {
-		q, err := s.d.Write(ctx)
-		if err != nil {
-			return err
-		}
-		return fn(ctx, q)
-	})
 }

@@ -52,7 +52,6 @@ func change(ctx context.Context, q bun.IDB, query string, args ...any) error {
 	return nil
 }
 
-// EditLeaf implements audittest.Tamperer.
 func (t *Tamperer) EditLeaf(ctx context.Context, seq int64, edit func(leaf string) string) error {
 	return t.do(ctx, func(ctx context.Context, q bun.IDB) error {
 		var leaf string
@@ -63,7 +62,6 @@ func (t *Tamperer) EditLeaf(ctx context.Context, seq int64, edit func(leaf strin
 	})
 }
 
-// EditHash implements audittest.Tamperer.
 func (t *Tamperer) EditHash(ctx context.Context, seq int64, edit func(hash [32]byte) [32]byte) error {
 	return t.do(ctx, func(ctx context.Context, q bun.IDB) error {
 		hash, err := hashOf(ctx, q, seq)
@@ -82,7 +80,6 @@ func hashOf(ctx context.Context, q bun.IDB, seq int64) (hash [32]byte, err error
 	return hash, err
 }
 
-// EditColumn implements audittest.Tamperer.
 func (t *Tamperer) EditColumn(ctx context.Context, seq int64, column, value string) error {
 	if !slices.Contains([]string{"id", "at", "action", "actor", "object", "run"}, column) {
 		return fmt.Errorf("%q repeats nothing of the leaf", column)
@@ -92,7 +89,6 @@ func (t *Tamperer) EditColumn(ctx context.Context, seq int64, column, value stri
 	})
 }
 
-// EditPrivate implements audittest.Tamperer.
 func (t *Tamperer) EditPrivate(ctx context.Context, seq int64, disclosures []string, detail string) error {
 	return t.do(ctx, func(ctx context.Context, q bun.IDB) error { return putPrivate(ctx, q, seq, disclosures, detail) })
 }
@@ -110,7 +106,6 @@ func putPrivate(ctx context.Context, q bun.IDB, seq int64, disclosures []string,
 		"ON CONFLICT (seq) DO UPDATE SET disclosures = excluded.disclosures, detail = excluded.detail", seq, list, detail)
 }
 
-// Delete implements audittest.Tamperer.
 func (t *Tamperer) Delete(ctx context.Context, seq int64) error {
 	return t.do(ctx, func(ctx context.Context, q bun.IDB) error {
 		if err := change(ctx, q, "DELETE FROM audit_entries WHERE seq = ?", seq); err != nil {
@@ -120,7 +115,6 @@ func (t *Tamperer) Delete(ctx context.Context, seq int64) error {
 	})
 }
 
-// Swap implements audittest.Tamperer.
 func (t *Tamperer) Swap(ctx context.Context, a, b int64) error {
 	return t.do(ctx, func(ctx context.Context, q bun.IDB) error {
 		for _, seq := range []int64{a, b} {
@@ -139,7 +133,6 @@ func (t *Tamperer) Swap(ctx context.Context, a, b int64) error {
 	})
 }
 
-// CutAfter implements audittest.Tamperer.
 func (t *Tamperer) CutAfter(ctx context.Context, seq int64) error {
 	return t.do(ctx, func(ctx context.Context, q bun.IDB) error {
 		var hash [32]byte
@@ -158,7 +151,6 @@ func (t *Tamperer) CutAfter(ctx context.Context, seq int64) error {
 	})
 }
 
-// Insert implements audittest.Tamperer.
 func (t *Tamperer) Insert(ctx context.Context, e audit.Stored) error {
 	return t.do(ctx, func(ctx context.Context, q bun.IDB) error {
 		for _, table := range both() {

@@ -1,4 +1,4 @@
-package pack_test
+package db_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/writ-automation/writ/adapters/sqlstore/pack"
+	"github.com/writ-automation/writ/platform/db"
 )
 
 // TestDocuments keeps the characters of raw members and the digits of numbers.
@@ -18,7 +18,7 @@ func TestDocuments(t *testing.T) {
 		Text string          `json:"text"`
 	}
 	want := document{json.RawMessage(`{"b":"<&>","a":1.10}`), map[string]any{"n": json.Number("12345678901234567890.10")}, "<a href='x'>&"}
-	column, err := pack.Document(want)
+	column, err := db.Document(want)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestDocuments(t *testing.T) {
 		t.Error(column)
 	}
 	var got document
-	if err := pack.Read(column, &got); err != nil {
+	if err := db.ReadDocument(column, &got); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -36,12 +36,12 @@ func TestDocuments(t *testing.T) {
 
 func TestDocumentsFail(t *testing.T) {
 	t.Parallel()
-	if _, err := pack.Document(make(chan int)); err == nil {
+	if _, err := db.Document(make(chan int)); err == nil {
 		t.Error("a channel has no form in JSON")
 	}
 	for _, column := range []string{"", "{", `"text"`} {
 		var list []string
-		if err := pack.Read(column, &list); err == nil {
+		if err := db.ReadDocument(column, &list); err == nil {
 			t.Errorf("%q is read as %q", column, list)
 		}
 	}

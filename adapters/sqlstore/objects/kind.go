@@ -1,0 +1,221 @@
+package objects
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/writ-automation/writ/platform/db"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/page"
+)
+
+// Record is a catalog.Record with the names of its columns.
+type Record struct {
+	ID        string `bun:",pk"`
+	Name      string
+	Org       string    `bun:"org_id,nullzero"`
+	CreatedBy string    `bun:",skipupdate"`
+	CreatedAt time.Time `bun:",skipupdate"`
+	UpdatedAt time.Time
+	Revision  int64
+}
+
+// Head returns the record.
+func (r Record) Head() Record { return r }
+
+// Row is a model of a table of objects with the alias o, whose object is a T.
+type Row[T any] interface {
+	Object() T
+	Head() Record
+}
+
+// Kind is one sort of object: rows that are made, found, listed, changed and removed alike.
+type Kind[T any, R Row[T]] struct {
+	Noun    string
+	Missing fault.Code // of one that does not exist
+	Unread  []string   // columns that are only written
+	// NoOrg makes the fault of an organization that does not exist, instead of identity.OrgNotFound.
+	NoOrg func(org string, cause error) error
+}
+
+// None returns the fault of an object that does not exist.
+func (k Kind[T, R]) None(id string) error { return k.Missing.New("no %s %q", k.Noun, id) }
+
+func (k Kind[T, R]) taken(name string) error {
+	return Naming("name", access.NameTaken.New("the %s name %q is taken", k.Noun, name))
+}
+
+// Naming makes a fault name the member of the request that it is about.
+func Naming(location string, f *fault.Error) error {
+	f.Fields = []fault.Field{{Location: location, Message: f.Message}}
+	return f
+}
+
+// failed says what a write that failed is about.
+func (k Kind[T, R]) failed(verb string, row R, err error) error {
+	r := row.Head()
+	switch {
+	case db.IsUnique(err):
+		return k.taken(r.Name)
+	case db.IsForeignKey(err) && k.NoOrg != nil:
+		return k.NoOrg(r.Org, err)
+	case db.IsForeignKey(err):
+		return Naming("org_id", identity.OrgNotFound.New("no organization %q", r.Org).Because(err))
+	}
+	return fmt.Errorf("%s the %s %q: %w", verb, k.Noun, r.Name, err)
+}
+
+// Insert stores a row, with what else the statement is given. An id that exists is NameTaken as well, and an organization
+// that does not is identity.OrgNotFound.
+func (k Kind[T, R]) Insert(ctx context.Context, d *db.DB, row R, more ...func(*bun.InsertQuery) *bun.InsertQuery) error {
+	r := row.Head()
+	n, err := db.Modify(ctx, d.InUnit(ctx).NewInsert().Model(&row).Value("revision", "?", max(r.Revision, 1)).
+		On("CONFLICT DO NOTHING").Returning("NULL").Apply(more...))
+	switch {
+	case err != nil:
+		return k.failed("store", row, err)
+	case n == 0:
+		return k.taken(r.Name)
+	}
+	return nil
+}
+
+// Select begins a query of whole rows.
+func (k Kind[T, R]) Select(q bun.IDB, rows any) *bun.SelectQuery {
+	return q.NewSelect().Model(rows).ExcludeColumn(k.Unread...)
+}
+
+// ByID returns an object, the fault Missing where there is none.
+func (k Kind[T, R]) ByID(ctx context.Context, q bun.IDB, id string, more ...func(*bun.SelectQuery) *bun.SelectQuery) (T, error) {
+	var row R
+	ok, err := db.First(ctx, k.Select(q, &row).Where("o.id = ?", id).Apply(more...))
+	return row.Object(), db.OrMissing(ok, db.Wrap(err, "read the %s %q", k.Noun, id), k.None(id))
+}
+
+// All returns the objects of a query of rows.
+func All[T any, R Row[T]](ctx context.Context, q *bun.SelectQuery, rows *[]R) ([]T, error) {
+	if err := q.Scan(ctx); err != nil {
+		return nil, db.Translate(err)
+	}
+	out := make([]T, len(*rows))
+	for i, r := range *rows {
+		out[i] = r.Object()
+	}
+	return out, nil
+}
+
+// List returns the objects that a condition and a filter let through, by name, and how many there are.
+func (k Kind[T, R]) List(
+	ctx context.Context, q bun.IDB, visible Condition, f catalog.Filter, w page.Window,
+) ([]T, int, error) {
+	some := func() *bun.SelectQuery {
+		s := q.NewSelect().Model((*R)(nil)).Where(visible.Text, visible.Args...)
+		if f.Name != "" {
+			s.Where("o.name = ?", f.Name)
+		}
+		if f.Org != "" {
+			s.Where("o.org_id = ?", f.Org)
+		}
+		return s
+	}
+	var rows []R
+	// The window is found in an index alone, so that a deep one does not read the rows before it.
+	found, err := All(ctx, k.Select(q, &rows).Join("JOIN (?) AS w ON w.id = o.id", some().Column("id").
+		OrderExpr("o.name, o.id").Apply(db.Window(w))).OrderExpr("o.name, o.id"), &rows)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list objects of the kind %s: %w", k.Noun, err)
+	}
+	if n := len(found); w.Offset == 0 && n < w.Rows() {
+		return found, n, nil
+	}
+	n, err := db.Total(ctx, some())
+	return found, n, db.Wrap(err, "count objects of the kind %s", k.Noun)
+}
+
+// Condition is a part of a query with its arguments.
+type Condition struct {
+	Text string
+	Args []any
+}
+
+// And returns the condition that holds where this one does and the text as well.
+func (c Condition) And(text string, args ...any) Condition {
+	return Condition{c.Text + " AND " + text, slices.Concat(c.Args, args)}
+}
+
+// Where makes a condition of its parts, as package visible returns them.
+func Where(text string, args []any) Condition { return Condition{text, args} }
+
+// Lock locks a row until the unit ends and returns where the unit writes. RevisionChanged where the revision is not 0 and not the
+// stored one, the fault Missing where there is no row.
+func (k Kind[T, R]) Lock(ctx context.Context, d *db.DB, id string, revision int64) (bun.IDB, error) {
+	q, is := d.InUnit(ctx), int64(0)
+	ok, err := db.First(ctx, q.NewSelect().Model((*R)(nil)).Column("revision").Where("o.id = ?", id).
+		Apply(d.Dialect().Lock), &is)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("lock the %s %q: %w", k.Noun, id, err)
+	case !ok:
+		return nil, k.None(id)
+	case revision != 0 && is != revision:
+		return nil, access.RevisionChanged.New("the %s %q was changed meanwhile", k.Noun, id)
+	}
+	return q, nil
+}
+
+// Update locks the row, compares the revision as Lock does, and replaces it.
+func (k Kind[T, R]) Update(
+	ctx context.Context, d *db.DB, row R, revision int64, more ...func(*bun.UpdateQuery) *bun.UpdateQuery,
+) (none T, err error) {
+	q, err := k.Lock(ctx, d, row.Head().ID, revision)
+	if err != nil {
+		return none, err
+	}
+	return k.Replace(ctx, q, row, more...)
+}
+
+// Replace stores a row that is locked, but for the columns that are skipped, with what else the statement is given, counts its
+// revision up and returns the object. NameTaken, identity.OrgNotFound.
+func (k Kind[T, R]) Replace(
+	ctx context.Context, q bun.IDB, row R, more ...func(*bun.UpdateQuery) *bun.UpdateQuery,
+) (none T, err error) {
+	r := row.Head()
+	taken, err := q.NewSelect().Model((*R)(nil)).Where("o.name = ? AND COALESCE(o.org_id, '') = ? AND o.id <> ?", r.Name, r.Org, r.ID).Exists(ctx)
+	switch {
+	case err != nil:
+		return none, db.Wrap(err, "look for the name of a %s", k.Noun)
+	case taken:
+		return none, k.taken(r.Name)
+	}
+	update := q.NewUpdate().Model(&row).Value("revision", "revision + 1").WherePK().Returning("NULL")
+	if _, err := db.Modify(ctx, update.Apply(more...)); err != nil {
+		return none, k.failed("change", row, err)
+	}
+	return k.ByID(ctx, q, r.ID)
+}
+
+// Remove deletes a row and what it names. RevisionChanged, the fault Missing.
+func (k Kind[T, R]) Remove(ctx context.Context, d *db.DB, id string, revision int64) error {
+	q, err := k.Lock(ctx, d, id, revision)
+	if err != nil {
+		return err
+	}
+	if _, err := q.NewDelete().Model((*Reference)(nil)).Where("owner = ?", id).Exec(ctx); err != nil {
+		return db.Wrap(err, "delete the references of the %s %q", k.Noun, id)
+	}
+	_, err = q.NewDelete().Model((*R)(nil)).Where("o.id = ?", id).Exec(ctx)
+	return db.Wrap(err, "delete the %s %q", k.Noun, id)
+}
+
+// Reference is what an object names, with the id of each.
+type Reference struct {
+	bun.BaseModel `bun:"table:object_refs"`
+	Owner, Target string
+}

@@ -1,0 +1,108 @@
+package db
+
+import (
+	"context"
+	"database/sql/driver"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/schema"
+)
+
+// Model is the table of a model for raw SQL, which is kept prepared: so its columns are named where they are in the
+// model and nowhere else.
+type Model[T any] struct {
+	table    *schema.Table
+	inserted []*schema.Field // but for those that the database counts up
+	into     string
+}
+
+// ModelOf returns the table of a model.
+func ModelOf[T any](d *DB) Model[T] {
+	m := Model[T]{table: d.reads.Table(reflect.TypeFor[T]())}
+	var names []string
+	for _, f := range m.table.Fields {
+		if !f.AutoIncrement {
+			m.inserted, names = append(m.inserted, f), append(names, f.Name)
+		}
+	}
+	m.into = "INSERT INTO " + m.table.Name + " (" + strings.Join(names, ", ") + ") VALUES "
+	return m
+}
+
+// Columns lists the columns for a query: those of the table with the alias, under names that begin with prefix.
+func (m Model[T]) Columns(alias, prefix string) string {
+	names := make([]string, len(m.table.Fields))
+	for i, f := range m.table.Fields {
+		names[i] = alias + "." + f.Name
+		if prefix != "" {
+			names[i] += " AS " + prefix + f.Name
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// Targets are where a row that has the columns is scanned to, in their order.
+func (m Model[T]) Targets(row *T) []any {
+	targets := make([]any, len(m.table.Fields))
+	for i, f := range m.table.Fields {
+		targets[i] = f.Value(reflect.ValueOf(row).Elem()).Addr().Interface()
+	}
+	return targets
+}
+
+// Insertion returns the statement that inserts rows, with what follows them, and its arguments. A column that the
+// database counts up is left out.
+func (m Model[T]) Insertion(rows []T, tail string) (query string, args []any, err error) {
+	args = make([]any, 0, len(rows)*len(m.inserted))
+	for i := range rows {
+		row := reflect.ValueOf(&rows[i]).Elem()
+		for _, f := range m.inserted {
+			arg, err := argument(f.Value(row))
+			if err != nil {
+				return "", nil, err
+			}
+			args = append(args, arg)
+		}
+	}
+	tuple := "(?" + strings.Repeat(", ?", len(m.inserted)-1) + ")"
+	return m.into + tuple + strings.Repeat(", "+tuple, len(rows)-1) + tail, args, nil
+}
+
+// rowsPerInsert bounds one statement's text.
+const rowsPerInsert = 200
+
+// Insert inserts rows with few statements. Errors are translated.
+func (m Model[T]) Insert(ctx context.Context, q bun.IDB, rows []T, tail string) error {
+	for part := range slices.Chunk(rows, rowsPerInsert) {
+		query, args, err := m.Insertion(part, tail)
+		if err != nil {
+			return err
+		}
+		if _, err := Exec(ctx, q, query, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// argument is a member of a model as an argument that a prepared statement takes.
+func argument(v reflect.Value) (any, error) {
+	switch x := v.Interface().(type) {
+	case Time:
+		return x, nil
+	case driver.Valuer:
+		return x.Value()
+	}
+	switch v.Kind() {
+	case reflect.String:
+		return v.String(), nil
+	case reflect.Int, reflect.Int64:
+		return v.Int(), nil
+	case reflect.Array:
+		return v.Slice(0, v.Len()).Bytes(), nil
+	}
+	return v.Interface(), nil
+}
