@@ -26,7 +26,7 @@ WATCHED := ./modules/... ./platform/... ./ports/... ./adapters/casbin ./adapters
 PACKAGES = $$(go list ./... | grep -vxFf <(go list $(WATCHED)))
 # End-to-end tests run binaries that are built once. The digest is in their environment, where the test cache sees it.
 BINARIES := $(CURDIR)/bin/test
-WITH_BINARIES = WRIT_TEST_VECTORS=$$(cat $$(find $(CURDIR)/modules/audit/internal/vectors -type f | sort) | sha256sum | cut -c 1-64) \
+WITH_BINARIES = WRIT_TEST_VECTORS=$$(cat $$(find $(CURDIR)/ports/proof/testdata -type f | sort) | sha256sum | cut -c 1-64) \
 	WRIT_TEST_BINARIES=$(BINARIES) WRIT_TEST_DIGEST=$$(cat $(BINARIES)/* | sha256sum | cut -c 1-64)
 # What waits longest begins first, so that it does not run alone at the end.
 LONGEST := ./e2e/catalog ./e2e/relay ./e2e/faults ./e2e/notify

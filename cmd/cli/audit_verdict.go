@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
 )
 
 // maxDetail is how many cells of a detail are shown.
 const maxDetail = 300
 
-func printVerdict(w world, v audit.Verdict, asJSON bool) error {
+func printVerdict(w world, v proof.Verdict, asJSON bool) error {
 	if asJSON {
 		return printJSON(w.out, v)
 	}
@@ -31,10 +32,10 @@ func printChain(w world, v audit.ChainVerdict) error {
 }
 
 // checksOf writes a line for each check.
-func checksOf(s screen, v audit.Verdict) string {
+func checksOf(s screen, v proof.Verdict) string {
 	var b strings.Builder
 	for _, c := range v.Checks {
-		status := map[audit.Result]string{audit.Passed: "succeeded", audit.Warned: "rescued"}[c.Result]
+		status := map[proof.Result]string{proof.Passed: "succeeded", proof.Warned: "rescued"}[c.Result]
 		if status == "" {
 			status = "failed"
 		}
@@ -50,7 +51,7 @@ func checksOf(s screen, v audit.Verdict) string {
 }
 
 // sentence says a verdict so that it can be read aloud.
-func sentence(v audit.Verdict) string {
+func sentence(v proof.Verdict) string {
 	switch {
 	case v.OK && v.Pinned:
 		return fmt.Sprintf("Verified: %s of a chain of %d, unchanged since the key that you gave signed them.", entries(v.Count), v.Size)
@@ -74,21 +75,21 @@ func entries(n int64) string {
 	return strconv.FormatInt(n, 10) + " entries"
 }
 
-func because(r audit.Reason) string {
+func because(r proof.Reason) string {
 	switch r {
-	case audit.ChainBreak:
+	case proof.ChainBreak:
 		return "the chain is broken"
-	case audit.AnchorUnsatisfied:
+	case proof.AnchorUnsatisfied:
 		return "the entries agree with each other, but not with a head that was seen before"
-	case audit.SignatureInvalid:
+	case proof.SignatureInvalid:
 		return "a signature does not fit"
-	case audit.ProofInvalid:
+	case proof.ProofInvalid:
 		return "what the file says of itself is not shown by it"
-	case audit.KeyUntrusted:
+	case proof.KeyUntrusted:
 		return "it is not signed by a key that is trusted"
-	case audit.KeyRetired:
+	case proof.KeyRetired:
 		return "it is signed by a key that was retired before"
-	case audit.FormatInvalid:
+	case proof.FormatInvalid:
 		return "the file is not in the form of a bundle, or is cut off"
 	default:
 		return oneLine(string(r), 40)

@@ -16,6 +16,7 @@ import (
 	"github.com/writ-automation/writ/cmd/compose"
 	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
 )
 
 // exitUnpinned says that a file is intact and that nothing says by whom it is.
@@ -66,8 +67,8 @@ func verifyCommand(w world) *cobra.Command {
 }
 
 // trust reads what the flags say of keys and heads.
-func (f *verifyFlags) trust() (audit.Trust, error) {
-	t := audit.Trust{VKeys: f.keys}
+func (f *verifyFlags) trust() (proof.Trust, error) {
+	t := proof.Trust{VKeys: f.keys}
 	if f.from != "" {
 		h, err := parseHead(f.from)
 		if err != nil {
@@ -113,8 +114,7 @@ func (f *verifyFlags) verifyFile(ctx context.Context, w world, name string) erro
 		return usagef("%s", oneLine(err.Error(), maxDetail))
 	}
 	defer done()
-	verifier := compose.NewVerifier()
-	v, err := verifier.VerifyFile(ctx, bufio.NewReaderSize(in, 256<<10), trust, clock.New().Now())
+	v, err := proof.VerifyFile(ctx, bufio.NewReaderSize(in, 256<<10), trust, clock.New().Now())
 	if err != nil {
 		return usagef("%s: %s", oneLine(name, maxDetail), oneLine(err.Error(), maxDetail))
 	}
@@ -122,7 +122,7 @@ func (f *verifyFlags) verifyFile(ctx context.Context, w world, name string) erro
 	switch {
 	case f.pin == "":
 	case v.OK:
-		unkept = remember(f.pin, trust.Known, func(known []byte) ([]byte, error) { return verifier.Pin(known, v) })
+		unkept = remember(f.pin, trust.Known, func(known []byte) ([]byte, error) { return proof.Pin(known, v) })
 	case len(v.Conflict) == 2:
 		unkept = keepConflict(f.pin, name, v)
 	}
@@ -145,7 +145,7 @@ func (f *verifyFlags) verifyFile(ctx context.Context, w world, name string) erro
 
 // chainView is the verdict over a database as --json shows it.
 type chainView struct {
-	audit.Verdict
+	proof.Verdict
 	Head     string `json:"head"`
 	Anchored int64  `json:"anchored"`
 }
@@ -184,12 +184,12 @@ func open(w world, name string) (in io.Reader, done func(), err error) {
 }
 
 // parseHead reads SIZE:ROOT.
-func parseHead(text string) (audit.Head, error) {
+func parseHead(text string) (proof.Head, error) {
 	size, root, _ := strings.Cut(text, ":")
 	n, err := strconv.ParseInt(size, 10, 64)
 	raw, err64 := base64.StdEncoding.Strict().DecodeString(root)
-	if err != nil || n < 0 || err64 != nil || len(raw) != len(audit.Head{}.Root) {
-		return audit.Head{}, usagef("--from takes SIZE:ROOT, a number and the base64 of 32 bytes")
+	if err != nil || n < 0 || err64 != nil || len(raw) != len(proof.Head{}.Root) {
+		return proof.Head{}, usagef("--from takes SIZE:ROOT, a number and the base64 of 32 bytes")
 	}
-	return audit.Head{Size: n, Root: [32]byte(raw)}, nil
+	return proof.Head{Size: n, Root: [32]byte(raw)}, nil
 }

@@ -46,7 +46,7 @@ func TestContextsAreWhole(t *testing.T) {
 	}
 	known := slices.Concat(Contexts(), Kernel(), []string{
 		"migrations", "pack", "visible", "shelf", "relay", "hooks", "sso", "ops", "httpapitest", "extension", "extension/plugin",
-		"depthtest",
+		"depthtest", "proof",
 	})
 	for _, parent := range []string{"ports", "modules", "adapters/sqlstore", "adapters/httpapi"} {
 		for _, name := range folders(t, r, parent) {

@@ -8,8 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
+	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
 // kept returns the newest checkpoint of the store.
@@ -48,7 +49,7 @@ func TestAnchorsThatSayNothing(t *testing.T) {
 				change(&a)
 				must(t, tr.d.Do(t.Context(), func(ctx context.Context) error { return tr.store.PutAnchor(ctx, a) }))
 				v := tr.verify(t)
-				if v.OK || v.Reason != audit.AnchorUnsatisfied || len(v.AnchorProblems) != 1 || v.AnchorProblems[0].ID != a.ID || v.AnchorProblems[0].Problem != "signature_invalid" {
+				if v.OK || v.Reason != proof.AnchorUnsatisfied || len(v.AnchorProblems) != 1 || v.AnchorProblems[0].ID != a.ID || v.AnchorProblems[0].Problem != "signature_invalid" {
 					t.Errorf("%+v", v)
 				}
 				tr.refused(t, v)
@@ -87,7 +88,7 @@ func TestBackdating(t *testing.T) {
 		// The entry behind it claims an hour before: linked, hashed and indexed as it has to be.
 		tr.rehash(t, 13, func(l *leaf.Leaf) { l.At = leaf.At(time.Now().Add(-time.Hour)) })
 		v := tr.verify(t)
-		if v.OK || v.Reason != audit.AnchorUnsatisfied || problems(v.AnchorProblems) != "witness/12/time_conflict" || !strings.Contains(detail(v, "times"), "entry 13") {
+		if v.OK || v.Reason != proof.AnchorUnsatisfied || problems(v.AnchorProblems) != "witness/12/time_conflict" || !strings.Contains(detail(v, "times"), "entry 13") {
 			t.Errorf("%+v", v)
 		}
 		tr.refused(t, v)

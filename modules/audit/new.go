@@ -10,23 +10,19 @@ import (
 	"github.com/writ-automation/writ/modules/audit/internal/hold"
 	"github.com/writ-automation/writ/modules/audit/internal/install"
 	"github.com/writ-automation/writ/modules/audit/internal/keep"
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
 	"github.com/writ-automation/writ/modules/audit/internal/prove"
 	"github.com/writ-automation/writ/modules/audit/internal/record"
 	"github.com/writ-automation/writ/modules/audit/internal/register"
 	"github.com/writ-automation/writ/modules/audit/internal/trail"
 	"github.com/writ-automation/writ/modules/audit/internal/treelog"
 	"github.com/writ-automation/writ/modules/audit/internal/upkeep"
-	"github.com/writ-automation/writ/modules/audit/internal/verify"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/proof/keys"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/tx"
 )
-
-// NewVerifier returns the verifier of files. It depends on nothing and keeps nothing.
-func NewVerifier() audit.Verifier { return verify.Files{} }
 
 // Stores are where this context keeps what it owns.
 type Stores struct {

@@ -10,10 +10,10 @@ import (
 	"io"
 	"time"
 
-	"github.com/writ-automation/writ/modules/audit/internal/bundle"
-	"github.com/writ-automation/writ/modules/audit/internal/dsse"
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
-	"github.com/writ-automation/writ/modules/audit/internal/tree"
+	"github.com/writ-automation/writ/ports/proof/bundle"
+	"github.com/writ-automation/writ/ports/proof/dsse"
+	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
 const (

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof/checkpoint"
 )
 
 // Config are the times of the work. Zero is the default.

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
 	"github.com/writ-automation/writ/modules/audit/internal/install"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof/checkpoint"
 )
 
 // Anchor implements audit.Keeper. Each outsider is asked outside of the unit, and what it says is checked before it is kept.

@@ -8,10 +8,8 @@ import (
 	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
 
 	sqlaudit "github.com/writ-automation/writ/adapters/sqlstore/audit"
-	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
 	"github.com/writ-automation/writ/modules/audit/internal/install"
 	"github.com/writ-automation/writ/modules/audit/internal/keep"
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
 	"github.com/writ-automation/writ/modules/audit/internal/record"
 	"github.com/writ-automation/writ/modules/audit/internal/treelog"
 	"github.com/writ-automation/writ/platform/clock"
@@ -19,6 +17,8 @@ import (
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/platform/ids"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof/checkpoint"
+	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
 // file is a head file in memory.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
-	"github.com/writ-automation/writ/modules/audit/internal/report"
-	"github.com/writ-automation/writ/modules/audit/internal/tree"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
+	"github.com/writ-automation/writ/ports/proof/leaf"
+	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
 // turn is a place where an epoch ends or begins. Heads of a closed epoch are given up, so that whoever could move such a place
@@ -40,9 +40,9 @@ func (w *walk) turn(l *leaf.Leaf) {
 		t := w.turns[0]
 		switch {
 		case t.ends && (t.size != w.place || t.root != w.edge.Root()):
-			w.problem(t.mark(), report.Heads, report.RootMismatch)
+			w.problem(t.mark(), proof.StepHeads, proof.RootMismatch)
 		case !t.ends && (l == nil || l.Seq != t.size || l.Act != string(audit.ServiceEpoch) || l.Obj != fmt.Sprintf("epoch/%d", t.epoch)):
-			w.problem(t.mark(), report.Heads, report.RootMismatch)
+			w.problem(t.mark(), proof.StepHeads, proof.RootMismatch)
 		}
 	}
 }
@@ -50,7 +50,7 @@ func (w *walk) turn(l *leaf.Leaf) {
 // unturned notes the turns that the chain does not reach.
 func (w *walk) unturned() {
 	for _, t := range w.turns {
-		w.problem(t.mark(), report.Heads, report.TailMissing)
+		w.problem(t.mark(), proof.StepHeads, proof.TailMissing)
 	}
 }
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
-	"github.com/writ-automation/writ/modules/audit/internal/report"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
+	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
 // maxProblems bounds the anchors that a verdict names; all are counted.
@@ -26,14 +26,14 @@ type headings struct {
 
 // times is what is known of the clock: remarks, and what outsiders say.
 type times struct {
-	back, ahead report.Tally
+	back, ahead proof.Tally
 	latest      string // the newest time of an entry so far
 	latestSeq   int64
 	after       string // no entry from here on is older, by the word of
 	by          mark
 	told        bool // that an entry is older
 	beat        string
-	gaps        report.Tally
+	gaps        proof.Tally
 	from, to    string // of the first gap
 }
 
@@ -64,9 +64,9 @@ func (w *walk) meet(ctx context.Context) error {
 		}
 		switch {
 		case m.bad:
-			w.problem(*m, report.Heads, report.BadSignature)
+			w.problem(*m, proof.StepHeads, proof.BadSignature)
 		case m.size < w.place || m.root != w.edge.Root():
-			w.problem(*m, report.Heads, report.RootMismatch)
+			w.problem(*m, proof.StepHeads, proof.RootMismatch)
 		default:
 			w.met++
 			if m.kind != audit.KindCheckpoint {
@@ -79,8 +79,8 @@ func (w *walk) meet(ctx context.Context) error {
 	}
 }
 
-func (w *walk) problem(m mark, s report.Step, what string) {
-	p := audit.AnchorProblem{ID: m.id, Kind: m.kind, Size: m.size, Problem: what}
+func (w *walk) problem(m mark, s proof.Step, what string) {
+	p := proof.AnchorProblem{ID: m.id, Kind: m.kind, Size: m.size, Problem: what}
 	if w.problems++; w.problems > maxProblems {
 		return
 	}
@@ -93,20 +93,20 @@ func (w *walk) witness(m mark) {
 	if m.time == "" || err != nil {
 		return
 	}
-	if w.clock.latest > leaf.At(t.Add(report.Tolerance)) {
+	if w.clock.latest > leaf.At(t.Add(proof.Tolerance)) {
 		w.conflict(m, w.clock.latestSeq)
 		return
 	}
-	if after := leaf.At(t.Add(-report.Tolerance)); after > w.clock.after {
+	if after := leaf.At(t.Add(-proof.Tolerance)); after > w.clock.after {
 		w.clock.after, w.clock.by, w.clock.told = after, m, false
 	}
 }
 
 func (w *walk) conflict(m mark, seq int64) {
-	first := !w.report.Failed(report.Times)
-	w.problem(m, report.Times, report.TimeConflict)
+	first := !w.report.Failed(proof.StepTimes)
+	w.problem(m, proof.StepTimes, proof.TimeConflict)
 	if first {
-		w.report.Add(report.Times, ", entry %d", seq)
+		w.report.Add(proof.StepTimes, ", entry %d", seq)
 	}
 }
 
@@ -139,7 +139,7 @@ func (w *walk) tick(l *leaf.Leaf) {
 func (w *walk) beats(at string, seq int64) {
 	before, err := (&leaf.Leaf{At: w.clock.beat}).Time()
 	now, err2 := (&leaf.Leaf{At: at}).Time()
-	if w.beat <= 0 || err != nil || err2 != nil || now.Sub(before) <= w.beat+w.beat/2+report.Tolerance {
+	if w.beat <= 0 || err != nil || err2 != nil || now.Sub(before) <= w.beat+w.beat/2+proof.Tolerance {
 		return
 	}
 	if w.clock.gaps.Add(seq); w.clock.gaps.N == 1 {
@@ -149,10 +149,10 @@ func (w *walk) beats(at string, seq int64) {
 
 // conclude reports on the heads once every entry was read.
 func (w *walk) conclude(ctx context.Context) error {
-	w.report.Pass(report.Entries, "%d entries are in their one form, numbered without a gap, linked and indexed as they say", w.place)
+	w.report.Pass(proof.StepEntries, "%d entries are in their one form, numbered without a gap, linked and indexed as they say", w.place)
 	w.unturned()
 	if w.tip.Size > w.place {
-		w.report.Unsatisfied(&w.Verdict, report.Heads, tipProblem(w.tip, report.TailMissing))
+		w.report.Unsatisfied(&w.Verdict, proof.StepHeads, tipProblem(w.tip, proof.TailMissing))
 	}
 	for {
 		m, err := w.peek(ctx)
@@ -162,14 +162,14 @@ func (w *walk) conclude(ctx context.Context) error {
 		if m == nil {
 			break
 		}
-		what := report.TailMissing
+		what := proof.TailMissing
 		if m.bad {
-			what = report.BadSignature
+			what = proof.BadSignature
 		}
-		w.problem(*m, report.Heads, what)
+		w.problem(*m, proof.StepHeads, what)
 		w.at0++
 	}
-	w.report.Pass(report.Heads, "the chain passes through %d heads", w.met)
+	w.report.Pass(proof.StepHeads, "the chain passes through %d heads", w.met)
 	w.ends()
 	return nil
 }
@@ -179,12 +179,12 @@ func (w *walk) ends() {
 	w.report.Times(w.clock.back, w.clock.ahead)
 	switch {
 	case w.beat <= 0:
-		w.report.Waive(report.Beats, true)
+		w.report.Waive(proof.StepBeats, true)
 		w.note("gaps between the beats of the chain")
 	case w.clock.gaps.N > 0:
-		w.report.Warn(report.Beats, "%d gaps between beats, the first from %s to %s", w.clock.gaps.N, w.clock.from, w.clock.to)
+		w.report.Warn(proof.StepBeats, "%d gaps between beats, the first from %s to %s", w.clock.gaps.N, w.clock.from, w.clock.to)
 	default:
-		w.report.Pass(report.Beats, "beats are no further apart than %s and half of it", w.beat.Round(time.Second))
+		w.report.Pass(proof.StepBeats, "beats are no further apart than %s and half of it", w.beat.Round(time.Second))
 	}
 	if n := w.seen.skip[audit.KindCheckpoint]; n > 0 {
 		w.note("the signatures of the oldest %d checkpoints, which the chain is held to by their roots alone", n)

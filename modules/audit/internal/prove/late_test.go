@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
+	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
 // busy is a world in which an entry is recorded, and its head signed, each time the heads are read: while a verification runs.
@@ -53,7 +54,7 @@ func TestARowBelowTheFirst(t *testing.T) {
 		w := newWorld(t, 3)
 		w.rows = append([]audit.Stored{w.rows[0]}, w.rows...)
 		w.rows[0].Seq = seq
-		if v := check(t, w); v.OK || v.Reason != audit.ChainBreak || v.BrokeAt != 1 || v.Count != 4 {
+		if v := check(t, w); v.OK || v.Reason != proof.ChainBreak || v.BrokeAt != 1 || v.Count != 4 {
 			t.Errorf("a row of the number %d: %+v", seq, v)
 		}
 	}

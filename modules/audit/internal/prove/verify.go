@@ -7,12 +7,12 @@ import (
 	"math"
 	"time"
 
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
-	"github.com/writ-automation/writ/modules/audit/internal/report"
-	"github.com/writ-automation/writ/modules/audit/internal/tree"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof"
+	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/leaf"
+	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
 // found is what a verification of the stored chain found.
@@ -25,7 +25,7 @@ type found struct {
 // Verify implements audit.Prover. An error says that the stores could not be read.
 func (p *Prover) Verify(ctx context.Context) (audit.ChainVerdict, error) {
 	f, err := p.verify(ctx)
-	f.Checks, f.NotChecked = append([]audit.Check(nil), f.Checks...), append([]string(nil), f.NotChecked...)
+	f.Checks, f.NotChecked = append([]proof.Check(nil), f.Checks...), append([]string(nil), f.NotChecked...)
 	return f.ChainVerdict, err
 }
 
@@ -38,8 +38,8 @@ func (p *Prover) scan(ctx context.Context) (found, error) {
 	if err != nil {
 		return found{}, fmt.Errorf("read the end of the audit trail: %w", err)
 	}
-	w := &walk{report: report.OfStore(), latest: leaf.At(p.p.Clock.Now().Add(report.Tolerance)), beat: p.p.Settings.Beat, tip: tip}
-	w.AnchorProblems, w.NotChecked = []audit.AnchorProblem{}, report.Unprovable()
+	w := &walk{report: proof.OfStore(), latest: leaf.At(p.p.Clock.Now().Add(proof.Tolerance)), beat: p.p.Settings.Beat, tip: tip}
+	w.AnchorProblems, w.NotChecked = []proof.AnchorProblem{}, proof.Unprovable()
 	if w.seen, err = p.newSeen(ctx); err != nil {
 		return found{}, err
 	}
@@ -118,7 +118,7 @@ func (p *Prover) lastSeq(ctx context.Context) (int64, error) {
 // refusal returns the fault of a chain that does not verify, with the coordinates of the verdict.
 func refusal(f found) *fault.Error {
 	code, text := audit.Broken, "the audit trail does not recompute"
-	if f.Reason == audit.AnchorUnsatisfied {
+	if f.Reason == proof.AnchorUnsatisfied {
 		code, text = audit.Unsatisfied, "the audit trail does not satisfy a head that was seen before"
 	}
 	return detailed(code, f.ChainVerdict, text)
@@ -131,8 +131,8 @@ func detailed(code fault.Code, v audit.ChainVerdict, text string) *fault.Error {
 
 // walk is the check of the entries, one after the other.
 type walk struct {
-	audit.Verdict
-	report report.Report
+	proof.Verdict
+	report proof.Report
 	latest string        // the last time that is not ahead of this server's clock
 	beat   time.Duration // how far beats are apart
 	tip    audit.Tip
@@ -166,7 +166,7 @@ func (w *walk) run(ctx context.Context, entries *flow[audit.Stored]) error {
 		}
 		for i := range batch {
 			if w.entry(&batch[i]); w.broken {
-				w.report.Fail(report.Heads, audit.ChainBreak, "not reached: the heads behind the break were not looked at")
+				w.report.Fail(proof.StepHeads, proof.ChainBreak, "not reached: the heads behind the break were not looked at")
 				w.ends()
 				return nil
 			}
@@ -193,7 +193,7 @@ func (w *walk) entry(e *audit.Stored) {
 			return
 		}
 	}
-	if text, ok := report.Linked(w.place, l.Seq, w.place, l.Prev, w.prev); !ok {
+	if text, ok := proof.Linked(w.place, l.Seq, w.place, l.Prev, w.prev); !ok {
 		w.snap(w.place, l.Seq, "%s", text)
 		return
 	}
@@ -212,7 +212,7 @@ func (w *walk) entry(e *audit.Stored) {
 	w.tick(&l)
 	w.at = l.At
 	if l.Seq == w.tip.Size && hash != w.tip.Hash {
-		w.report.Unsatisfied(&w.Verdict, report.Heads, tipProblem(w.tip, report.RootMismatch))
+		w.report.Unsatisfied(&w.Verdict, proof.StepHeads, tipProblem(w.tip, proof.RootMismatch))
 	}
 }
 
@@ -255,6 +255,6 @@ func (w *walk) otherVersion(raw []byte, why error) (leaf.Leaf, error) {
 	return l, nil
 }
 
-func tipProblem(tip audit.Tip, what string) audit.AnchorProblem {
-	return audit.AnchorProblem{ID: "tip", Kind: "tip", Size: tip.Size, Problem: what}
+func tipProblem(tip audit.Tip, what string) proof.AnchorProblem {
+	return proof.AnchorProblem{ID: "tip", Kind: "tip", Size: tip.Size, Problem: what}
 }

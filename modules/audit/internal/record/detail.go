@@ -11,9 +11,9 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"github.com/writ-automation/writ/modules/audit/internal/jcs"
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof/jcs"
+	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
 const (

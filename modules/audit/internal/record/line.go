@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-automation/writ/modules/audit/internal/disclosure"
-	"github.com/writ-automation/writ/modules/audit/internal/jcs"
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof/disclosure"
+	"github.com/writ-automation/writ/ports/proof/jcs"
+	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
 // Line returns an entry as the trail shows it: what the leaf says, with what is still disclosed of its private values and its

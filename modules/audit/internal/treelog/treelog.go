@@ -8,9 +8,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/writ-automation/writ/modules/audit/internal/tree"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
 // Tree reads the nodes of the tree from tiles where they are kept and from the leaves of the chain otherwise. Without any

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/writ-automation/writ/modules/audit/internal/disclosure"
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof/disclosure"
+	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
 // Entry is an entry to be made. Empty members are absent.
