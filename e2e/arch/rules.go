@@ -82,7 +82,7 @@ func TestLibraries() []string {
 	return []string{
 		"std", "github.com/google/go-cmp/**", "pgregory.net/rapid", "go.uber.org/goleak", "go.uber.org/fx/**",
 		"github.com/danielgtaylor/huma/v2/**", "github.com/rogpeppe/go-internal/**", "gopkg.in/yaml.v3", "github.com/klauspost/compress/**",
-		"./ports/**", "./platform/**",
+		"github.com/gowebpki/jcs", "./ports/**", "./platform/**",
 	}
 }
 

@@ -1,7 +1,3 @@
-// Package jcs writes and reads single strings in the one form that RFC 8785 gives them.
-//
-// What Append writes is what Scan accepts, and nothing else: a string has exactly one spelling. U+0000 has none, because
-// not every database can hold it.
 package jcs
 
 import (
@@ -49,7 +45,10 @@ func plainWords(s string) int {
 }
 
 // Append appends s with its quotation marks. Where the flaw is not None, which is UTF8 or NUL, nothing was appended.
-func Append(b []byte, s string) ([]byte, Flaw) {
+func Append(b []byte, s string) ([]byte, Flaw) { return appendText(b, s, false) }
+
+// appendText is Append, for which nul says whether U+0000 is written.
+func appendText(b []byte, s string, nul bool) ([]byte, Flaw) {
 	before, from := len(b), 0
 	wide, null := false, false
 	b = append(b, '"')
@@ -70,7 +69,7 @@ func Append(b []byte, s string) ([]byte, Flaw) {
 	switch {
 	case wide && !utf8.ValidString(s):
 		return b[:before], UTF8
-	case null:
+	case null && !nul:
 		return b[:before], NUL
 	}
 	b = append(b, s[from:]...)
