@@ -1,8 +1,13 @@
 package dsse
 
 import (
+	"context"
+	"crypto"
 	"encoding/base64"
-	"strconv"
+	"errors"
+	"slices"
+
+	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 
 	"github.com/writ-automation/writ/ports/proof/keys"
 )
@@ -36,34 +41,11 @@ type Envelope struct {
 	Signatures  []Signature
 }
 
-// The wire types are the JSON form.
-type wireEnvelope struct {
-	Payload     string          `json:"payload"`
-	PayloadType string          `json:"payloadType"`
-	Signatures  []wireSignature `json:"signatures"`
-}
-
-type wireSignature struct {
-	KeyID string `json:"keyid"`
-	Sig   string `json:"sig"`
-}
-
-// PAE returns the pre-authentication encoding, the bytes that are signed.
-func PAE(payloadType string, payload []byte) []byte {
-	b := make([]byte, 0, len("DSSEv1")+len(payloadType)+len(payload)+2*20+4)
-	b = append(b, "DSSEv1 "...)
-	b = strconv.AppendInt(b, int64(len(payloadType)), 10)
-	b = append(append(b, ' '), payloadType...)
-	b = append(b, ' ')
-	b = strconv.AppendInt(b, int64(len(payload)), 10)
-	return append(append(b, ' '), payload...)
-}
-
 // Sign makes an envelope with one signature for each signer. Faults: KeyUntrusted for a signer that is none of
 // statements, FormatInvalid for no signer or one twice and for a payload that is too large.
 func Sign(payloadType string, payload []byte, signers ...keys.Signer) (Envelope, error) {
 	e := Envelope{PayloadType: payloadType, Payload: payload}
-	msg := PAE(payloadType, payload)
+	var by []dsse.Signer
 	for _, s := range signers {
 		if s == nil || s.Use() != keys.Statement {
 			return Envelope{}, keys.KeyUntrusted.New("the signer is no statement key")
@@ -72,43 +54,85 @@ func Sign(payloadType string, payload []byte, signers ...keys.Signer) (Envelope,
 		if err != nil {
 			return Envelope{}, err
 		}
-		sig, err := s.Sign(msg)
-		if err != nil {
-			return Envelope{}, keys.SignatureInvalid.New("the payload could not be signed").Because(err)
+		by = append(by, librarySigner{s, k.ID})
+	}
+	if len(by) == 0 {
+		return e, e.check(payloadType)
+	}
+	library, err := dsse.NewEnvelopeSigner(by...)
+	if err != nil {
+		return Envelope{}, keys.SignatureInvalid.New("the payload could not be signed").Because(err)
+	}
+	signed, err := library.SignPayload(context.Background(), payloadType, payload)
+	if err != nil {
+		var e *keys.Error
+		if errors.As(err, &e) {
+			return Envelope{}, e
 		}
-		ring, err := keys.NewRing(k)
-		if err != nil {
-			return Envelope{}, err
-		}
-		if err := ring.Verify(k.ID, msg, sig); err != nil {
-			return Envelope{}, err
-		}
-		e.Signatures = append(e.Signatures, Signature{KeyID: k.ID, Sig: sig})
+		return Envelope{}, keys.SignatureInvalid.New("the payload could not be signed").Because(err)
+	}
+	if e, err = fromLibrary(signed); err != nil {
+		return Envelope{}, err
 	}
 	return e, e.check(payloadType)
 }
 
-// Marshal returns the envelope in its canonical form.
-func (e Envelope) Marshal() ([]byte, error) {
-	if err := e.check(e.PayloadType); err != nil {
-		return nil, err
-	}
-	w := wireEnvelope{Payload: base64.StdEncoding.EncodeToString(e.Payload), PayloadType: e.PayloadType}
-	for _, s := range e.Signatures {
-		w.Signatures = append(w.Signatures, wireSignature{KeyID: s.KeyID, Sig: base64.StdEncoding.EncodeToString(s.Sig)})
-	}
-	return keys.Encode(w)
+// librarySigner has the library sign with one of our keys. What it signs is verified at once: a key may rest in hardware.
+type librarySigner struct {
+	keys.Signer
+	id string
 }
 
-// Parse reads an envelope of this payload type in its canonical form, without verifying it. Fault: FormatInvalid.
-func Parse(data []byte, payloadType string) (Envelope, error) {
-	if len(data) > MaxEnvelope {
-		return Envelope{}, keys.FormatInvalid.New("an envelope has at most %d bytes", MaxEnvelope)
+// Sign signs what the library encoded.
+func (s librarySigner) Sign(_ context.Context, msg []byte) ([]byte, error) {
+	sig, err := s.Signer.Sign(msg)
+	if err != nil {
+		return nil, err
 	}
-	var w wireEnvelope
-	if err := keys.Decode(data, &w); err != nil {
-		return Envelope{}, err
+	k, err := keys.NewKey(s.Public(), keys.Statement, "")
+	if err != nil {
+		return nil, err
 	}
+	ring, err := keys.NewRing(k)
+	if err != nil {
+		return nil, err
+	}
+	return sig, ring.Verify(s.id, msg, sig)
+}
+
+// KeyID returns the id in envelopes.
+func (s librarySigner) KeyID() (string, error) { return s.id, nil }
+
+// libraryVerifier has the library verify with a trusted key.
+type libraryVerifier struct {
+	ring keys.Ring
+	key  keys.Key
+}
+
+// Verify verifies what the library encoded.
+func (v libraryVerifier) Verify(_ context.Context, msg, sig []byte) error {
+	return v.ring.Verify(v.key.ID, msg, sig)
+}
+
+// KeyID returns the id in envelopes.
+func (v libraryVerifier) KeyID() (string, error) { return v.key.ID, nil }
+
+// Public returns the key.
+func (v libraryVerifier) Public() crypto.PublicKey {
+	public, _ := v.key.Public() // of a ring, so that it was read before
+	return public
+}
+
+func (e Envelope) toLibrary() *dsse.Envelope {
+	w := &dsse.Envelope{Payload: base64.StdEncoding.EncodeToString(e.Payload), PayloadType: e.PayloadType}
+	for _, s := range e.Signatures {
+		w.Signatures = append(w.Signatures, dsse.Signature{KeyID: s.KeyID, Sig: base64.StdEncoding.EncodeToString(s.Sig)})
+	}
+	return w
+}
+
+// fromLibrary decodes strictly, which the library does not.
+func fromLibrary(w *dsse.Envelope) (Envelope, error) {
 	payload, err := keys.Base64(w.Payload)
 	if err != nil {
 		return Envelope{}, err
@@ -120,6 +144,30 @@ func Parse(data []byte, payloadType string) (Envelope, error) {
 			return Envelope{}, err
 		}
 		e.Signatures = append(e.Signatures, Signature{KeyID: s.KeyID, Sig: sig})
+	}
+	return e, nil
+}
+
+// Marshal returns the envelope in its canonical form.
+func (e Envelope) Marshal() ([]byte, error) {
+	if err := e.check(e.PayloadType); err != nil {
+		return nil, err
+	}
+	return keys.Encode(e.toLibrary())
+}
+
+// Parse reads an envelope of this payload type in its canonical form, without verifying it. Fault: FormatInvalid.
+func Parse(data []byte, payloadType string) (Envelope, error) {
+	if len(data) > MaxEnvelope {
+		return Envelope{}, keys.FormatInvalid.New("an envelope has at most %d bytes", MaxEnvelope)
+	}
+	var w dsse.Envelope
+	if err := keys.Decode(data, &w); err != nil {
+		return Envelope{}, err
+	}
+	e, err := fromLibrary(&w)
+	if err != nil {
+		return Envelope{}, err
 	}
 	return e, e.check(payloadType)
 }
@@ -158,21 +206,27 @@ func (e Envelope) Verify(trusted keys.Ring, need ...string) ([]keys.Key, error) 
 		}
 	}
 	var by []keys.Key
+	var with []dsse.Verifier
 	have := make(map[string]bool)
-	msg := PAE(e.PayloadType, e.Payload)
 	for _, s := range e.Signatures {
-		k, ok := trusted.Statement(s.KeyID)
-		if !ok {
-			continue
+		if k, ok := trusted.Statement(s.KeyID); ok {
+			by, with, have[k.ID] = append(by, k), append(with, libraryVerifier{trusted, k}), true
 		}
-		if err := trusted.Verify(k.ID, msg, s.Sig); err != nil {
-			return nil, err
-		}
-		have[k.ID] = true
-		by = append(by, k)
 	}
 	if len(by) == 0 {
 		return nil, keys.KeyUntrusted.New("no signature of the envelope is by a trusted key")
+	}
+	library, err := dsse.NewMultiEnvelopeVerifier(len(with), with...)
+	if err != nil {
+		return nil, keys.SignatureInvalid.New("the envelope cannot be verified").Because(err)
+	}
+	if fits, err := library.Verify(context.Background(), e.toLibrary()); err != nil {
+		for _, k := range by {
+			if !slices.ContainsFunc(fits, func(a dsse.AcceptedKey) bool { return a.KeyID == k.ID }) {
+				return nil, keys.SignatureInvalid.New("the signature does not fit key %s", k.ID).Because(err)
+			}
+		}
+		return nil, keys.SignatureInvalid.New("the envelope does not verify").Because(err)
 	}
 	for _, id := range need {
 		if !have[id] {

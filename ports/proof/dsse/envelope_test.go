@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 	"pgregory.net/rapid"
 
 	"github.com/writ-automation/writ/ports/proof/keys"
@@ -74,16 +75,16 @@ func receipt(t testing.TB, run string, signers ...keys.Signer) []byte {
 // The example of the DSSE specification, with lengths in bytes and not in characters.
 func TestPAE(t *testing.T) {
 	t.Parallel()
-	if got := PAE("http://example.com/HelloWorld", []byte("hello world")); string(got) != "DSSEv1 29 http://example.com/HelloWorld 11 hello world" {
+	if got := dsse.PAE("http://example.com/HelloWorld", []byte("hello world")); string(got) != "DSSEv1 29 http://example.com/HelloWorld 11 hello world" {
 		t.Errorf("%q", got)
 	}
-	if got := PAE("", []byte("ä")); string(got) != "DSSEv1 0  2 ä" {
+	if got := dsse.PAE("", []byte("ä")); string(got) != "DSSEv1 0  2 ä" {
 		t.Errorf("%q", got)
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		a, b := rapid.String().Draw(rt, "type"), rapid.SliceOf(rapid.Byte()).Draw(rt, "payload")
 		c, d := rapid.String().Draw(rt, "type"), rapid.SliceOf(rapid.Byte()).Draw(rt, "payload")
-		if (a != c || !bytes.Equal(b, d)) && bytes.Equal(PAE(a, b), PAE(c, d)) {
+		if (a != c || !bytes.Equal(b, d)) && bytes.Equal(dsse.PAE(a, b), dsse.PAE(c, d)) {
 			rt.Fatalf("two messages of one encoding: %q %q, %q %q", a, b, c, d)
 		}
 	})
@@ -152,7 +153,7 @@ func TestSwappedKeyIsUntrusted(t *testing.T) {
 	head := signer(t, 1, keys.Checkpoint)
 	_, err = Sign(StatementType, []byte("{}"), head)
 	refused(t, err, keys.KeyUntrusted)
-	msg := PAE(StatementType, []byte("{}"))
+	msg := dsse.PAE(StatementType, []byte("{}"))
 	sig, err := head.Sign(msg)
 	if err != nil {
 		t.Fatal(err)
@@ -253,7 +254,7 @@ func TestOpenSSLVerifiesTheEnvelope(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for name, data := range map[string][]byte{"key.pem": []byte(public(t, p).SPKI), "pae": PAE(e.PayloadType, e.Payload), "sig": e.Signatures[0].Sig} {
+	for name, data := range map[string][]byte{"key.pem": []byte(public(t, p).SPKI), "pae": dsse.PAE(e.PayloadType, e.Payload), "sig": e.Signatures[0].Sig} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
