@@ -6,6 +6,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/checkpoint"
 	"github.com/writ-automation/writ/ports/proof/keys"
 	"github.com/writ-automation/writ/ports/proof/receipt"
+	"github.com/writ-automation/writ/ports/proof/timestamp"
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
@@ -112,7 +113,7 @@ func (c *slip) anchor(ring keys.Ring, a *receipt.Anchor) string {
 		return BadSignature
 	}
 	if len(a.Token) > 0 {
-		if t, err := receipt.ReadToken(a.Token); err != nil || !t.Covers([]byte(a.Note)) {
+		if t, err := timestamp.Parse(a.Token); err != nil || !t.Covers([]byte(a.Note)) {
 			return BadSignature
 		}
 	}

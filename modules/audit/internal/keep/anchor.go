@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/writ-automation/writ/modules/audit/internal/install"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/proof/checkpoint"
+	"github.com/writ-automation/writ/ports/proof/timestamp"
 )
 
 // Anchor implements audit.Keeper. Each outsider is asked outside of the unit, and what it says is checked before it is kept.
@@ -75,12 +77,19 @@ func (k *Keeper) stamped(ctx context.Context, head install.Head, by audit.TimeSt
 	if err != nil {
 		return audit.Anchor{}, refused(err, "the time-stamping authority made no token")
 	}
-	at, err := readStamp(response, []byte(head.Note))
+	token, err := timestamp.Parse(response)
+	switch {
+	case err != nil:
+	case len(response) > timestamp.MaxSize:
+		err = fmt.Errorf("it has more than %d bytes", timestamp.MaxSize)
+	case !token.Covers([]byte(head.Note)):
+		err = errors.New("it is of something else")
+	}
 	if err != nil {
 		return audit.Anchor{}, refused(err, "the answer of the time-stamping authority is no token of the head")
 	}
 	a := k.p.Install.Anchor(head, audit.KindTimestamp)
-	a.Evidence, a.Source, a.MadeAt = response, by.Name(), at
+	a.Evidence, a.Source, a.MadeAt = response, by.Name(), token.Time.Truncate(time.Microsecond)
 	return a, nil
 }
 

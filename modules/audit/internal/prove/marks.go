@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/checkpoint"
 	"github.com/writ-automation/writ/ports/proof/keys"
 	"github.com/writ-automation/writ/ports/proof/leaf"
-	"github.com/writ-automation/writ/ports/proof/receipt"
+	"github.com/writ-automation/writ/ports/proof/timestamp"
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
@@ -151,7 +151,7 @@ func (s *seen) mark(a *audit.Anchor, signed bool) mark {
 	}
 	switch a.Kind {
 	case audit.KindTimestamp:
-		t, err := receipt.ReadToken(a.Evidence)
+		t, err := timestamp.Parse(a.Evidence)
 		m.bad = m.bad || err != nil || !t.Covers([]byte(a.Note))
 		m.time = leaf.At(t.Time)
 	case audit.KindWitness:
