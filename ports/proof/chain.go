@@ -17,6 +17,7 @@ type chain struct {
 	head    bundle.Head
 	signed  checkpoint.Body // what the checkpoint says, verified or not
 	basis   basis
+	outside outsideTally
 	from    *Head // that the reader demands
 	memory  memory
 	by      []keys.Key // that signed the checkpoint

@@ -6,7 +6,6 @@ import (
 	"github.com/writ-automation/writ/ports/proof/checkpoint"
 	"github.com/writ-automation/writ/ports/proof/keys"
 	"github.com/writ-automation/writ/ports/proof/receipt"
-	"github.com/writ-automation/writ/ports/proof/timestamp"
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
@@ -104,6 +103,7 @@ func (c *slip) openAnchors(ring keys.Ring) {
 		}
 	}
 	c.report.Pass(StepAnchors, "%d heads that were seen before are met", len(c.Anchors))
+	c.outside.conclude(&c.report, StepAnchors, &c.verdict)
 }
 
 // anchor returns what is wrong with an anchor, empty for nothing. A proof of the wrong length shows nothing either way.
@@ -112,10 +112,8 @@ func (c *slip) anchor(ring keys.Ring, a *receipt.Anchor) string {
 	if err != nil || signed.Origin != c.Origin {
 		return BadSignature
 	}
-	if len(a.Token) > 0 {
-		if t, err := timestamp.Parse(a.Token); err != nil || !t.Covers([]byte(a.Note)) {
-			return BadSignature
-		}
+	if !c.outside.add(c.basis.outsiders, a.Kind, a.Note, a.Token) {
+		return BadSignature
 	}
 	if a.Size > c.signed.Size {
 		return TailMissing

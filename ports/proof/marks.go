@@ -107,6 +107,7 @@ func (c *chain) concludeHeads() {
 		}
 	}
 	c.report.Pass(StepHeads, "the chain passes through %d heads, the checkpoint of %d entries among them", c.met, c.signed.Size)
+	c.outside.conclude(&c.report, StepHeads, &c.verdict)
 	c.memory.conclude(&c.report, &c.verdict)
 	if c.skipped > 0 {
 		c.verdict.NotChecked = append(c.verdict.NotChecked, fmt.Sprintf("%d anchors outside of the window", c.skipped))

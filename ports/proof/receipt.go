@@ -47,6 +47,7 @@ type slip struct {
 	receipt.Document
 	signed  checkpoint.Body // what the checkpoint says, verified or not
 	basis   basis
+	outside outsideTally
 	from    *Head // that the reader demands
 	memory  memory
 	by      []keys.Key // that signed the checkpoint

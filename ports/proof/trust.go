@@ -13,10 +13,11 @@ import (
 // basis is what a reader knows before it opens a file: keys that were given, a seal that was kept, logs that were met. Each of
 // them that knows the file's log has to lead to who signed: what one of them would let pass, another one can refuse.
 type basis struct {
-	given []keys.Key // checkpoint keys
-	seal  *sealed
-	pins  []keys.Pin
-	notes []string // of the heads of pins, as far as they were kept
+	given     []keys.Key // checkpoint keys
+	seal      *sealed
+	pins      []keys.Pin
+	notes     []string // of the heads of pins, as far as they were kept
+	outsiders Outsiders
 }
 
 // sealed is what a seal says.
@@ -45,6 +46,9 @@ func basisOf(t Trust) (basis, error) {
 		b.seal = &s
 	}
 	var err error
+	if b.outsiders, err = ParseOutsiders(t.TSARoots, t.Witnesses); err != nil {
+		return b, err
+	}
 	if b.pins, err = parsePins(t.Known); err != nil {
 		return b, fmt.Errorf("the known logs: %w", err)
 	}

@@ -73,6 +73,10 @@ type Trust struct {
 	// Known is a known_logs file: what Pin remembered of logs that were met before. A log that is not in it is met for the
 	// first time, and its verdict not pinned.
 	Known []byte
+	// TSARoots are certificates as PEM that time-stamp tokens have to lead to, and Witnesses verifier keys of C2SP witnesses. What
+	// leads to none of them is not checked, and never met.
+	TSARoots  []byte
+	Witnesses []string
 	// From demands that the chain continues this head; nil demands nothing.
 	From *Head
 }

@@ -148,6 +148,10 @@ func (c *chain) openAnchors(ring keys.Ring) {
 			c.problem(mark{size: a.Size, id: a.ID, kind: a.Kind}, BadSignature)
 			continue
 		}
+		if !c.outside.add(c.basis.outsiders, a.Kind, a.Note, nil) {
+			c.problem(mark{size: a.Size, id: a.ID, kind: a.Kind}, BadSignature)
+			continue
+		}
 		c.addMark(mark{size: a.Size, root: signed.Root, id: a.ID, kind: a.Kind})
 	}
 	c.head.Anchors = nil // the notes are done with

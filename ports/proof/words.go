@@ -31,7 +31,7 @@ func Unprovable() []string {
 // UnprovableOfFile is what no file can show, and what its verifier does not look at.
 func UnprovableOfFile() []string {
 	return append(Unprovable(),
-		"the times of entries: no time-stamp token and no witness is read here, so they are the server's own word",
+		timesOfFile,
 		"gaps between the beats of the chain",
 		"whether a private value that is missing was erased or withheld",
 		makers+" file"+besides,
@@ -41,12 +41,17 @@ func UnprovableOfFile() []string {
 // UnprovableOfReceipt is the same of a receipt.
 func UnprovableOfReceipt() []string {
 	return append(Unprovable(),
-		"the times of entries: they are the server's own word, and no certificate of a time-stamping authority and no witness's key is known here",
+		timesOfReceipt,
 		"gaps between the beats of the chain",
 		"whether a private value that is missing was erased or withheld",
 		makers+" receipt"+besides,
 	)
 }
+
+const (
+	timesOfFile    = "the times of entries: no time-stamp token and no witness is read here, so they are the server's own word"
+	timesOfReceipt = "the times of entries: they are the server's own word, and no certificate of a time-stamping authority and no witness's key is known here"
+)
 
 const (
 	makers  = "what the maker of the"

@@ -47,25 +47,24 @@ var (
 	oidExtKeyUsage   = asn1.ObjectIdentifier{2, 5, 29, 37}
 )
 
+// ErrUnknownAuthority says that a token is by an authority that no root leads to: nothing is known of who signed it.
+var ErrUnknownAuthority = errors.New("no root leads to the authority that signed the token")
+
 // Verify asks that the token is signed by an authority whose certificate leads to one of the roots: the CMS signature over
 // imprint and time, the certificate named in what is signed, good for time stamps alone, and valid at the token's time.
 // Whether a certificate was revoked is not looked at.
 func (t Token) Verify(roots []*x509.Certificate) error {
-	said, err := timestamp.Parse(t.cms) // verifies the signature where a certificate comes along
-	if err != nil {
-		return fmt.Errorf("the token: %w", err)
-	}
-	if !bytes.Equal(said.HashedMessage, t.Imprint[:]) || !said.Time.Equal(t.Time) {
-		return errors.New("the token says something else than was read of it")
-	}
 	p7, err := pkcs7.Parse(t.cms)
 	if err != nil {
 		return fmt.Errorf("the token: %w", err)
 	}
 	p7.Certificates = append(p7.Certificates, roots...)
+	if len(p7.Signers) != 1 {
+		return errors.New("the token has not one signer")
+	}
 	signer := p7.GetOnlySigner()
 	if signer == nil {
-		return errors.New("the token has not one signer with a certificate that is known")
+		return fmt.Errorf("%w: its certificate is not there", ErrUnknownAuthority)
 	}
 	if err := attributes(p7, signer); err != nil {
 		return err
@@ -80,11 +79,23 @@ func (t Token) Verify(roots []*x509.Certificate) error {
 	for _, c := range p7.Certificates {
 		between.AddCert(c)
 	}
-	err = p7.VerifyWithOpts(x509.VerifyOptions{
+	opts := x509.VerifyOptions{
 		Roots: trusted, Intermediates: between, CurrentTime: t.Time, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageTimeStamping},
-	})
-	if err != nil {
+	}
+	var unknown x509.UnknownAuthorityError
+	if _, err := signer.Verify(opts); errors.As(err, &unknown) {
+		return fmt.Errorf("%w: %w", ErrUnknownAuthority, err)
+	}
+	if err := p7.VerifyWithOpts(opts); err != nil {
 		return fmt.Errorf("the signature of the token: %w", err)
+	}
+	// What was signed is read by the library, and has to be what was read here.
+	said, err := timestamp.Parse(t.cms)
+	if err != nil {
+		return fmt.Errorf("the token: %w", err)
+	}
+	if !bytes.Equal(said.HashedMessage, t.Imprint[:]) || !said.Time.Equal(t.Time) {
+		return errors.New("the token says something else than was read of it")
 	}
 	return nil
 }
