@@ -3,13 +3,10 @@ package cli
 import (
 	"bufio"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,16 +17,16 @@ import (
 )
 
 // exitUnpinned says that a file is intact and that nothing says by whom it is.
-const exitUnpinned = 3
+const exitUnpinned = proof.ExitUnpinned
 
 // maxTrustFile bounds a seal and a file of known logs.
 const maxTrustFile = 1 << 20
 
 type verifyFlags struct {
 	install
-	keys            []string
-	from, seal, pin string
-	asJSON          bool
+	keys, witnesses        []string
+	from, seal, pin, roots string
+	asJSON                 bool
 }
 
 func verifyCommand(w world) *cobra.Command {
@@ -62,21 +59,28 @@ func verifyCommand(w world) *cobra.Command {
 	c.Flags().StringVar(&f.seal, "seal", "", "seal.json as a `file`: its keys have to have signed")
 	c.Flags().StringVar(&f.pin, "pin", "", "`file` that remembers keys and heads: the first contact is noted, every later one has to agree")
 	c.Flags().StringVar(&f.from, "from", "", "head `SIZE:ROOT` that the chain has to go on from, with the root in base64")
+	c.Flags().StringVar(&f.roots, "tsa-roots", "", "`file` of certificates (PEM) that time-stamp tokens have to lead to")
+	c.Flags().StringArrayVar(&f.witnesses, "witness-key", nil, "verifier `VKEY` of a witness whose cosignatures count; may be repeated")
 	jsonFlag(c, &f.asJSON)
 	return c
 }
 
 // trust reads what the flags say of keys and heads.
 func (f *verifyFlags) trust() (proof.Trust, error) {
-	t := proof.Trust{VKeys: f.keys}
+	t := proof.Trust{VKeys: f.keys, Witnesses: f.witnesses}
 	if f.from != "" {
-		h, err := parseHead(f.from)
+		h, err := proof.ParseHead(f.from)
 		if err != nil {
-			return t, err
+			return t, usagef("--from: %s", err)
 		}
 		t.From = &h
 	}
 	var err error
+	if f.roots != "" {
+		if t.TSARoots, err = small(f.roots); err != nil {
+			return t, usagef("--tsa-roots: %s", oneLine(err.Error(), maxDetail))
+		}
+	}
 	if f.seal != "" {
 		if t.Seal, err = small(f.seal); err != nil {
 			return t, usagef("--seal: %s", oneLine(err.Error(), maxDetail))
@@ -181,15 +185,4 @@ func open(w world, name string) (in io.Reader, done func(), err error) {
 		return nil, nil, err
 	}
 	return file, func() { _ = file.Close() }, nil
-}
-
-// parseHead reads SIZE:ROOT.
-func parseHead(text string) (proof.Head, error) {
-	size, root, _ := strings.Cut(text, ":")
-	n, err := strconv.ParseInt(size, 10, 64)
-	raw, err64 := base64.StdEncoding.Strict().DecodeString(root)
-	if err != nil || n < 0 || err64 != nil || len(raw) != len(proof.Head{}.Root) {
-		return proof.Head{}, usagef("--from takes SIZE:ROOT, a number and the base64 of 32 bytes")
-	}
-	return proof.Head{Size: n, Root: [32]byte(raw)}, nil
 }
