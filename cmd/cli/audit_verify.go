@@ -34,7 +34,7 @@ func verifyCommand(w world) *cobra.Command {
 	c := &cobra.Command{
 		Use: "verify [FILE]", Short: "Check a bundle, a receipt, or the chain of a database", Args: args(cobra.MaximumNArgs(1)),
 		Long: "Checks a bundle of the audit chain or the receipt of a run, with no network and no database; - is standard input. Without a\n" +
-			"file it checks the chain of the database. Of --key, --seal and --pin each has to agree. Exit codes: 0 verified by a key that\n" +
+			"file it checks the chain of the database, and what is stored beside it. Of --key, --seal and --pin each has to agree. Exit codes: 0 verified by a key that\n" +
 			"was given, 1 not verified, 2 usage, or something cannot be read or written, 3 intact, but no key was given.",
 		RunE: func(c *cobra.Command, a []string) error {
 			given := func(name string) bool { return c.Flags().Changed(name) }
@@ -43,9 +43,7 @@ func verifyCommand(w world) *cobra.Command {
 					return usagef("--%s is empty", name)
 				}
 			}
-			switch onFile := given("key") || given("seal") || given("pin") || given("from"); {
-			case len(a) == 0 && onFile:
-				return usagef("--key, --seal, --pin and --from are for a file")
+			switch {
 			case len(a) == 0:
 				return f.verifyChain(c.Context(), w)
 			case given("db") || given("data-dir") || given("config") || given("signing-key-file"):
@@ -122,17 +120,28 @@ func (f *verifyFlags) verifyFile(ctx context.Context, w world, name string) erro
 	if err != nil {
 		return usagef("%s: %s", oneLine(name, maxDetail), oneLine(err.Error(), maxDetail))
 	}
-	var unkept error
-	switch {
-	case f.pin == "":
-	case v.OK:
-		unkept = remember(f.pin, trust.Known, func(known []byte) ([]byte, error) { return proof.Pin(known, v) })
-	case len(v.Conflict) == 2:
-		unkept = keepConflict(f.pin, name, v)
-	}
+	unkept := f.remember(trust, name, v)
 	if err := printVerdict(w, v, f.asJSON); err != nil {
 		return err
 	}
+	return f.end(w, v, unkept, true)
+}
+
+// remember keeps what the verdict says of its log, where that was asked for.
+func (f *verifyFlags) remember(trust proof.Trust, name string, v proof.Verdict) error {
+	switch {
+	case f.pin == "":
+	case v.OK:
+		return remember(f.pin, trust.Known, func(known []byte) ([]byte, error) { return proof.Pin(known, v) })
+	case len(v.Conflict) == 2:
+		return keepConflict(f.pin, name, v)
+	}
+	return nil
+}
+
+// end ends the command as the verdict asks for, once it was printed. Where nothing was trusted beforehand nothing has to be pinned
+// unless that is demanded.
+func (f *verifyFlags) end(w world, v proof.Verdict, unkept error, pinned bool) error {
 	switch {
 	case unkept != nil && v.OK:
 		return usagef("--pin: %s", oneLine(unkept.Error(), maxDetail))
@@ -141,7 +150,7 @@ func (f *verifyFlags) verifyFile(ctx context.Context, w world, name string) erro
 		return errSilent
 	case !v.OK:
 		return errSilent
-	case !v.Pinned:
+	case !v.Pinned && pinned:
 		return exitCode(exitUnpinned)
 	}
 	return nil
@@ -156,24 +165,29 @@ type chainView struct {
 
 // verifyChain checks the chain of a database.
 func (f *verifyFlags) verifyChain(ctx context.Context, w world) error {
+	trust, err := f.trust()
+	if err != nil {
+		return err
+	}
 	var v audit.ChainVerdict
-	err := f.with(ctx, w, func(ctx context.Context, t *compose.Trail) (err error) {
-		v, err = t.Prover.Verify(ctx)
+	err = f.with(ctx, w, func(ctx context.Context, t *compose.Trail) (err error) {
+		v, err = t.Prover.Verify(ctx, trust)
 		return err
 	})
 	if err != nil {
 		// One that cannot be read is no chain that does not hold: who watches exit codes has to tell them apart.
 		return usageError{err}
 	}
+	unkept := f.remember(trust, "the database", v.Verdict)
 	if f.asJSON {
 		err = printJSON(w.out, chainView{v.Verdict, fmt.Sprintf("%x", v.Head), v.Anchored})
 	} else {
 		err = printChain(w, v)
 	}
-	if err == nil && !v.OK {
-		err = errSilent
+	if err != nil {
+		return err
 	}
-	return err
+	return f.end(w, v.Verdict, unkept, len(f.keys) > 0 || f.seal != "" || f.pin != "")
 }
 
 func open(w world, name string) (in io.Reader, done func(), err error) {

@@ -120,7 +120,8 @@ func NewProver(r Result, store runs.Store) audit.Prover {
 	return prove.New(prove.Params{
 		Reader: p.Reader, Chain: p.Chain, Anchors: p.Anchors, HeadFile: p.Config.HeadFile, Tree: r.core.tree, Install: r.core.who, Clock: p.Clock,
 		Settings: prove.Settings{
-			Service: keys.Product{Name: "writ", Version: p.Config.Version}, VerifyPage: "/verify", Beat: p.Config.Beat, Status: statusOf(store),
+			Service: keys.Product{Name: "writ", Version: p.Config.Version}, VerifyPage: "/verify", Beat: p.Config.Beat, Outsiders: p.Config.Outsiders,
+			Status: statusOf(store),
 		},
 	})
 }

@@ -1,14 +1,17 @@
 package proof
 
 import (
+	"crypto/sha256"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/writ-automation/writ/ports/proof/bundle"
 	"github.com/writ-automation/writ/ports/proof/checkpoint"
+	"github.com/writ-automation/writ/ports/proof/keys"
 	"github.com/writ-automation/writ/ports/proof/timestamp"
 )
 
@@ -36,8 +39,29 @@ func ParseOutsiders(roots []byte, witnesses []string) (o Outsiders, err error) {
 	return o, nil
 }
 
-// Nobody reports whether nobody outside is believed.
-func (o Outsiders) Nobody() bool { return len(o.Roots) == 0 && len(o.Witnesses) == 0 }
+// Policy returns a C2SP tlog-policy over logs with these verifier keys, of which one of the witnesses is enough; empty without one.
+func (o Outsiders) Policy(logs ...string) string {
+	if len(o.Witnesses) == 0 {
+		return ""
+	}
+	var text, group strings.Builder
+	for _, vkey := range logs {
+		fmt.Fprintf(&text, "log %s\n", vkey)
+	}
+	for i, w := range o.Witnesses {
+		fmt.Fprintf(&text, "witness w%d %s\n", i+1, w.VKey)
+		fmt.Fprintf(&group, " w%d", i+1)
+	}
+	return text.String() + "group witnesses any" + group.String() + "\nquorum witnesses\n"
+}
+
+// TSAs returns the certificates of time-stamping authorities as seal.json names them.
+func (o Outsiders) TSAs() (out []keys.TSA) {
+	for _, c := range o.Roots {
+		out = append(out, keys.TSA{Name: c.Subject.String(), Cert: sha256.Sum256(c.Raw)})
+	}
+	return out
+}
 
 // Sighting is what somebody outside says of a head.
 type Sighting struct {

@@ -2,60 +2,15 @@ package proof
 
 import (
 	"bytes"
-	"crypto/ed25519"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/binary"
-	"encoding/hex"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/writ-automation/writ/ports/proof/bundle"
-	"github.com/writ-automation/writ/ports/proof/checkpoint"
+	"github.com/writ-automation/writ/ports/proof/checkpoint/checkpointtest"
 	"github.com/writ-automation/writ/ports/proof/receipt"
 	"github.com/writ-automation/writ/ports/proof/timestamp/timestamptest"
 )
-
-// testWitness is a C2SP witness.
-type testWitness struct {
-	name string
-	key  ed25519.PrivateKey
-}
-
-func newTestWitness(name string, seed byte) testWitness {
-	return testWitness{name, ed25519.NewKeyFromSeed(bytes.Repeat([]byte{seed}, ed25519.SeedSize))}
-}
-
-func (w testWitness) material() []byte {
-	return append([]byte{4}, w.key.Public().(ed25519.PublicKey)...)
-}
-
-func (w testWitness) hash() []byte {
-	sum := sha256.Sum256(append([]byte(w.name+"\n"), w.material()...))
-	return sum[:4]
-}
-
-func (w testWitness) vkey() string {
-	return w.name + "+" + hex.EncodeToString(w.hash()) + "+" + base64.StdEncoding.EncodeToString(w.material())
-}
-
-// cosign returns the note with the line of the witness.
-func (w testWitness) cosign(t testing.TB, note string, at int64) string {
-	t.Helper()
-	n, err := checkpoint.Parse([]byte(note))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := n.Text()
-	if err != nil {
-		t.Fatal(err)
-	}
-	sig := binary.BigEndian.AppendUint64(w.hash(), uint64(at))
-	sig = append(sig, ed25519.Sign(w.key, fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s", at, text))...)
-	return note + "\u2014 " + w.name + " " + base64.StdEncoding.EncodeToString(sig) + "\n"
-}
 
 const (
 	wordChecked   = "by the word of somebody outside who is believed"
@@ -68,15 +23,15 @@ func TestOutsidersAreBelievedOnlyWhereChecked(t *testing.T) {
 	t.Parallel()
 	r := newRuns(t)
 	tsa, other := timestamptest.New(t), timestamptest.New(t)
-	w1, w2, imposter := newTestWitness("w1.example/a", 7), newTestWitness("w2.example/b", 8), newTestWitness("w1.example/a", 9)
+	w1, w2, imposter := checkpointtest.NewWitness("w1.example/a", 7), checkpointtest.NewWitness("w2.example/b", 8), checkpointtest.NewWitness("w1.example/a", 9)
 	stamped := r.seen(t, 12, bundle.KindTimestamp)
 	stamped.Token = tsa.Stamp(t, []byte(stamped.Note), begin.Add(time.Minute))
 	spoiled := stamped
 	spoiled.Token = bytes.Clone(stamped.Token)
 	spoiled.Token[len(spoiled.Token)-1] ^= 1 // of the signature
 	cosigned, forged := r.seen(t, 12, bundle.KindWitness), r.seen(t, 12, bundle.KindWitness)
-	cosigned.Note = w1.cosign(t, cosigned.Note, begin.Unix())
-	good := strings.TrimSuffix(w1.cosign(t, forged.Note, begin.Unix()), "\n")
+	cosigned.Note = w1.Cosign(t, cosigned.Note, begin)
+	good := strings.TrimSuffix(w1.Cosign(t, forged.Note, begin), "\n")
 	forged.Note = good[:len(good)-4] + "AAA=\n" // another signature of the same key
 	for name, c := range map[string]struct {
 		anchor receipt.Anchor
@@ -89,10 +44,10 @@ func TestOutsidersAreBelievedOnlyWhereChecked(t *testing.T) {
 		"a spoiled token, nobody known":   {spoiled, Trust{}, wordUnchecked},
 		"a spoiled token, its root known": {spoiled, Trust{TSARoots: tsa.PEM()}, ""},
 		"a line, nobody is known":         {cosigned, Trust{}, wordUnchecked},
-		"a line, its witness is known":    {cosigned, Trust{Witnesses: []string{w2.vkey(), w1.vkey()}}, wordChecked},
-		"a line, another one is known":    {cosigned, Trust{Witnesses: []string{w2.vkey()}}, wordUnchecked},
-		"a line, a namesake is known":     {cosigned, Trust{Witnesses: []string{imposter.vkey()}}, wordUnchecked},
-		"a forged line, its witness":      {forged, Trust{Witnesses: []string{w1.vkey()}}, ""},
+		"a line, its witness is known":    {cosigned, Trust{Witnesses: []string{w2.VKey(), w1.VKey()}}, wordChecked},
+		"a line, another one is known":    {cosigned, Trust{Witnesses: []string{w2.VKey()}}, wordUnchecked},
+		"a line, a namesake is known":     {cosigned, Trust{Witnesses: []string{imposter.VKey()}}, wordUnchecked},
+		"a forged line, its witness":      {forged, Trust{Witnesses: []string{w1.VKey()}}, ""},
 		"a forged line, nobody is known":  {forged, Trust{}, wordUnchecked},
 	} {
 		made := r.receipt(t, "run_1", receipt.Contiguous)
@@ -114,7 +69,7 @@ func TestOutsidersAreBelievedOnlyWhereChecked(t *testing.T) {
 			t.Errorf("%s: %q", name, v.NotChecked)
 		}
 	}
-	for _, bad := range []Trust{{TSARoots: []byte("x")}, {Witnesses: []string{"x"}}, {Witnesses: []string{strings.Replace(w1.vkey(), "+", "+0", 1)}}} {
+	for _, bad := range []Trust{{TSARoots: []byte("x")}, {Witnesses: []string{"x"}}, {Witnesses: []string{strings.Replace(w1.VKey(), "+", "+0", 1)}}} {
 		if _, err := VerifyReceipt(t.Context(), strings.NewReader("x"), bad, begin); err == nil {
 			t.Errorf("%+v is taken", bad)
 		}

@@ -42,16 +42,22 @@ func (s Step) ID() string {
 
 // The orders: the first step that fails gives the verdict its reason.
 func bundleOrder() []Step {
-	return []Step{StepFormat, StepTrust, StepCheckpoint, StepEntries, StepHeads, StepInclusion, StepConsistency, StepFrom, StepKnown, StepTimes, StepDisclosures, StepManifest}
+	return []Step{
+		StepFormat, StepTrust, StepCheckpoint, StepEntries, StepHeads, StepInclusion, StepConsistency, StepFrom, StepKnown, StepTimes,
+		StepDisclosures, StepManifest,
+	}
 }
 
 func receiptOrder() []Step {
 	return []Step{
-		StepFormat, StepTrust, StepSignature, StepCheckpoint, StepEntries, StepInclusion, StepConsistency, StepFrom, StepKnown, StepAnchors, StepSubject, StepCompleteness, StepDisclosures, StepTimes,
+		StepFormat, StepTrust, StepSignature, StepCheckpoint, StepEntries, StepInclusion, StepConsistency, StepFrom, StepKnown, StepAnchors,
+		StepSubject, StepCompleteness, StepDisclosures, StepTimes,
 	}
 }
 
-func storeOrder() []Step { return []Step{StepEntries, StepHeads, StepTimes, StepBeats} }
+func storeOrder() []Step {
+	return []Step{StepTrust, StepCheckpoint, StepEntries, StepHeads, StepFrom, StepKnown, StepTimes, StepBeats, StepDisclosures}
+}
 
 // Outcome is how a step ended.
 type Outcome struct {

@@ -52,7 +52,7 @@ func (h *handlers) verify(ctx context.Context, _ *struct{}) (*VerifyOutput, erro
 		return nil, err
 	}
 	defer leave()
-	v, err := h.Prover.Verify(ctx)
+	v, err := h.Prover.Verify(ctx, proof.Trust{})
 	if err != nil {
 		return nil, err
 	}

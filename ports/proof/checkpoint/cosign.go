@@ -25,6 +25,7 @@ const timeLen = 8
 type Witness struct {
 	Name   string
 	Hash   uint32
+	VKey   string
 	public ed25519.PublicKey
 }
 
@@ -46,7 +47,7 @@ func ParseWitness(vkey string) (Witness, error) {
 	if id != hex.EncodeToString(sum[:hashLen]) {
 		return Witness{}, keys.FormatInvalid.New("the id in the key of a witness is not that of the key")
 	}
-	return Witness{Name: name, Hash: binary.BigEndian.Uint32(sum[:]), public: key[1:]}, nil
+	return Witness{Name: name, Hash: binary.BigEndian.Uint32(sum[:]), VKey: vkey, public: key[1:]}, nil
 }
 
 func goodName(name string) bool {

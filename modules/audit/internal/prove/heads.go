@@ -15,13 +15,14 @@ const maxProblems = 1000
 
 // headings is how the heads were met.
 type headings struct {
-	batch    []mark // of marks that were read and not compared
-	at0      int
-	over     bool
-	met      int64
-	outside  int64 // of those that were met, heads that are not only checkpoints of the store
-	problems int64
-	anchored int64
+	batch     []mark // of marks that were read and not compared
+	at0       int
+	over      bool
+	met       int64
+	unchecked int64 // of which nobody is known who said what is said of them
+	outside   int64 // of those that were met, heads that are not only checkpoints of the store
+	problems  int64
+	anchored  int64
 }
 
 // times is what is known of the clock: remarks, and what outsiders say.
@@ -57,6 +58,9 @@ func (w *walk) peek(ctx context.Context) (*mark, error) {
 
 // meet holds the tree as it is now against the marks of its size.
 func (w *walk) meet(ctx context.Context) error {
+	if w.trust.Due(w.place) {
+		w.trust.Compare(w.place, w.edge.Root())
+	}
 	for {
 		m, err := w.peek(ctx)
 		if err != nil || m == nil || m.size > w.place {
@@ -67,6 +71,8 @@ func (w *walk) meet(ctx context.Context) error {
 			w.problem(*m, proof.StepHeads, proof.BadSignature)
 		case m.size < w.place || m.root != w.edge.Root():
 			w.problem(*m, proof.StepHeads, proof.RootMismatch)
+		case m.unchecked:
+			w.unchecked++
 		default:
 			w.met++
 			if m.kind != audit.KindCheckpoint {
@@ -170,6 +176,10 @@ func (w *walk) conclude(ctx context.Context) error {
 		w.at0++
 	}
 	w.report.Pass(proof.StepHeads, "the chain passes through %d heads", w.met)
+	if w.trust != nil {
+		w.trust.Conclude()
+	}
+	w.private.conclude(&w.report)
 	w.ends()
 	return nil
 }
@@ -204,8 +214,9 @@ func (w *walk) ends() {
 	if w.foreign > 0 {
 		w.note("%d entries of a version that is not known here, beyond that they are linked", w.foreign)
 	}
-	w.note("the names, addresses, texts and details that are kept beside the entries: who is shown one is told whether it is the one that was recorded")
-	w.note("who signed time-stamp tokens and cosignatures: certificates and witness keys are for the reader to trust")
+	if w.unchecked > 0 {
+		w.note("%d time-stamp tokens and cosignatures: no certificate or key is known here that they lead to", w.unchecked)
+	}
 }
 
 func (w *walk) note(text string, args ...any) {

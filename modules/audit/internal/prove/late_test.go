@@ -39,7 +39,7 @@ func TestAHeadThatIsMadeMeanwhile(t *testing.T) {
 			p := w.prover()
 			b := busy{world: w, t: t, grown: make(chan struct{})}
 			p.p.Anchors, p.p.Reader = b, b
-			v, err := p.Verify(t.Context())
+			v, err := p.Verify(t.Context(), proof.Trust{})
 			if err != nil || !v.OK || v.Count != int64(n)+1 || v.Anchored != int64(n)+1 || len(v.AnchorProblems) != 0 {
 				t.Errorf("%+v, %v", v, err)
 			}

@@ -2,27 +2,26 @@ package prove
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/writ-automation/writ/modules/audit/internal/install"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
 	"github.com/writ-automation/writ/ports/proof/checkpoint"
 	"github.com/writ-automation/writ/ports/proof/keys"
 	"github.com/writ-automation/writ/ports/proof/leaf"
-	"github.com/writ-automation/writ/ports/proof/timestamp"
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
 // mark is a head that the chain has to pass through, without its note.
 type mark struct {
-	id, kind string
-	size     int64
-	root     tree.Hash
-	bad      bool   // its signature, or what is said of it, does not hold
-	time     string // when somebody outside saw it, in the form of a leaf; empty where nobody said
+	id, kind  string
+	size      int64
+	root      tree.Hash
+	bad       bool   // its signature, or what is said of it, does not hold
+	unchecked bool   // the word of somebody outside of whom nothing is known
+	time      string // when somebody outside saw it, in the form of a leaf; empty where nobody said
 }
 
 // maxSigned is of how many heads that this install signed and kept the signatures are verified, of those that workers hold too: the
@@ -31,13 +30,14 @@ const maxSigned = 10_000
 
 // seen knows the keys by which heads are signed.
 type seen struct {
-	id      install.Identity
-	ring    keys.Ring
-	filed   string           // the note of the head file
-	vouched bool             // its head was given up
-	skip    map[string]int64 // by kind, of how many heads, the oldest, signatures are not looked at
-	gone    func(ctx context.Context, a *audit.Anchor) (bool, error)
-	givenUp int64
+	id        install.Identity
+	ring      keys.Ring
+	filed     string           // the note of the head file
+	vouched   bool             // its head was given up
+	skip      map[string]int64 // by kind, of how many heads, the oldest, signatures are not looked at
+	gone      func(ctx context.Context, a *audit.Anchor) (bool, error)
+	givenUp   int64
+	outsiders proof.Outsiders
 }
 
 func (p *Prover) newSeen(ctx context.Context) (*seen, error) {
@@ -45,7 +45,7 @@ func (p *Prover) newSeen(ctx context.Context) (*seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &seen{id: id, skip: make(map[string]int64), gone: p.p.Install.GivenUp(id)}
+	s := &seen{id: id, skip: make(map[string]int64), gone: p.p.Install.GivenUp(id), outsiders: p.p.Settings.Outsiders}
 	var list []keys.Key
 	for _, k := range id.Keys {
 		if k.Use != keys.Checkpoint {
@@ -151,36 +151,26 @@ func (s *seen) mark(a *audit.Anchor, signed bool) mark {
 	}
 	switch a.Kind {
 	case audit.KindTimestamp:
-		t, err := timestamp.Parse(a.Evidence)
-		m.bad = m.bad || err != nil || !t.Covers([]byte(a.Note))
-		m.time = leaf.At(t.Time)
+		m.told(s.outsiders.Token(a.Evidence, a.Note))
 	case audit.KindWitness:
 		m.bad = m.bad || !cosigned(note)
-		m.time = witnessed(note)
-	}
-	if m.bad {
-		m.time = ""
+		m.told(s.outsiders.Cosigned(note))
 	}
 	return m
 }
 
-// cosigned reports whether a note has a line that is not of its own log. Whose it is stays with the reader: no witness's key is
-// known here.
-func cosigned(n checkpoint.Note) bool {
-	return slices.ContainsFunc(n.Lines, func(l checkpoint.Line) bool { return l.Name != n.Origin && len(l.Sig) >= 8+64 })
+// told notes what somebody outside says of the head.
+func (m *mark) told(by proof.Sighting, err error) {
+	m.bad = m.bad || err != nil
+	m.unchecked = !by.Checked
+	if !m.bad && by.Checked {
+		m.time = leaf.At(by.At)
+	}
 }
 
-// witnessed returns when a witness says that it saw the note: its cosignature begins with that time (C2SP tlog-cosignature).
-func witnessed(n checkpoint.Note) string {
-	for _, l := range n.Lines {
-		if l.Name == n.Origin || len(l.Sig) != 8+64 {
-			continue
-		}
-		if sec := binary.BigEndian.Uint64(l.Sig); sec < 1<<36 {
-			return leaf.At(time.Unix(int64(sec), 0)) //nolint:gosec // less than 2^36
-		}
-	}
-	return ""
+// cosigned reports whether a note has a line that is not of its own log, by whomever.
+func cosigned(n checkpoint.Note) bool {
+	return slices.ContainsFunc(n.Lines, func(l checkpoint.Line) bool { return l.Name != n.Origin && len(l.Sig) >= 8+64 })
 }
 
 // forsakenFile asks whether the head file's head was given up. That an epoch was closed stands in the database, which whoever

@@ -8,6 +8,7 @@ import (
 	"github.com/writ-automation/writ/modules/audit/internal/install"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/proof"
 	"github.com/writ-automation/writ/ports/proof/keys"
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
@@ -46,6 +47,8 @@ type Settings struct {
 	Service    keys.Product
 	VerifyPage string        // empty for none
 	Beat       time.Duration // how far beats are apart; zero says nothing about gaps
+	// Outsiders is who outside of the install is believed; seal.json names them.
+	Outsiders proof.Outsiders
 	// Status returns the status of a run that has not ended, empty where it is not known. It may be nil.
 	Status func(ctx context.Context, run string) (string, error)
 }

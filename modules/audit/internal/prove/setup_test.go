@@ -40,6 +40,7 @@ type world struct {
 	signed   []audit.Stored // what Checkpoint signs over
 	filed    string
 	vouched  bool
+	believed proof.Outsiders
 	now      time.Time
 	ranges   atomic.Int64
 	slow     chan struct{} // Range waits for it
@@ -176,7 +177,7 @@ func (w *world) seen(t testing.TB, kind string, size int64) *audit.Anchor {
 
 func (w *world) prover() *Prover {
 	p := Params{Reader: w, Chain: w, Anchors: w, Tree: treelog.New(w, w), Install: w, Clock: w, Settings: Settings{
-		Service: keys.Product{Name: "writ", Version: "1.0"}, Beat: time.Hour,
+		Service: keys.Product{Name: "writ", Version: "1.0"}, Beat: time.Hour, Outsiders: w.believed,
 		Status: func(context.Context, string) (string, error) { return w.statuses, nil },
 	}}
 	if w.filed != "" {

@@ -9,7 +9,6 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/proof"
-	"github.com/writ-automation/writ/ports/proof/disclosure"
 	"github.com/writ-automation/writ/ports/proof/keys"
 	"github.com/writ-automation/writ/ports/proof/leaf"
 	"github.com/writ-automation/writ/ports/proof/tree"
@@ -116,9 +115,10 @@ func (l *links) take(e *audit.Stored) (leaf.Leaf, tree.Hash, error) {
 	return got, l.prev, nil
 }
 
-// open returns the disclosures of an entry, which have to be those that were recorded: a file with others would not verify.
+// open returns the disclosures of an entry, which have to be those that were recorded, as has the detail: a file with others would
+// not verify.
 func open(e *audit.Stored, l *leaf.Leaf) ([]string, error) {
-	if _, err := disclosure.Match(l.SD, e.Disclosures); err != nil {
+	if _, _, err := opened(e, l); err != nil {
 		return nil, changed(e.Seq, e.Seq).Because(err)
 	}
 	return e.Disclosures, nil

@@ -32,6 +32,7 @@ func (d *document) tiled(ctx context.Context) (audit.Document, error) {
 	out := &tiles{document: document{p: d.p, s: d.s, head: *h, last: d.last}}
 	out.files = archive.Head{
 		Manifest: h.Manifest(), Made: h.GeneratedAt, Checkpoint: h.Checkpoint, VKey: key.VKey, KeyPEM: key.SPKI,
+		Policy: d.p.policy(h.Keys),
 	}
 	if out.files.Seal, err = d.p.Seal(ctx); err != nil {
 		return nil, err

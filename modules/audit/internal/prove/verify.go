@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/writ-automation/writ/ports/audit"
@@ -22,17 +23,25 @@ type found struct {
 	foreign int64     // entries of a version that is not read here
 }
 
-// Verify implements audit.Prover. An error says that the stores could not be read.
-func (p *Prover) Verify(ctx context.Context) (audit.ChainVerdict, error) {
-	f, err := p.verify(ctx)
+// Verify implements audit.Prover. An error says that the stores, or what is trusted, could not be read.
+func (p *Prover) Verify(ctx context.Context, t proof.Trust) (audit.ChainVerdict, error) {
+	var f found
+	var err error
+	if t.Nothing() {
+		f, err = p.verify(ctx)
+	} else {
+		f, err = p.scan(ctx, t)
+	}
 	f.Checks, f.NotChecked = append([]proof.Check(nil), f.Checks...), append([]string(nil), f.NotChecked...)
 	return f.ChainVerdict, err
 }
 
-func (p *Prover) verify(ctx context.Context) (found, error) { return p.flights.do(ctx, p.scan) }
+func (p *Prover) verify(ctx context.Context) (found, error) {
+	return p.flights.do(ctx, func(ctx context.Context) (found, error) { return p.scan(ctx, proof.Trust{}) })
+}
 
 // scan goes through the chain as it was when it began: the reader of the store is ahead of the check by a few batches.
-func (p *Prover) scan(ctx context.Context) (found, error) {
+func (p *Prover) scan(ctx context.Context, t proof.Trust) (found, error) {
 	// The tip and the epochs come first, so that the entries are at least as new.
 	tip, err := p.p.Chain.Tip(ctx)
 	if err != nil {
@@ -44,6 +53,9 @@ func (p *Prover) scan(ctx context.Context) (found, error) {
 		return found{}, err
 	}
 	w.turns = turns(w.seen.id.Epochs)
+	if err := p.hold(ctx, w, t); err != nil {
+		return found{}, err
+	}
 	last, err := p.lastSeq(ctx)
 	if err != nil {
 		return found{}, err
@@ -64,7 +76,10 @@ func (p *Prover) scan(ctx context.Context) (found, error) {
 			return found{}, fmt.Errorf("count the audit trail: %w", err)
 		}
 	}
-	w.Count, w.Size = n, n
+	w.Count = n
+	if w.Note == "" {
+		w.Size = n
+	}
 	w.report.Finish(&w.Verdict)
 	f := found{ChainVerdict: audit.ChainVerdict{Verdict: w.Verdict, Head: w.prev, Anchored: w.anchored}, foreign: w.foreign}
 	f.root = w.edge.Root()
@@ -77,7 +92,7 @@ func (p *Prover) read(ctx context.Context, w *walk, last int64) error {
 	for from := int64(math.MinInt64); ; { // a row below the first one is one too many
 		part, stop := context.WithCancel(ctx)
 		entries := stream(part, func(ctx context.Context, give func(e *audit.Stored) error) error {
-			return p.p.Reader.Range(ctx, from, last, false, give)
+			return p.p.Reader.Range(ctx, from, last, true, give)
 		})
 		err := w.run(ctx, entries)
 		stop()
@@ -90,7 +105,7 @@ func (p *Prover) read(ctx context.Context, w *walk, last int64) error {
 			return err
 		}
 		newer := last
-		if m != nil {
+		if m != nil || len(w.private.gone) > 0 { // what was erased meanwhile is told by an entry behind
 			if newer, err = p.lastSeq(ctx); err != nil {
 				return err
 			}
@@ -147,6 +162,8 @@ type walk struct {
 	edge    tree.Range
 	foreign int64
 	clock   times
+	private private
+	trust   *proof.LogTrust // nil where nothing is trusted beforehand
 	headings
 }
 
@@ -178,6 +195,34 @@ func (w *walk) run(ctx context.Context, entries *flow[audit.Stored]) error {
 	}
 }
 
+// hold has a walk hold the chain to what a reader trusts.
+func (p *Prover) hold(ctx context.Context, w *walk, t proof.Trust) error {
+	if t.Nothing() {
+		for _, s := range []proof.Step{proof.StepTrust, proof.StepCheckpoint, proof.StepFrom, proof.StepKnown} {
+			w.report.Waive(s, true)
+		}
+		return nil
+	}
+	id := w.seen.id
+	kept, err := p.p.Anchors.NewestAnchors(ctx, audit.KindCheckpoint, perKind)
+	if err != nil {
+		return fmt.Errorf("read the newest head: %w", err)
+	}
+	note := ""
+	for _, a := range kept {
+		if note == "" && a.Epoch == id.Epoch.N {
+			note = a.Note
+		}
+	}
+	if w.trust, err = t.Log(&w.report, &w.Verdict, id.Epoch.Origin, id.Keys, note); err != nil {
+		return err
+	}
+	own := w.trust.Outsiders()
+	w.seen.outsiders.Roots = append(slices.Clone(w.seen.outsiders.Roots), own.Roots...)
+	w.seen.outsiders.Witnesses = append(slices.Clone(w.seen.outsiders.Witnesses), own.Witnesses...)
+	return nil
+}
+
 func (w *walk) snap(at, seq int64, text string, args ...any) {
 	w.broken = true
 	w.report.Snap(&w.Verdict, at, seq, text, args...)
@@ -206,6 +251,12 @@ func (w *walk) entry(e *audit.Stored) {
 		w.snap(w.place, l.Seq, "projection: the column %s of entry %d says something else than the entry", name, l.Seq)
 		return
 	}
+	open, gone, err := opened(e, &l)
+	if err != nil {
+		w.snap(w.place, l.Seq, "a private value that is stored with entry %d is not the one that was recorded: %s", l.Seq, err)
+		return
+	}
+	w.private.add(e, &l, open, gone)
 	w.edge.Append(hash)
 	w.prev = hash
 	w.turn(&l)

@@ -2,8 +2,6 @@ package prove
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,7 +19,7 @@ import (
 
 func check(t testing.TB, w *world) audit.ChainVerdict {
 	t.Helper()
-	v, err := w.prover().Verify(t.Context())
+	v, err := w.prover().Verify(t.Context(), proof.Trust{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,31 +172,6 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// TestTimeConflict backdates entries before and behind a head that a witness saw.
-func TestTimeConflict(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		at   time.Duration // of the witness, behind begin
-		want string
-		seq  string
-	}{
-		"agrees": {10 * time.Second, "", ""}, "older than what it saw": {-time.Hour, "witness/6/time_conflict", "entry 6"},
-		"what follows is older": {time.Hour, "witness/6/time_conflict", "entry 7"},
-	} {
-		w := newWorld(t, 12)
-		a := w.seen(t, audit.KindWitness, 6)
-		sig := binary.BigEndian.AppendUint64([]byte{1, 2, 3, 4}, uint64(begin.Add(c.at).Unix()))
-		a.Note += "— witness.example " + base64.StdEncoding.EncodeToString(append(sig, make([]byte, 64)...)) + "\n"
-		v := check(t, w)
-		if problems(v.Verdict) != c.want || v.OK != (c.want == "") || !strings.Contains(detail(v.Verdict, "times"), c.seq) {
-			t.Errorf("%s: %+v", name, v)
-		}
-		if c.want != "" && v.Reason != proof.AnchorUnsatisfied {
-			t.Errorf("%s: %+v", name, v)
-		}
-	}
-}
-
 // TestWorkersTellNoTime keeps heads of workers at whatever time a server had: only what somebody outside signs says when that was.
 func TestWorkersTellNoTime(t *testing.T) {
 	t.Parallel()
@@ -240,7 +213,7 @@ func TestCallersShare(t *testing.T) {
 	var wg sync.WaitGroup
 	call := func() {
 		wg.Go(func() {
-			if v, err := p.Verify(context.Background()); err != nil || !v.OK {
+			if v, err := p.Verify(context.Background(), proof.Trust{}); err != nil || !v.OK {
 				t.Errorf("%+v, %v", v, err)
 			}
 		})
@@ -255,7 +228,7 @@ func TestCallersShare(t *testing.T) {
 	}
 	gone, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := p.Verify(gone); !errors.Is(err, context.Canceled) {
+	if _, err := p.Verify(gone, proof.Trust{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("who leaves gets %v", err)
 	}
 	close(w.slow)
@@ -276,7 +249,7 @@ func TestNobodyWaits(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := p.Verify(ctx)
+		_, err := p.Verify(ctx, proof.Trust{})
 		done <- err
 	}()
 	<-begun
