@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	batchSize = 512
+	batchSize = 128
 	batches   = 4 // in the air at once
 )
 
