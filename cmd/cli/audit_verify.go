@@ -88,6 +88,9 @@ func (f *verifyFlags) trust() (proof.Trust, error) {
 		if t.Known, err = small(f.pin); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return t, usagef("--pin: %s", oneLine(err.Error(), maxDetail))
 		}
+		if t.Known == nil {
+			t.Known = []byte{} // the first contact: to know of no log is not to ask for nothing
+		}
 	}
 	return t, nil
 }

@@ -23,9 +23,9 @@ func (t Trust) Nothing() bool {
 	return len(t.VKeys) == 0 && t.Seal == nil && t.Known == nil && t.From == nil && len(t.TSARoots) == 0 && len(t.Witnesses) == 0
 }
 
-// Log begins to hold the log of an origin, whose owner lists keys and keeps a newest signed head, empty for none. The steps trust and
-// checkpoint are reported on at once. An error says that what is trusted cannot be read.
-func (t Trust) Log(r *Report, v *Verdict, origin string, listed []keys.Key, note string) (*LogTrust, error) {
+// Log begins to hold the log of an origin, whose owner lists keys and keeps signed heads: the newest of them, and of the seal's, is the
+// checkpoint. The steps trust and checkpoint are reported on at once. An error says that what is trusted cannot be read.
+func (t Trust) Log(r *Report, v *Verdict, origin string, listed []keys.Key, kept ...string) (*LogTrust, error) {
 	basis, err := basisOf(t)
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (t Trust) Log(r *Report, v *Verdict, origin string, listed []keys.Key, note
 		r.Refuse(StepTrust, err)
 	} else {
 		l.basis.heldTo(r, origin)
-		l.open(ring, origin, note)
+		l.open(ring, origin, kept)
 	}
 	v.Pinned = l.basis.knows(origin) && r.Passed(StepCheckpoint)
 	if t.From != nil {
@@ -52,10 +52,18 @@ func (t Trust) Log(r *Report, v *Verdict, origin string, listed []keys.Key, note
 }
 
 // open verifies the newest head.
-func (l *LogTrust) open(ring keys.Ring, origin, note string) {
-	body, err := headOf(note)
-	if err != nil || body.Origin != origin {
-		l.report.Fail(StepCheckpoint, SignatureInvalid, "no signed head of %s is kept", origin)
+func (l *LogTrust) open(ring keys.Ring, origin string, kept []string) {
+	if l.basis.seal != nil {
+		kept = append(slices.Clone(kept), l.basis.seal.note)
+	}
+	note, body := "", checkpoint.Body{Size: -1}
+	for _, text := range kept {
+		if got, err := headOf(text); err == nil && got.Origin == origin && got.Size > body.Size {
+			note, body = text, got
+		}
+	}
+	if note == "" {
+		l.report.Warn(StepCheckpoint, "no signed head of %s is kept yet, so that nothing says whose it is", origin)
 		return
 	}
 	signed, err := checkpoint.Open([]byte(note), ring, needed(ring, origin, body.Size)...)

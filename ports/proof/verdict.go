@@ -71,7 +71,7 @@ type Trust struct {
 	// Seal is a seal.json that was kept from before: the keys in it, and those that they hand over to, are trusted.
 	Seal []byte
 	// Known is a known_logs file: what Pin remembered of logs that were met before. A log that is not in it is met for the
-	// first time, and its verdict not pinned.
+	// first time, and its verdict not pinned. An empty one knows none; nil is not asked for.
 	Known []byte
 	// TSARoots are certificates as PEM that time-stamp tokens have to lead to, and Witnesses verifier keys of C2SP witnesses. What
 	// leads to none of them is not checked, and never met.

@@ -208,13 +208,11 @@ func (p *Prover) hold(ctx context.Context, w *walk, t proof.Trust) error {
 	if err != nil {
 		return fmt.Errorf("read the newest head: %w", err)
 	}
-	note := ""
+	notes := []string{w.seen.filed}
 	for _, a := range kept {
-		if note == "" && a.Epoch == id.Epoch.N {
-			note = a.Note
-		}
+		notes = append(notes, a.Note)
 	}
-	if w.trust, err = t.Log(&w.report, &w.Verdict, id.Epoch.Origin, id.Keys, note); err != nil {
+	if w.trust, err = t.Log(&w.report, &w.Verdict, id.Epoch.Origin, id.Keys, notes...); err != nil {
 		return err
 	}
 	own := w.trust.Outsiders()
