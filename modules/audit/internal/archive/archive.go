@@ -1,5 +1,3 @@
-// Package archive writes the bundle of the whole chain as a zip in the layout of C2SP tlog-tiles, for tools that know nothing of
-// this product. VERIFY.txt in it says which, and how to run them.
 package archive
 
 import (

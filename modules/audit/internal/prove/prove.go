@@ -1,4 +1,3 @@
-// Package prove makes what can be checked without the server: verdicts over the stored chain, bundles, receipts and seal.json.
 package prove
 
 import (
