@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/writ-automation/writ/e2e/harness"
 )
@@ -93,4 +94,33 @@ func TestADatabaseIsHeldToWhatAReaderKnows(t *testing.T) {
 			t.Errorf("another install's key: %s", out)
 		}
 	})
+}
+
+// TestAWorkerTakesTheSigningKey starts workers over the database with the install's key, another install's and none at all: one
+// holds a head, one lets go of none that it cannot know, and one does not start.
+func TestAWorkerTakesTheSigningKey(t *testing.T) {
+	t.Parallel()
+	w := &world{Server: harness.Start(t, harness.Options{}), t: t}
+	other := harness.Start(t, harness.Options{})
+	w.parked()
+	w.anchored(t)
+	key := func(s *harness.Server) []string {
+		return []string{"--queue", "nobodys", "--signing-key-file", filepath.Join(s.Dir, "data", "signing.key")}
+	}
+	held := func(worker *harness.Worker) bool {
+		files, err := filepath.Glob(filepath.Join(worker.Dir, "data", "heads", "*.note"))
+		return err == nil && len(files) > 0
+	}
+	foreign := harness.StartWorker(t, harness.WorkerOptions{DB: address(w.Server), Flags: key(other)})
+	own := harness.StartWorker(t, harness.WorkerOptions{DB: address(w.Server), Flags: key(w.Server)})
+	harness.Eventually(t, time.Minute, "a head is held", func() bool { return held(own) })
+	if held(foreign) {
+		t.Error("a worker with another install's key holds a head that it did not sign")
+	}
+	missing := harness.LaunchWorker(t, harness.WorkerOptions{
+		DB: address(w.Server), Flags: []string{"--signing-key-file", filepath.Join(t.TempDir(), "none.key")},
+	})
+	if err := missing.Ready(time.Minute); err == nil || !strings.Contains(err.Error(), "signing-key-file") {
+		t.Errorf("a worker whose key is not there: %v", err)
+	}
 }
