@@ -75,3 +75,28 @@ func TestOutsidersAreBelievedOnlyWhereChecked(t *testing.T) {
 		}
 	}
 }
+
+// TestWitnessesOfABundle presents a bundle whose anchor a witness signed, or somebody in its name.
+func TestWitnessesOfABundle(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 9)
+	by := checkpointtest.NewWitness("w1.example/a", 7)
+	a := w.anchor(t, 6)
+	a.Kind = bundle.KindWitness
+	for name, c := range map[string]struct {
+		note   string
+		detail string // empty where the anchor is refused
+	}{
+		"its line":       {by.Cosign(t, a.Note, begin), wordChecked},
+		"another note":   {a.Note + strings.TrimPrefix(by.Cosign(t, w.note(t, 7), begin), w.note(t, 7)), ""},
+		"without a line": {a.Note, wordUnchecked},
+	} {
+		h, anchor := w.whole(t), a
+		anchor.Note = c.note
+		h.Anchors = []bundle.Anchor{anchor}
+		v := check(t, bytes.NewReader(w.write(t, h)), Trust{VKeys: w.trust().VKeys, Witnesses: []string{by.VKey()}})
+		if v.OK != (c.detail != "") || !strings.Contains(result(v, "heads").Detail, c.detail) {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}

@@ -89,6 +89,7 @@ func (p *Prover) scan(ctx context.Context, t proof.Trust) (found, error) {
 // read goes through the entries up to last, and on from there while a head is of more: one that was made meanwhile is of entries
 // that were recorded meanwhile.
 func (p *Prover) read(ctx context.Context, w *walk, last int64) error {
+	looked := false // for entries that were recorded meanwhile: once is enough, for they may never end
 	for from := int64(math.MinInt64); ; { // a row below the first one is one too many
 		part, stop := context.WithCancel(ctx)
 		entries := stream(part, func(ctx context.Context, give func(e *audit.Stored) error) error {
@@ -105,7 +106,9 @@ func (p *Prover) read(ctx context.Context, w *walk, last int64) error {
 			return err
 		}
 		newer := last
-		if m != nil || len(w.private.gone) > 0 { // what was erased meanwhile is told by an entry behind
+		erasedMeanwhile := !looked && len(w.private.gone) > 0 // an entry behind may tell of it
+		if m != nil || erasedMeanwhile {
+			looked = true
 			if newer, err = p.lastSeq(ctx); err != nil {
 				return err
 			}
