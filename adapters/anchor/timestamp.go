@@ -7,13 +7,15 @@ import (
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"errors"
-	"fmt"
 	"math/big"
 	"net/http"
 
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof/timestamp"
 )
+
+var oidSHA256 = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 1}
 
 const queryType = "application/timestamp-query"
 
@@ -49,7 +51,7 @@ func (t *timeStamper) Stamp(ctx context.Context, data []byte) ([]byte, error) {
 		return nil, fault.Wrap(fault.Internal, err, "no random numbers")
 	}
 	query, err := asn1.Marshal(timeStampReq{
-		Version: 1, Imprint: messageImprint{Algorithm: pkix.AlgorithmIdentifier{Algorithm: oidSHA256(), Parameters: asn1.NullRawValue}, Hashed: sum[:]},
+		Version: 1, Imprint: messageImprint{Algorithm: pkix.AlgorithmIdentifier{Algorithm: oidSHA256, Parameters: asn1.NullRawValue}, Hashed: sum[:]},
 		Nonce: nonce, CertReq: true,
 	})
 	if err != nil {
@@ -62,10 +64,10 @@ func (t *timeStamper) Stamp(ctx context.Context, data []byte) ([]byte, error) {
 	if a.status != http.StatusOK {
 		return nil, audit.AnchorFailed.New("%s answered with status %d", who, a.status)
 	}
-	if err := checkResponse(a.body, sum, nonce); err != nil {
-		var refused *refusal
+	if err := checkResponse(a.body, data, nonce); err != nil {
+		var refused *timestamp.Refusal
 		if errors.As(err, &refused) {
-			return nil, audit.AnchorFailed.New("%s refused to stamp: status %d", who, refused.status).Because(err)
+			return nil, audit.AnchorFailed.New("%s refused to stamp: status %d", who, refused.Status).Because(err)
 		}
 		return nil, audit.AnchorFailed.New("%s answered with no token that fits the question", who).Because(err)
 	}
@@ -77,11 +79,31 @@ func badAddress(field string, err error) error {
 	return fault.BadField(field, "not an address of http or https").Because(bare(err))
 }
 
-// refusal is an answer without a token.
-type refusal struct {
-	status int
-	reason string
+// checkResponse holds a response to the question: granted, over these bytes, with this nonce, signed by somebody.
+func checkResponse(der, data []byte, nonce *big.Int) error {
+	t, err := timestamp.Parse(der)
+	switch {
+	case err != nil:
+		return err
+	case !t.Signed:
+		return errors.New("nobody signed")
+	case !t.Covers(data):
+		return errors.New("the time stamp is of other bytes")
+	case t.Nonce == nil || t.Nonce.Cmp(nonce) != 0:
+		return errors.New("the time stamp answers another question")
+	}
+	return nil
 }
 
-// Error returns the status and what the authority said, quoted, since it is text from outside.
-func (r *refusal) Error() string { return fmt.Sprintf("status %d: %q", r.status, r.reason) }
+// timeStampReq is RFC 3161, 2.4.1, without what is never sent: a policy and extensions.
+type timeStampReq struct {
+	Version int
+	Imprint messageImprint
+	Nonce   *big.Int
+	CertReq bool
+}
+
+type messageImprint struct {
+	Algorithm pkix.AlgorithmIdentifier
+	Hashed    []byte
+}

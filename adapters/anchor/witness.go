@@ -12,6 +12,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof/checkpoint"
 )
 
 // What the protocol bounds, and what a whole number may be in JSON.
@@ -24,7 +25,7 @@ const sizeType = "text/x.tlog.size"
 
 type witness struct {
 	peer *peer
-	key  cosigner
+	key  checkpoint.Witness
 }
 
 var _ audit.Witness = (*witness)(nil)
@@ -35,7 +36,7 @@ var _ audit.Witness = (*witness)(nil)
 // Cosign returns the one line of that key and leaves out those of others. A line of the key that does not verify, or more
 // than one, is audit.AnchorFailed, as is every refusal. The time of a cosignature is the witness's word.
 func NewWitness(prefix, vkey string, o Options) (audit.Witness, error) {
-	key, err := parseCosigner(vkey)
+	key, err := checkpoint.ParseWitness(vkey)
 	if err != nil {
 		return nil, fault.BadField("witness_key", "not a verifier key of a witness (Ed25519, type 0x04)").Because(err)
 	}
@@ -48,7 +49,7 @@ func NewWitness(prefix, vkey string, o Options) (audit.Witness, error) {
 }
 
 // Name implements audit.Witness: the name in the witness's key.
-func (w *witness) Name() string { return w.key.name }
+func (w *witness) Name() string { return w.key.Name }
 
 // Cosign implements audit.Witness.
 func (w *witness) Cosign(ctx context.Context, note string, from int64, proof [][32]byte) (lines string, known int64, err error) {
@@ -65,7 +66,7 @@ func (w *witness) Cosign(ctx context.Context, note string, from int64, proof [][
 	}
 	switch a.status {
 	case http.StatusOK:
-		line, err := w.key.pick(string(a.body), body)
+		line, err := pick(w.key, string(a.body), body)
 		if err != nil {
 			return "", 0, audit.AnchorFailed.New("%s answered without a cosignature that verifies", w.who()).Because(err)
 		}
@@ -81,7 +82,7 @@ func (w *witness) Cosign(ctx context.Context, note string, from int64, proof [][
 	}
 }
 
-func (w *witness) who() string { return "the witness " + w.key.name }
+func (w *witness) who() string { return "the witness " + w.key.Name }
 
 // refused says what a status of the protocol means.
 func (w *witness) refused(status int) error {

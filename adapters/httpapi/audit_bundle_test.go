@@ -11,6 +11,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof"
 )
 
 func TestBundle(t *testing.T) {
@@ -50,10 +51,10 @@ func TestBundle(t *testing.T) {
 func TestBundleRefused(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	problems := []audit.AnchorProblem{{ID: "anc_1", Kind: "head_file", Size: 12, Problem: "tail_missing"}}
+	problems := []proof.AnchorProblem{{ID: "anc_1", Kind: "head_file", Size: 12, Problem: "tail_missing"}}
 	for want, err := range map[string]*fault.Error{
 		`"anchor_problems":[],"broke_at":3,"broke_seq":4,"count":9`: audit.Broken.New("entry 3 does not recompute").With("broke_at", 3).
-			With("broke_seq", 4).With("count", 9).With("anchor_problems", []audit.AnchorProblem{}),
+			With("broke_seq", 4).With("count", 9).With("anchor_problems", []proof.AnchorProblem{}),
 		`"anchor_problems":[{"id":"anc_1","kind":"head_file","size":12,"problem":"tail_missing"}],"broke_at":0,"broke_seq":0,"count":9`: audit.Unsatisfied.
 			New("the chain is shorter").With("count", 9).With("anchor_problems", problems),
 		`"anchor_problems":[],"broke_at":0,"broke_seq":0,"count":0`: audit.Unbundlable.New("the chain is empty"),

@@ -12,6 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof"
 )
 
 func lines() []audit.Line {
@@ -81,9 +82,9 @@ func TestAuditVerify(t *testing.T) {
 		t.Error(d)
 	}
 	f.proofs.verdict = audit.ChainVerdict{
-		Verdict: audit.Verdict{
-			Reason: audit.ChainBreak, BrokeAt: 3, BrokeSeq: 4, Count: 9, AnchorProblems: []audit.AnchorProblem{{ID: "anc_1", Kind: "head_file", Size: 12, Problem: "tail_missing"}},
-			Checks: []audit.Check{{ID: "entries", Result: audit.Failed, Detail: "prev"}}, NotChecked: []string{"the world"},
+		Verdict: proof.Verdict{
+			Reason: proof.ChainBreak, BrokeAt: 3, BrokeSeq: 4, Count: 9, AnchorProblems: []proof.AnchorProblem{{ID: "anc_1", Kind: "head_file", Size: 12, Problem: "tail_missing"}},
+			Checks: []proof.Check{{ID: "entries", Result: proof.Failed, Detail: "prev"}}, NotChecked: []string{"the world"},
 		},
 		Head: [32]byte{1}, Anchored: 2,
 	}

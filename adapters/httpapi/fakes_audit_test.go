@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -104,7 +105,7 @@ func (p *proofs) wait(ctx context.Context) {
 	}
 }
 
-func (p *proofs) Verify(ctx context.Context) (audit.ChainVerdict, error) {
+func (p *proofs) Verify(ctx context.Context, _ proof.Trust) (audit.ChainVerdict, error) {
 	p.wait(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -18,6 +18,9 @@ func schemaName(t reflect.Type, hint string) string {
 	if t.PkgPath() == "" || folder == "httpapi" {
 		return name
 	}
+	if folder == "proof" { // the library of the context audit
+		folder = "audit"
+	}
 	folder = strings.ToUpper(folder[:1]) + folder[1:]
 	if strings.HasPrefix(name, folder) {
 		return name

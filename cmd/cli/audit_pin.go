@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
 )
 
 // errMoved says that somebody else wrote the file of known logs since it was read.
@@ -54,7 +54,7 @@ func alone(name string) (release func(), err error) {
 }
 
 // keepConflict notes both heads of a log that tells two histories, behind those that were noted before.
-func keepConflict(pin, file string, v audit.Verdict) error {
+func keepConflict(pin, file string, v proof.Verdict) error {
 	name := pin + ".conflict"
 	text := fmt.Sprintf("# Two histories of %s. Known before:\n%s\n# In %s:\n%s\n", v.Origin, v.Conflict[0], oneLine(file, maxDetail), v.Conflict[1])
 	release, err := alone(name)

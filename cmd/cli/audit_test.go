@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
 )
 
 // The bundles are those of the vectors, which every verifier is tested with.
 const (
-	vectors   = "../../modules/audit/internal/vectors/bundles"
+	vectors   = "../../ports/proof/testdata/bundles"
 	vectorKey = "audit.example.org/in_test/e1+c2f7f880+AYqI4910CfGV/VLbLTy6XXLKZwm/HZQSG/N0iAG0D29c"
 	otherKey  = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
 	rootAt7   = "UKhRu3WE51MQ9F7hjPA7WfXjBGGRz2bSyL25mxEeBgU="
@@ -78,7 +78,7 @@ func TestAuditVerifyExitCodes(t *testing.T) {
 				t.Errorf("from a file: exit %d\n%s", again, same)
 			}
 			again, doc, _ := callAudit(t, c.in, append(c.args, "--json", "-")...)
-			var v audit.Verdict
+			var v proof.Verdict
 			if err := json.Unmarshal([]byte(doc), &v); err != nil || again != code || v.OK != (code != 1) || len(v.NotChecked) < 8 {
 				t.Errorf("--json: exit %d, %v\n%s", again, err, doc)
 			}

@@ -7,22 +7,23 @@ import (
 	"strings"
 
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
 )
 
 // maxDetail is how many cells of a detail are shown.
 const maxDetail = 300
 
-func printVerdict(w world, v audit.Verdict, asJSON bool) error {
+func printVerdict(w world, v proof.Verdict, asJSON bool) error {
 	if asJSON {
 		return printJSON(w.out, v)
 	}
-	_, err := io.WriteString(w.out, checksOf(newScreen(w), v)+sentence(v)+"\n")
+	_, err := io.WriteString(w.out, checksOf(newScreen(w), v)+v.Sentence()+"\n")
 	return err
 }
 
 // printChain prints the verdict over a database.
 func printChain(w world, v audit.ChainVerdict) error {
-	text := sentence(v.Verdict)
+	text := v.Sentence()
 	if v.OK {
 		text = fmt.Sprintf("The chain holds: %s, and heads that were seen before cover %d of them.", entries(v.Count), v.Anchored)
 	}
@@ -31,10 +32,10 @@ func printChain(w world, v audit.ChainVerdict) error {
 }
 
 // checksOf writes a line for each check.
-func checksOf(s screen, v audit.Verdict) string {
+func checksOf(s screen, v proof.Verdict) string {
 	var b strings.Builder
 	for _, c := range v.Checks {
-		status := map[audit.Result]string{audit.Passed: "succeeded", audit.Warned: "rescued"}[c.Result]
+		status := map[proof.Result]string{proof.Passed: "succeeded", proof.Warned: "rescued"}[c.Result]
 		if status == "" {
 			status = "failed"
 		}
@@ -49,48 +50,9 @@ func checksOf(s screen, v audit.Verdict) string {
 	return b.String()
 }
 
-// sentence says a verdict so that it can be read aloud.
-func sentence(v audit.Verdict) string {
-	switch {
-	case v.OK && v.Pinned:
-		return fmt.Sprintf("Verified: %s of a chain of %d, unchanged since the key that you gave signed them.", entries(v.Count), v.Size)
-	case v.OK:
-		return fmt.Sprintf("Intact, but unproven: %s of a chain of %d agree with each other, and no key was given that says whose they are.", entries(v.Count), v.Size)
-	}
-	text := "Not verified: " + because(v.Reason)
-	if len(v.Conflict) == 2 {
-		return text + ": two histories are signed with one name. Keep this file, the pins and the seal: together they are the proof."
-	}
-	if v.BrokeAt > 0 {
-		text += fmt.Sprintf(", at place %d, which claims to be entry %d", v.BrokeAt, v.BrokeSeq)
-	}
-	return text + "."
-}
-
 func entries(n int64) string {
 	if n == 1 {
 		return "1 entry"
 	}
 	return strconv.FormatInt(n, 10) + " entries"
-}
-
-func because(r audit.Reason) string {
-	switch r {
-	case audit.ChainBreak:
-		return "the chain is broken"
-	case audit.AnchorUnsatisfied:
-		return "the entries agree with each other, but not with a head that was seen before"
-	case audit.SignatureInvalid:
-		return "a signature does not fit"
-	case audit.ProofInvalid:
-		return "what the file says of itself is not shown by it"
-	case audit.KeyUntrusted:
-		return "it is not signed by a key that is trusted"
-	case audit.KeyRetired:
-		return "it is signed by a key that was retired before"
-	case audit.FormatInvalid:
-		return "the file is not in the form of a bundle, or is cut off"
-	default:
-		return oneLine(string(r), 40)
-	}
 }

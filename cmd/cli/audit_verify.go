@@ -3,32 +3,30 @@ package cli
 import (
 	"bufio"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/writ-automation/writ/cmd/compose"
 	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
 )
 
 // exitUnpinned says that a file is intact and that nothing says by whom it is.
-const exitUnpinned = 3
+const exitUnpinned = proof.ExitUnpinned
 
 // maxTrustFile bounds a seal and a file of known logs.
 const maxTrustFile = 1 << 20
 
 type verifyFlags struct {
 	install
-	keys            []string
-	from, seal, pin string
-	asJSON          bool
+	keys, witnesses        []string
+	from, seal, pin, roots string
+	asJSON                 bool
 }
 
 func verifyCommand(w world) *cobra.Command {
@@ -36,7 +34,7 @@ func verifyCommand(w world) *cobra.Command {
 	c := &cobra.Command{
 		Use: "verify [FILE]", Short: "Check a bundle, a receipt, or the chain of a database", Args: args(cobra.MaximumNArgs(1)),
 		Long: "Checks a bundle of the audit chain or the receipt of a run, with no network and no database; - is standard input. Without a\n" +
-			"file it checks the chain of the database. Of --key, --seal and --pin each has to agree. Exit codes: 0 verified by a key that\n" +
+			"file it checks the chain of the database, and what is stored beside it. Of --key, --seal and --pin each has to agree. Exit codes: 0 verified by a key that\n" +
 			"was given, 1 not verified, 2 usage, or something cannot be read or written, 3 intact, but no key was given.",
 		RunE: func(c *cobra.Command, a []string) error {
 			given := func(name string) bool { return c.Flags().Changed(name) }
@@ -45,9 +43,7 @@ func verifyCommand(w world) *cobra.Command {
 					return usagef("--%s is empty", name)
 				}
 			}
-			switch onFile := given("key") || given("seal") || given("pin") || given("from"); {
-			case len(a) == 0 && onFile:
-				return usagef("--key, --seal, --pin and --from are for a file")
+			switch {
 			case len(a) == 0:
 				return f.verifyChain(c.Context(), w)
 			case given("db") || given("data-dir") || given("config") || given("signing-key-file"):
@@ -61,21 +57,28 @@ func verifyCommand(w world) *cobra.Command {
 	c.Flags().StringVar(&f.seal, "seal", "", "seal.json as a `file`: its keys have to have signed")
 	c.Flags().StringVar(&f.pin, "pin", "", "`file` that remembers keys and heads: the first contact is noted, every later one has to agree")
 	c.Flags().StringVar(&f.from, "from", "", "head `SIZE:ROOT` that the chain has to go on from, with the root in base64")
+	c.Flags().StringVar(&f.roots, "tsa-roots", "", "`file` of certificates (PEM) that time-stamp tokens have to lead to")
+	c.Flags().StringArrayVar(&f.witnesses, "witness-key", nil, "verifier `VKEY` of a witness whose cosignatures count; may be repeated")
 	jsonFlag(c, &f.asJSON)
 	return c
 }
 
 // trust reads what the flags say of keys and heads.
-func (f *verifyFlags) trust() (audit.Trust, error) {
-	t := audit.Trust{VKeys: f.keys}
+func (f *verifyFlags) trust() (proof.Trust, error) {
+	t := proof.Trust{VKeys: f.keys, Witnesses: f.witnesses}
 	if f.from != "" {
-		h, err := parseHead(f.from)
+		h, err := proof.ParseHead(f.from)
 		if err != nil {
-			return t, err
+			return t, usagef("--from: %s", err)
 		}
 		t.From = &h
 	}
 	var err error
+	if f.roots != "" {
+		if t.TSARoots, err = small(f.roots); err != nil {
+			return t, usagef("--tsa-roots: %s", oneLine(err.Error(), maxDetail))
+		}
+	}
 	if f.seal != "" {
 		if t.Seal, err = small(f.seal); err != nil {
 			return t, usagef("--seal: %s", oneLine(err.Error(), maxDetail))
@@ -84,6 +87,9 @@ func (f *verifyFlags) trust() (audit.Trust, error) {
 	if f.pin != "" {
 		if t.Known, err = small(f.pin); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return t, usagef("--pin: %s", oneLine(err.Error(), maxDetail))
+		}
+		if t.Known == nil {
+			t.Known = []byte{} // the first contact: to know of no log is not to ask for nothing
 		}
 	}
 	return t, nil
@@ -113,22 +119,32 @@ func (f *verifyFlags) verifyFile(ctx context.Context, w world, name string) erro
 		return usagef("%s", oneLine(err.Error(), maxDetail))
 	}
 	defer done()
-	verifier := compose.NewVerifier()
-	v, err := verifier.VerifyFile(ctx, bufio.NewReaderSize(in, 256<<10), trust, clock.New().Now())
+	v, err := proof.VerifyFile(ctx, bufio.NewReaderSize(in, 256<<10), trust, clock.New().Now())
 	if err != nil {
 		return usagef("%s: %s", oneLine(name, maxDetail), oneLine(err.Error(), maxDetail))
 	}
-	var unkept error
-	switch {
-	case f.pin == "":
-	case v.OK:
-		unkept = remember(f.pin, trust.Known, func(known []byte) ([]byte, error) { return verifier.Pin(known, v) })
-	case len(v.Conflict) == 2:
-		unkept = keepConflict(f.pin, name, v)
-	}
+	unkept := f.remember(trust, name, v)
 	if err := printVerdict(w, v, f.asJSON); err != nil {
 		return err
 	}
+	return f.end(w, v, unkept, true)
+}
+
+// remember keeps what the verdict says of its log, where that was asked for.
+func (f *verifyFlags) remember(trust proof.Trust, name string, v proof.Verdict) error {
+	switch {
+	case f.pin == "":
+	case v.OK:
+		return remember(f.pin, trust.Known, func(known []byte) ([]byte, error) { return proof.Pin(known, v) })
+	case len(v.Conflict) == 2:
+		return keepConflict(f.pin, name, v)
+	}
+	return nil
+}
+
+// end ends the command as the verdict asks for, once it was printed. Where nothing was trusted beforehand nothing has to be pinned
+// unless that is demanded.
+func (f *verifyFlags) end(w world, v proof.Verdict, unkept error, pinned bool) error {
 	switch {
 	case unkept != nil && v.OK:
 		return usagef("--pin: %s", oneLine(unkept.Error(), maxDetail))
@@ -137,7 +153,7 @@ func (f *verifyFlags) verifyFile(ctx context.Context, w world, name string) erro
 		return errSilent
 	case !v.OK:
 		return errSilent
-	case !v.Pinned:
+	case !v.Pinned && pinned:
 		return exitCode(exitUnpinned)
 	}
 	return nil
@@ -145,31 +161,36 @@ func (f *verifyFlags) verifyFile(ctx context.Context, w world, name string) erro
 
 // chainView is the verdict over a database as --json shows it.
 type chainView struct {
-	audit.Verdict
+	proof.Verdict
 	Head     string `json:"head"`
 	Anchored int64  `json:"anchored"`
 }
 
 // verifyChain checks the chain of a database.
 func (f *verifyFlags) verifyChain(ctx context.Context, w world) error {
+	trust, err := f.trust()
+	if err != nil {
+		return err
+	}
 	var v audit.ChainVerdict
-	err := f.with(ctx, w, func(ctx context.Context, t *compose.Trail) (err error) {
-		v, err = t.Prover.Verify(ctx)
+	err = f.with(ctx, w, func(ctx context.Context, t *compose.Trail) (err error) {
+		v, err = t.Prover.Verify(ctx, trust)
 		return err
 	})
 	if err != nil {
 		// One that cannot be read is no chain that does not hold: who watches exit codes has to tell them apart.
 		return usageError{err}
 	}
+	unkept := f.remember(trust, "the database", v.Verdict)
 	if f.asJSON {
 		err = printJSON(w.out, chainView{v.Verdict, fmt.Sprintf("%x", v.Head), v.Anchored})
 	} else {
 		err = printChain(w, v)
 	}
-	if err == nil && !v.OK {
-		err = errSilent
+	if err != nil {
+		return err
 	}
-	return err
+	return f.end(w, v.Verdict, unkept, len(f.keys) > 0 || f.seal != "" || f.pin != "")
 }
 
 func open(w world, name string) (in io.Reader, done func(), err error) {
@@ -181,15 +202,4 @@ func open(w world, name string) (in io.Reader, done func(), err error) {
 		return nil, nil, err
 	}
 	return file, func() { _ = file.Close() }, nil
-}
-
-// parseHead reads SIZE:ROOT.
-func parseHead(text string) (audit.Head, error) {
-	size, root, _ := strings.Cut(text, ":")
-	n, err := strconv.ParseInt(size, 10, 64)
-	raw, err64 := base64.StdEncoding.Strict().DecodeString(root)
-	if err != nil || n < 0 || err64 != nil || len(raw) != len(audit.Head{}.Root) {
-		return audit.Head{}, usagef("--from takes SIZE:ROOT, a number and the base64 of 32 bytes")
-	}
-	return audit.Head{Size: n, Root: [32]byte(raw)}, nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/writ-automation/writ/cmd/compose"
 	"github.com/writ-automation/writ/platform/config"
+	"github.com/writ-automation/writ/ports/proof"
 	"github.com/writ-automation/writ/ports/secret"
 )
 
@@ -30,6 +32,8 @@ type serveFlags struct {
 	events, publicURL        string
 	signingKeyFile           string
 	auditBeat                config.Duration
+	auditTSARoots            string
+	auditWitnesses           []string
 	notify                   notifyFlags
 }
 
@@ -43,6 +47,8 @@ func (f *serveFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.addr, "addr", "127.0.0.1:8080", "`address` to listen on")
 	fs.StringVar(&f.signingKeyFile, "signing-key-file", "", "`file` of the keys that sign the audit trail (default signing.key in the data directory)")
 	config.DurationVar(fs, &f.auditBeat, "audit-beat", time.Hour, "how often the audit trail says that the server lives")
+	fs.StringVar(&f.auditTSARoots, "audit-tsa-roots", "", "`file` of certificates (PEM) of the time-stamping authorities that are believed")
+	fs.StringArrayVar(&f.auditWitnesses, "audit-witness-key", nil, "verifier `VKEY` of a witness that is believed (repeatable)")
 	fs.StringVar(&f.tlsCert, "tls-cert", "", "certificate `file`; with --tls-key, serve https")
 	fs.StringVar(&f.tlsKey, "tls-key", "", "private key `file` of the certificate")
 	fs.StringVar(&f.publicURL, "public-url", "", "`address` under which users reach the server")
@@ -75,13 +81,18 @@ func (f *serveFlags) settings(w world) (compose.Settings, error) {
 	if err != nil {
 		return compose.Settings{}, usageError{err}
 	}
+	outsiders, err := believed(f.auditTSARoots, f.auditWitnesses)
+	if err != nil {
+		return compose.Settings{}, usageError{err}
+	}
 	s := compose.Settings{
 		Executor: executor, Install: install, Addr: f.addr, TLSCert: f.tlsCert, TLSKey: f.tlsKey,
 		RetainRuns: f.retainRuns.Duration, RetainEvents: f.retainEvents.Duration, Catchup: f.catchup.Duration,
 		Open: f.open, MetricsAuth: f.metricsAuth, Events: f.events, PublicURL: strings.TrimRight(f.publicURL, "/"),
 		TrustedProxies: proxies, Announce: w.out, WorkerToken: f.token(), WorkerQueues: f.workerQueues,
 		SigningKeyFile: f.signingKeyFile, SigningKey: secret.Text(w.env(signingKeyEnv)), AuditBeat: f.auditBeat.Duration,
-		StrictGrants: f.strictGrants, ReadOnly: f.readOnly, InsecureCookies: f.insecureCookies, SessionTTL: f.sessionTTL.Duration,
+		AuditOutsiders: outsiders,
+		StrictGrants:   f.strictGrants, ReadOnly: f.readOnly, InsecureCookies: f.insecureCookies, SessionTTL: f.sessionTTL.Duration,
 	}
 	if err := errors.Join(f.signIn.apply(&s, w), f.notify.apply(&s, w)); err != nil {
 		return compose.Settings{}, usageError{err}
@@ -90,4 +101,20 @@ func (f *serveFlags) settings(w world) (compose.Settings, error) {
 		return compose.Settings{}, usageError{err}
 	}
 	return s, nil
+}
+
+// believed reads who outside is believed: a file of certificates and verifier keys of witnesses.
+func believed(roots string, witnesses []string) (proof.Outsiders, error) {
+	var text []byte
+	if roots != "" {
+		var err error
+		if text, err = small(roots); err != nil {
+			return proof.Outsiders{}, fmt.Errorf("audit-tsa-roots: %w", err)
+		}
+	}
+	o, err := proof.ParseOutsiders(text, witnesses)
+	if err != nil {
+		return o, fmt.Errorf("audit-tsa-roots, audit-witness-key: %w", err)
+	}
+	return o, nil
 }

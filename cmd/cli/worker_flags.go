@@ -13,9 +13,9 @@ type workerFlags struct {
 	executorFlags
 	installFlags
 
-	server, caFile string
-	insecureHTTP   bool
-	labels         []string
+	server, caFile, signingKeyFile string
+	insecureHTTP                   bool
+	labels                         []string
 }
 
 func (f *workerFlags) register(fs *pflag.FlagSet) {
@@ -23,6 +23,7 @@ func (f *workerFlags) register(fs *pflag.FlagSet) {
 		"`token` by which the server lets workers in")
 	f.installFlags.register(fs, "", "the data directory, else in the server's default one")
 	fs.StringVar(&f.server, "server", "", "`address` of a server whose relay runs are claimed over, instead of a database")
+	fs.StringVar(&f.signingKeyFile, "signing-key-file", "", "`file` of the keys that sign the audit trail: heads by them alone are believed (default those that the database lists)")
 	fs.StringVar(&f.caFile, "ca-file", "", "PEM `file` of the authorities to trust for the server (default those of the machine)")
 	fs.BoolVar(&f.insecureHTTP, "insecure-http", false, "let the secrets of runs travel over plain http from another machine")
 	fs.StringSliceVar(&f.labels, "labels", nil, "`key=value` that the list of workers shows (repeatable)")
@@ -58,7 +59,7 @@ func (f *workerFlags) settings(w world) (compose.WorkerSettings, error) {
 		return compose.WorkerSettings{}, err
 	}
 	s := compose.WorkerSettings{
-		Executor: executor, Install: install, Labels: labels,
+		Executor: executor, Install: install, Labels: labels, SigningKeyFile: f.signingKeyFile,
 		Relay: compose.Relay{Server: strings.TrimRight(f.server, "/"), Token: f.token(), CAFile: f.caFile, InsecureHTTP: f.insecureHTTP},
 	}
 	if err := s.Validate(); err != nil {

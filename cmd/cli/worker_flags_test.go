@@ -79,10 +79,10 @@ func TestWorkerPlace(t *testing.T) {
 		}
 	}
 	s, err := workerOf(t, []string{encryptionKeyEnv + "=k"}, "--db", "a.db", "--queue", "a,b", "--queue", "c", "--labels", "x=1,y=a=b", "--labels", "z=",
-		"--executors", "3", "--run-timeout", "90", "--name", "edge", "--local-projects", "repos")
+		"--executors", "3", "--run-timeout", "90", "--name", "edge", "--local-projects", "repos", "--signing-key-file", "sign.pem")
 	want := map[string]string{"x": "1", "y": "a=b", "z": ""}
 	if err != nil || len(s.Queues) != 2 || s.Executors != 3 || s.RunTimeout != 90*time.Second || s.Name != "edge" ||
-		!filepath.IsAbs(s.LocalProjects) || s.EncryptionKey.Reveal() != "k" || !cmp.Equal(want, s.Labels) {
+		!filepath.IsAbs(s.LocalProjects) || s.EncryptionKey.Reveal() != "k" || s.SigningKeyFile != "sign.pem" || !cmp.Equal(want, s.Labels) {
 		t.Errorf("%+v %v", s, err)
 	}
 }
@@ -114,6 +114,7 @@ func TestWorkerUsage(t *testing.T) {
 		{[]string{token}, append([]string{"--executors", "0"}, over...), "executors"},
 		{[]string{token}, append([]string{"--executors", "-1"}, over...), "executors"},
 		{[]string{token}, append([]string{"--encryption-key-file", "k"}, over...), "encryption-key-file"},
+		{[]string{token}, append([]string{"--signing-key-file", "k"}, over...), "signing-key-file: belongs to db"},
 		{[]string{token}, append([]string{"--local-projects", "k"}, over...), "local-projects"},
 		{[]string{token}, append([]string{"--secret-env", "k"}, over...), "secret-env"},
 		{nil, []string{"--db", "a.db", "--ca-file", "x"}, "ca-file"},

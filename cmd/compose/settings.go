@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/proof"
 	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/system"
 )
@@ -86,6 +87,8 @@ type Settings struct {
 	SigningKeyFile string
 	SigningKey     secret.Text
 	AuditBeat      time.Duration
+	// AuditOutsiders are the time-stamping authorities and witnesses that are believed.
+	AuditOutsiders proof.Outsiders
 
 	Notify Notify
 

@@ -23,7 +23,7 @@ const headFile = "audit.head"
 func (s *Settings) auditConfig(root string) auditmodule.Config {
 	c := auditmodule.Config{
 		Version: s.Info.Version, Beat: s.AuditBeat, HeadFile: anchor.NewHeadFile(filepath.Join(root, headFile)),
-		Keys: s.signingKeys(root),
+		Keys: s.signingKeys(root), Outsiders: s.AuditOutsiders,
 	}
 	if u, err := url.Parse(s.PublicURL); err == nil {
 		c.Site = u.Hostname()

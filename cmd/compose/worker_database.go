@@ -38,9 +38,9 @@ func databaseOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 	}
 	executing.Kind, executing.Labels = portexecution.DatabaseWorker, s.Labels
 	return fx.Options(
-		fx.Supply(s, &s.Install, executing, auditmodule.Config{Version: s.Info.Version}, runsmodule.Config{LogCap: s.LogCap}),
+		fx.Supply(s, &s.Install, executing, s.trailConfig(), runsmodule.Config{LogCap: s.LogCap}),
 		platform(), stores()[storeOf(s.DB)], tools(), auditmodule.Module,
-		fx.Module("first", fx.Invoke(awaitSchema, borrowKeys)),
+		fx.Module("first", fx.Invoke(awaitSchema, borrowKeys, borrowSigning)),
 		sealing(), lending(&s.Install, true), agents(), fetching(&s.Install, dir, false),
 		runsmodule.WorkModule, catalogmodule.MaterialModule,
 		fx.Supply(s.audience()), fx.Module("work", fx.Provide(plane, fx.Annotate(outbox.NewWriter, fx.As(new(events.Publisher))))),
@@ -99,6 +99,19 @@ func borrowKeys(life fx.Lifecycle, i *Install, dir *dataDir, v *sealed, log *slo
 		return nil
 	}})
 }
+
+// trailConfig is what the trail is told in a worker, which signs nothing.
+func (s *WorkerSettings) trailConfig() auditmodule.Config {
+	c := auditmodule.Config{Version: s.Info.Version}
+	if s.SigningKeyFile != "" {
+		c.Keys = signingKeys{given: s.SigningKeyFile}
+	}
+	return c
+}
+
+// borrowSigning reads the signing keys of the servers where the operator names them: the heads that a worker is handed have to be signed
+// by them.
+func borrowSigning(life fx.Lifecycle, o *auditmodule.Opening) { life.Append(fx.StartHook(o.Join)) }
 
 // borrowed is where a worker finds the encryption keys of the servers: as told, else in its own data directory, else in the one that a
 // server over this database has by default.

@@ -20,6 +20,8 @@ type WorkerSettings struct {
 	Relay
 
 	Labels map[string]string // told to the fleet
+	// SigningKeyFile has the keys that sign the audit trail: heads by them alone are then believed. Empty: those that the database lists.
+	SigningKeyFile string
 }
 
 // Relay is the server over which a worker reaches the runs.
@@ -45,6 +47,9 @@ func (s *WorkerSettings) Validate() error {
 	}
 	if err := errors.Join(s.Executor.validate(), s.validatePeer()); err != nil {
 		return err
+	}
+	if s.over() && s.SigningKeyFile != "" {
+		return errors.New("signing-key-file: belongs to db; over the relay the server has the keys")
 	}
 	if s.over() {
 		return errors.Join(s.Install.unused(), s.Relay.validate())

@@ -82,7 +82,7 @@ func TestLibraries() []string {
 	return []string{
 		"std", "github.com/google/go-cmp/**", "pgregory.net/rapid", "go.uber.org/goleak", "go.uber.org/fx/**",
 		"github.com/danielgtaylor/huma/v2/**", "github.com/rogpeppe/go-internal/**", "gopkg.in/yaml.v3", "github.com/klauspost/compress/**",
-		"./ports/**", "./platform/**",
+		"github.com/gowebpki/jcs", "./ports/**", "./platform/**",
 	}
 }
 
@@ -129,8 +129,17 @@ func portRules() []Rule {
 			Why: "an extension's author imports this package and should get nothing else with it",
 		},
 		{
+			Name: "proof library", From: []string{"./ports/proof/**"},
+			Allow: []string{
+				"std", "./ports/proof/**", "golang.org/x/crypto/**", "golang.org/x/mod/sumdb/**", "github.com/transparency-dev/merkle/**",
+				"github.com/secure-systems-lab/go-securesystemslib/**", "github.com/digitorus/timestamp", "github.com/digitorus/pkcs7",
+			},
+			May: "standard library, `x/crypto`; notes, Merkle proofs, DSSE, RFC 3161 and CMS", Never: "anything else",
+			Why: "an auditor's program compiles these packages and should compile nothing else of Writ",
+		},
+		{
 			Name: "contract", From: []string{"./ports/<ctx>"}, Allow: contractAllows(),
-			May: "kernel, `ports/object`, `ports/extension`; other contexts' ports only along the list below", Never: "third party",
+			May: "kernel, `ports/object`, `ports/proof/**`, `ports/extension`; other contexts' ports only along the list below", Never: "third party",
 			Why: "contracts form a graph without cycles; other neighbours are named by string id or heard of by event",
 		},
 	}
@@ -142,13 +151,12 @@ func outerRules() []Rule {
 			Name: "module", From: []string{"./modules/<ctx>/**"},
 			Allow: []string{
 				"std", "./ports/**", "./platform/background", "./modules/<ctx>/**", "go.uber.org/fx", "github.com/robfig/cron/v3", "gopkg.in/yaml.v3",
-				"golang.org/x/mod/sumdb/**", "github.com/transparency-dev/merkle/**",
 			},
 			Deny: []string{"net/http/**", "database/sql/**", "os/exec"},
 			InTests: []string{
-				"./adapters/sqlstore/**", "./adapters/outbox/**", "./adapters/watermill/**",
+				"./adapters/sqlstore/**", "./adapters/outbox/**", "./adapters/watermill/**", "golang.org/x/mod/sumdb/**",
 			},
-			May:   "`ports/**`, `platform/background`, its own `internal`; `fx` in `module.go` only; cron, yaml; notes and Merkle proofs",
+			May:   "`ports/**`, `platform/background`, its own `internal`; `fx` in `module.go` only; cron, yaml",
 			Never: "adapters, platform, other modules, bun, huma, watermill, `net/http`, `database/sql`, `os/exec`",
 			Why:   "behaviour that knows no technology can be read, tested and moved without one",
 		},
@@ -202,7 +210,7 @@ func suiteLibraries() []string {
 }
 
 func contractAllows() []string {
-	return append([]string{"std", "./ports/extension", "./ports/object"}, ports(Kernel())...)
+	return append([]string{"std", "./ports/extension", "./ports/object", "./ports/proof/**"}, ports(Kernel())...)
 }
 
 // ports makes patterns of the names of contracts.

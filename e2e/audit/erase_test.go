@@ -48,6 +48,9 @@ func TestErasedValuesAreGone(t *testing.T) {
 			t.Errorf("the entry was %+v and is %+v", before[0], e)
 		}
 		intact(t, w.Server)
+		if out := must(t, 0, slices.Concat([]string{"audit", "verify", "--seal", seal}, beside(w.Server))...); !strings.Contains(out, "erased: ") || !strings.Contains(out, "(by entry ") || strings.Contains(out, "withheld") {
+			t.Errorf("the database does not say by which entry values are erased:\n%s", out)
+		}
 		now := saved(t, w.Client, "/v1/audit/bundle", "now.json")
 		if out := must(t, 0, "audit", "verify", now, "--seal", seal); !strings.Contains(out, "withheld") && !strings.Contains(out, "erased") {
 			t.Errorf("the bundle does not say that values are missing:\n%s", out)

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 }
 
 // vectorDir is below the root of the repository, where the tests run.
-const vectorDir = "modules/audit/internal/vectors"
+const vectorDir = "ports/proof/testdata"
 
 // vectorDigest names the environment variable with the digest of these files: Go's test cache sees variables that a
 // test reads, and no files outside of its module.

@@ -145,7 +145,7 @@ func (b *browser) served(t *testing.T, s *harness.Server, path string) {
 // TestRegisterIsInertInABrowser opens the register that the module keeps of all its hostile text.
 func TestRegisterIsInertInABrowser(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile(filepath.Join("..", "..", "modules", "audit", "internal", "register", "testdata", "hostile.html"))
+	doc, err := os.ReadFile(filepath.Join("..", "..", "modules", "audit", "internal", "report", "register", "testdata", "hostile.html"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 const patience = 2 * time.Minute
 
 const (
-	vectorDir = "../../modules/audit/internal/vectors"
+	vectorDir = "../../ports/proof/testdata"
 	pageFile  = "../../adapters/httpapi/ops/assets/verify/verify.html"
 	// vkey is the key that signs the heads of all vectors.
 	vkey = "audit.example.org/in_test/e1+c2f7f880+AYqI4910CfGV/VLbLTy6XXLKZwm/HZQSG/N0iAG0D29c"

@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
+	"github.com/writ-automation/writ/ports/proof/checkpoint/checkpointtest"
+	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
 // kept returns the newest checkpoint of the store.
@@ -48,7 +50,7 @@ func TestAnchorsThatSayNothing(t *testing.T) {
 				change(&a)
 				must(t, tr.d.Do(t.Context(), func(ctx context.Context) error { return tr.store.PutAnchor(ctx, a) }))
 				v := tr.verify(t)
-				if v.OK || v.Reason != audit.AnchorUnsatisfied || len(v.AnchorProblems) != 1 || v.AnchorProblems[0].ID != a.ID || v.AnchorProblems[0].Problem != "signature_invalid" {
+				if v.OK || v.Reason != proof.AnchorUnsatisfied || len(v.AnchorProblems) != 1 || v.AnchorProblems[0].ID != a.ID || v.AnchorProblems[0].Problem != "signature_invalid" {
 					t.Errorf("%+v", v)
 				}
 				tr.refused(t, v)
@@ -63,40 +65,50 @@ func swapRoot(note string, root [32]byte) string {
 	return strings.Join(lines, "\n")
 }
 
-// witness is a line of somebody who says when the head was seen. No witness's key is known to the server.
-type witness struct{ at time.Time }
+// watcher is a witness that the install believes.
+func watcher() checkpointtest.Witness { return checkpointtest.NewWitness("witness.example/w", 7) }
 
-func (w witness) Name() string { return "witness.example/w" }
+// witness is a line of somebody who says when the head was seen.
+type witness struct {
+	t  testing.TB
+	by checkpointtest.Witness
+	at time.Time
+}
 
-func (w witness) Cosign(context.Context, string, int64, [][32]byte) (string, int64, error) {
-	sig := make([]byte, 4+8+64)
-	for i := range 8 {
-		sig[4+i] = byte(w.at.Unix() >> (56 - 8*i))
-	}
-	return "\u2014 " + w.Name() + " " + base64.StdEncoding.EncodeToString(sig) + "\n", 0, nil
+func (w witness) Name() string { return w.by.Name }
+
+func (w witness) Cosign(_ context.Context, note string, _ int64, _ [][32]byte) (string, int64, error) {
+	return strings.TrimPrefix(w.by.Cosign(w.t, note, w.at), note), 0, nil
 }
 
 // TestBackdating has a witness see the head, and moves entries to another time than that leaves them (A15, A16).
 func TestBackdating(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, 12, func(t *testing.T, tr *trail) {
-		tr.anchor(t, audit.AnchorRequest{Witness: witness{time.Now()}}) // of 12 entries; the 13th tells of it
+		tr.anchor(t, audit.AnchorRequest{Witness: witness{t, watcher(), time.Now()}}) // of 12 entries; the 13th tells of it
 		if v := tr.verify(t); !v.OK || v.Anchored != 12 {
 			t.Fatalf("%+v", v)
 		}
 		// The entry behind it claims an hour before: linked, hashed and indexed as it has to be.
 		tr.rehash(t, 13, func(l *leaf.Leaf) { l.At = leaf.At(time.Now().Add(-time.Hour)) })
 		v := tr.verify(t)
-		if v.OK || v.Reason != audit.AnchorUnsatisfied || problems(v.AnchorProblems) != "witness/12/time_conflict" || !strings.Contains(detail(v, "times"), "entry 13") {
+		if v.OK || v.Reason != proof.AnchorUnsatisfied || problems(v.AnchorProblems) != "witness/12/time_conflict" || !strings.Contains(detail(v, "times"), "entry 13") {
 			t.Errorf("%+v", v)
 		}
 		tr.refused(t, v)
 	})
 	eachEngine(t, 12, func(t *testing.T, tr *trail) {
-		tr.anchor(t, audit.AnchorRequest{Witness: witness{time.Now().Add(-time.Hour)}})
+		tr.anchor(t, audit.AnchorRequest{Witness: witness{t, watcher(), time.Now().Add(-time.Hour)}})
 		v := tr.verify(t)
 		if v.OK || problems(v.AnchorProblems) != "witness/12/time_conflict" {
 			t.Errorf("%+v", v)
+		}
+	})
+	eachEngine(t, 12, func(t *testing.T, tr *trail) {
+		tr.anchor(t, audit.AnchorRequest{Witness: witness{t, checkpointtest.NewWitness("witness.example/w", 8), time.Now().Add(-time.Hour)}})
+		v := tr.verify(t)
+		if !v.OK || !strings.Contains(strings.Join(v.NotChecked, "\n"), "1 time-stamp tokens and cosignatures") {
+			t.Errorf("a witness who is not believed: %+v", v)
 		}
 	})
 	eachEngine(t, 12, func(t *testing.T, tr *trail) {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
 )
 
 // Config is what an operator and the build say. Zero times are the defaults.
@@ -15,6 +16,8 @@ type Config struct {
 	HeadFile audit.HeadFile
 	// Keys is where the signing key rests; nil is nowhere, and what has to be signed is then refused.
 	Keys Keys
+	// Outsiders is who outside of the install is believed; seal.json names them.
+	Outsiders proof.Outsiders
 	// Beat is how often the trail says that the service lives.
 	Beat time.Duration
 }

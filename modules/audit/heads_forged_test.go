@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-automation/writ/modules/audit/internal/treelog"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
 )
 
 // forges closes the first epoch at a size, as an accepted rollback does, with everything that the database alone has of one.
@@ -154,7 +155,7 @@ func TestADamagedChain(t *testing.T) {
 		if note := p.newest(t, s); note != "" {
 			t.Errorf("told is %q", note)
 		}
-		if v := p.verify(t); v.Reason != audit.ChainBreak {
+		if v := p.verify(t); v.Reason != proof.ChainBreak {
 			t.Errorf("%+v", v)
 		}
 		must(t, p.EditLeaf(t.Context(), 8, rewritten("denied", "applied")))

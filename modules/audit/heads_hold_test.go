@@ -10,8 +10,8 @@ import (
 	"go.uber.org/fx/fxtest"
 
 	auditmodule "github.com/writ-automation/writ/modules/audit"
-	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof/checkpoint"
 )
 
 // ledge is a shelf of one log in memory.

@@ -18,6 +18,7 @@ import (
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/platform/ids"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
 	"github.com/writ-automation/writ/ports/system"
 )
 
@@ -185,7 +186,7 @@ func (p *process) shown(t *testing.T) []audit.Anchor {
 func (p *process) holds(t *testing.T, want string) {
 	t.Helper()
 	v := p.verify(t)
-	if got := problems(v.AnchorProblems); got != want || v.OK != (want == "") || want != "" && v.Reason != audit.AnchorUnsatisfied {
+	if got := problems(v.AnchorProblems); got != want || v.OK != (want == "") || want != "" && v.Reason != proof.AnchorUnsatisfied {
 		t.Errorf("problems %q, want %q: %+v", got, want, v.Verdict)
 	}
 	x, err := auditmodule.NewHeadCheck(p.Result).Examine(t.Context())

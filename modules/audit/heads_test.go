@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof/checkpoint"
+	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
 // newest asks for the newest head once nothing is remembered any more.

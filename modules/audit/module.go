@@ -15,7 +15,7 @@ import (
 
 // Module provides the roles of the context. It needs a Config, the audit stores, a unit of work, a clock, ids and a logger; for
 // the reporter also a runs.Reader. An audit.Licence is optional.
-var Module = fx.Module("audit", fx.Provide(NewVerifier, provide, provideProver, provideReporter))
+var Module = fx.Module("audit", fx.Provide(provide, provideProver, provideReporter))
 
 // Upkeep runs the context's background work with the application.
 var Upkeep = fx.Module("audit.upkeep", fx.Invoke(background))

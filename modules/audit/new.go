@@ -5,28 +5,21 @@ import (
 	"errors"
 	"log/slog"
 
-	"github.com/writ-automation/writ/modules/audit/internal/evidence"
 	"github.com/writ-automation/writ/modules/audit/internal/heads"
-	"github.com/writ-automation/writ/modules/audit/internal/hold"
 	"github.com/writ-automation/writ/modules/audit/internal/install"
-	"github.com/writ-automation/writ/modules/audit/internal/keep"
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
 	"github.com/writ-automation/writ/modules/audit/internal/prove"
 	"github.com/writ-automation/writ/modules/audit/internal/record"
-	"github.com/writ-automation/writ/modules/audit/internal/register"
-	"github.com/writ-automation/writ/modules/audit/internal/trail"
+	"github.com/writ-automation/writ/modules/audit/internal/report/evidence"
+	"github.com/writ-automation/writ/modules/audit/internal/report/register"
 	"github.com/writ-automation/writ/modules/audit/internal/treelog"
 	"github.com/writ-automation/writ/modules/audit/internal/upkeep"
-	"github.com/writ-automation/writ/modules/audit/internal/verify"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/proof/keys"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/tx"
 )
-
-// NewVerifier returns the verifier of files. It depends on nothing and keeps nothing.
-func NewVerifier() audit.Verifier { return verify.Files{} }
 
 // Stores are where this context keeps what it owns.
 type Stores struct {
@@ -91,10 +84,10 @@ func New(p Params) (Result, error) {
 	})
 	return Result{
 		Recorder: recorder,
-		Trail:    trail.New(p.Chain, p.Reader),
-		Keeper: keep.New(keep.Params{
+		Trail:    record.NewTrail(p.Chain, p.Reader),
+		Keeper: heads.NewKeeper(heads.KeeperParams{
 			Install: who, Tree: tree, Recorder: recorder, Unit: p.Unit, Clock: p.Clock,
-			Stores: keep.Stores{Chain: p.Chain, Identity: p.Identity, Anchors: p.Anchors, Tiles: p.Tiles},
+			Stores: heads.KeeperStores{Chain: p.Chain, Identity: p.Identity, Anchors: p.Anchors, Tiles: p.Tiles},
 		}),
 		Heads: heads.New(heads.Params{
 			Install: who, Identity: p.Identity, Anchors: p.Anchors, Unit: p.Unit, Clock: p.Clock, Log: p.Log, Apart: upkeep.Apart,
@@ -111,11 +104,11 @@ func New(p Params) (Result, error) {
 // NewHolding returns what keeps the newest head of a trail on the shelf of a worker that reaches its database, and shows what is there
 // under the worker's name: when it starts, once an hour, and before one takes the place of another. Between Start and Stop it owns one
 // goroutine. A nil log says nothing.
-func NewHolding(of audit.Heads, shelf audit.HeadShelf, worker string, log *slog.Logger) *hold.Holding {
+func NewHolding(of audit.Heads, shelf audit.HeadShelf, worker string, log *slog.Logger) *heads.Holding {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return hold.New(hold.Params{Heads: of, Shelf: shelf, Worker: worker, Log: log})
+	return heads.NewHolding(heads.HoldingParams{Heads: of, Shelf: shelf, Worker: worker, Log: log})
 }
 
 // NewProver returns what makes signed files of the trail that r records. A run that has not ended is shown with its status.
@@ -124,7 +117,8 @@ func NewProver(r Result, store runs.Store) audit.Prover {
 	return prove.New(prove.Params{
 		Reader: p.Reader, Chain: p.Chain, Anchors: p.Anchors, HeadFile: p.Config.HeadFile, Tree: r.core.tree, Install: r.core.who, Clock: p.Clock,
 		Settings: prove.Settings{
-			Service: keys.Product{Name: "writ", Version: p.Config.Version}, VerifyPage: "/verify", Beat: p.Config.Beat, Status: statusOf(store),
+			Service: keys.Product{Name: "writ", Version: p.Config.Version}, VerifyPage: "/verify", Beat: p.Config.Beat, Outsiders: p.Config.Outsiders,
+			Status: statusOf(store),
 		},
 	})
 }

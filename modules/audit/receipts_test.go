@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	auditmodule "github.com/writ-automation/writ/modules/audit"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof"
 )
 
 // record records entries of a run in one unit.
@@ -37,13 +37,13 @@ func ofRun(act audit.Action, top, run string) audit.Entry {
 }
 
 // receipt makes the receipt of a run and verifies it with the product's verifier.
-func (tr *trail) receipt(t *testing.T, run string, q audit.ReceiptQuery) (audit.Verdict, []byte) {
+func (tr *trail) receipt(t *testing.T, run string, q audit.ReceiptQuery) (proof.Verdict, []byte) {
 	t.Helper()
 	r, err := tr.prover.Receipt(t.Context(), run, q)
 	must(t, err)
 	seal, err := tr.prover.Seal(t.Context())
 	must(t, err)
-	v, err := auditmodule.NewVerifier().VerifyFile(t.Context(), bytes.NewReader(r.Body), audit.Trust{Seal: seal}, time.Now())
+	v, err := proof.VerifyFile(t.Context(), bytes.NewReader(r.Body), proof.Trust{Seal: seal}, time.Now())
 	must(t, err)
 	if !v.OK || !v.Pinned {
 		t.Errorf("the receipt of %s, %+v: %+v", run, q, v)

@@ -21,6 +21,7 @@ import (
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof"
 )
 
 // paper is a file in memory: a head file, or the signing key's.
@@ -50,10 +51,14 @@ func open(t *testing.T, url string, head *paper, key *keyFile) *trail {
 	t.Helper()
 	d := dbtest.Connect(t, db.Config{URL: url, UnitTimeout: 2 * time.Minute, BusyTimeout: time.Minute})
 	store, c := sqlaudit.New(d), clock.New()
+	believed, err := proof.ParseOutsiders(nil, []string{watcher().VKey()})
+	if err != nil {
+		t.Fatal(err)
+	}
 	r, err := auditmodule.New(auditmodule.Params{
 		Stores: auditmodule.Stores{Chain: store, Reader: store, Tiles: store, Anchors: store, Identity: store},
 		Kernel: auditmodule.Kernel{Unit: d, Clock: c, IDs: ids.New(c)},
-		Config: auditmodule.Config{Site: "audit.example.org", Version: "1", HeadFile: head, Keys: key, Beat: time.Hour},
+		Config: auditmodule.Config{Site: "audit.example.org", Version: "1", HeadFile: head, Keys: key, Beat: time.Hour, Outsiders: believed},
 	})
 	if err == nil {
 		err = r.Opening.Open(t.Context())
@@ -128,7 +133,7 @@ var (
 
 func (tr *trail) verify(t failer) audit.ChainVerdict {
 	t.Helper()
-	v, err := tr.prover.Verify(context.Background())
+	v, err := tr.prover.Verify(context.Background(), proof.Trust{})
 	if err != nil {
 		t.Fatal(err)
 	}

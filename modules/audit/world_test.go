@@ -18,6 +18,7 @@ import (
 	"github.com/writ-automation/writ/platform/ids"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
 )
 
 // world is the context over a real database.
@@ -135,7 +136,7 @@ func (w *world) grow(t testing.TB, n int64) {
 // verify verifies the whole chain, which has to hold.
 func (w *world) verify(t testing.TB) {
 	t.Helper()
-	v, err := w.prover.Verify(t.Context())
+	v, err := w.prover.Verify(t.Context(), proof.Trust{})
 	if err != nil || !v.OK || v.Count != w.size {
 		t.Fatalf("%d entries of %d: %+v, %v", v.Count, w.size, v.Verdict, err)
 	}

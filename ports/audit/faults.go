@@ -1,17 +1,20 @@
 package audit
 
-import "github.com/writ-automation/writ/ports/fault"
+import (
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof"
+)
 
 // The faults of the trail.
 var (
 	// Unrecorded is the fault of a change of which no entry can be made; nothing of it was done.
 	Unrecorded = fault.Code{Name: "audit_unavailable", Kind: fault.Unavailable}
 	// Broken is the fault of a chain that does not recompute. Detail has broke_at, broke_seq, count and anchor_problems.
-	Broken = fault.Code{Name: string(ChainBreak), Kind: fault.Conflict}
+	Broken = fault.Code{Name: string(proof.ChainBreak), Kind: fault.Conflict}
 	// Unsatisfied is the fault of a chain that recomputes and does not satisfy a head that was seen before.
-	Unsatisfied = fault.Code{Name: string(AnchorUnsatisfied), Kind: fault.Conflict}
+	Unsatisfied = fault.Code{Name: string(proof.AnchorUnsatisfied), Kind: fault.Conflict}
 	// Unbundlable is the fault of a chain that verifies and of which no bundle can be made.
-	Unbundlable = fault.Code{Name: string(ChainUnbundlable), Kind: fault.Conflict}
+	Unbundlable = fault.Code{Name: string(proof.ChainUnbundlable), Kind: fault.Conflict}
 	// NoSigningKey is the fault of a server that does not hold the install's signing key.
 	NoSigningKey = fault.Code{Name: "signing_key_missing", Kind: fault.Unavailable}
 	// ReceiptTooLong is the fault of a contiguous receipt over more entries than one may have; a sparse one may do.

@@ -3,6 +3,8 @@ package audit
 import (
 	"context"
 	"time"
+
+	"github.com/writ-automation/writ/ports/proof/bundle"
 )
 
 // Tip is the end of the chain: how many entries there are and the hash of the last one, all zeros where there is none.
@@ -86,13 +88,13 @@ type TileStore interface {
 
 // The kinds of anchors.
 const (
-	KindCheckpoint = "checkpoint" // a head that this install signed and kept
-	KindHeadFile   = "head_file"
-	KindWorker     = "worker"
-	KindReceipt    = "receipt"
-	KindTimestamp  = "rfc3161"
-	KindWitness    = "witness"
-	KindPublish    = "publish"
+	KindCheckpoint = bundle.KindCheckpoint // a head that this install signed and kept
+	KindHeadFile   = bundle.KindHeadFile
+	KindWorker     = bundle.KindWorker
+	KindReceipt    = bundle.KindReceipt
+	KindTimestamp  = bundle.KindTimestamp
+	KindWitness    = bundle.KindWitness
+	KindPublish    = bundle.KindPublish
 )
 
 // Anchor is a head that the chain has to satisfy.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/ports/actor"
+	"github.com/writ-automation/writ/ports/proof"
 )
 
 // Line is an entry as the trail shows it.
@@ -53,7 +54,7 @@ type Trail interface {
 
 // ChainVerdict is what a verification of the install's own chain found.
 type ChainVerdict struct {
-	Verdict
+	proof.Verdict
 	Head     [32]byte // the newest leaf hash
 	Anchored int64    // entries that the newest satisfied anchor covers
 }
@@ -65,12 +66,6 @@ type BundleQuery struct {
 	Tiles    bool  // the zip in the layout of tlog-tiles instead of the JSON document
 	Private  bool  // with disclosures
 }
-
-// The media types of what is signed.
-const (
-	MediaBundle  = "application/vnd.writ.bundle+json"
-	MediaReceipt = "application/vnd.writ.receipt+json"
-)
 
 // Document is something signed that is ready to be written.
 type Document interface {
@@ -96,8 +91,9 @@ type SignedReceipt struct {
 
 // Prover makes what can be checked without the server.
 type Prover interface {
-	// Verify recomputes the whole chain and asks every anchor.
-	Verify(ctx context.Context) (ChainVerdict, error)
+	// Verify recomputes the whole chain, asks every anchor, and holds every disclosure and detail that is stored to its leaf. What is
+	// trusted beforehand has to lead to who signed the newest head, as in a file.
+	Verify(ctx context.Context, t proof.Trust) (ChainVerdict, error)
 	// Bundle verifies first: Broken, Unsatisfied or Unbundlable for a chain of which there is none, with the same coordinates
 	// as Verify. Invalid faults name from, to or limit.
 	Bundle(ctx context.Context, q BundleQuery) (Document, error)

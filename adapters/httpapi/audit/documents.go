@@ -13,6 +13,7 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof/receipt"
 )
 
 // whole answers with bytes under the given headers, which come in pairs.
@@ -84,7 +85,7 @@ func (h *handlers) receipt(ctx context.Context, in *ReceiptInput) (*StreamOutput
 	if err != nil {
 		return nil, err
 	}
-	return whole(got.Body, "Content-Type", audit.MediaReceipt, "Service-Key-Id", got.KeyID,
+	return whole(got.Body, "Content-Type", receipt.MediaType, "Service-Key-Id", got.KeyID,
 		"Content-Disposition", attachment(id+".receipt.json")), nil
 }
 

@@ -7,6 +7,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
+	"github.com/writ-automation/writ/ports/proof/bundle"
+	"github.com/writ-automation/writ/ports/proof/receipt"
 )
 
 const (
@@ -38,8 +41,8 @@ func exampleList() ListBody {
 
 func exampleVerdict() VerifyBody {
 	return VerifyBody{
-		OK: true, Count: 12, Head: exampleHash, Anchored: 12, AnchorProblems: []audit.AnchorProblem{},
-		Checks:     []audit.Check{{ID: "entries", Result: audit.Passed, Detail: "12 entries"}},
+		OK: true, Count: 12, Head: exampleHash, Anchored: 12, AnchorProblems: []proof.AnchorProblem{},
+		Checks:     []proof.Check{{ID: "entries", Result: proof.Passed, Detail: "12 entries"}},
 		NotChecked: []string{"whether the server recorded all that happened"},
 	}
 }
@@ -96,7 +99,7 @@ func exampleSeal() SealBody {
 			SPKI: "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA...\n-----END PUBLIC KEY-----\n",
 			VKey: "audit.example.org/in_test/e1+c2f7f880+AYqI4910CfGV/VLbLTy6XXLKZwm/HZQSG/N0iAG0D29c",
 		}},
-		Checkpoint: exampleNote, Formats: []string{audit.MediaReceipt, audit.MediaBundle}, UpdatedAt: exampleTime(),
+		Checkpoint: exampleNote, Formats: []string{receipt.MediaType, bundle.MediaType}, UpdatedAt: exampleTime(),
 		Sig: map[string]any{"payloadType": "application/json", "signatures": []any{}},
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof"
 )
 
 // VerifyBody is what a verification of the chain found.
@@ -29,8 +30,8 @@ type VerifyBody struct {
 	BrokeSeq       int64                 `json:"broke_seq" doc:"The sequence number that it claims, 0 where none can be read."`
 	Reason         string                `json:"reason" doc:"Empty for a chain that holds, else chain_break, anchor_unsatisfied or chain_unbundlable."`
 	Anchored       int64                 `json:"anchored" doc:"Entries that the newest satisfied anchor covers."`
-	AnchorProblems []audit.AnchorProblem `json:"anchor_problems" doc:"Heads seen before that the chain does not satisfy."`
-	Checks         []audit.Check         `json:"checks" doc:"What was checked."`
+	AnchorProblems []proof.AnchorProblem `json:"anchor_problems" doc:"Heads seen before that the chain does not satisfy."`
+	Checks         []proof.Check         `json:"checks" doc:"What was checked."`
 	NotChecked     []string              `json:"not_checked" doc:"What no such check can show."`
 }
 
@@ -40,8 +41,8 @@ type VerifyOutput struct{ Body VerifyBody }
 func verifyBody(v audit.ChainVerdict) VerifyBody {
 	return VerifyBody{
 		OK: v.OK, Count: v.Count, Head: hex.EncodeToString(v.Head[:]), BrokeAt: v.BrokeAt, BrokeSeq: v.BrokeSeq, Reason: string(v.Reason),
-		Anchored: v.Anchored, AnchorProblems: append([]audit.AnchorProblem{}, v.AnchorProblems...),
-		Checks: append([]audit.Check{}, v.Checks...), NotChecked: append([]string{}, v.NotChecked...),
+		Anchored: v.Anchored, AnchorProblems: append([]proof.AnchorProblem{}, v.AnchorProblems...),
+		Checks: append([]proof.Check{}, v.Checks...), NotChecked: append([]string{}, v.NotChecked...),
 	}
 }
 
@@ -51,7 +52,7 @@ func (h *handlers) verify(ctx context.Context, _ *struct{}) (*VerifyOutput, erro
 		return nil, err
 	}
 	defer leave()
-	v, err := h.Prover.Verify(ctx)
+	v, err := h.Prover.Verify(ctx, proof.Trust{})
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +156,7 @@ func placed(err error) error {
 	if !errors.As(err, &f) || !audit.Broken.Is(f) && !audit.Unsatisfied.Is(f) && !audit.Unbundlable.Is(f) {
 		return err
 	}
-	for name, zero := range map[string]any{"broke_at": 0, "broke_seq": 0, "count": 0, "anchor_problems": []audit.AnchorProblem{}} {
+	for name, zero := range map[string]any{"broke_at": 0, "broke_seq": 0, "count": 0, "anchor_problems": []proof.AnchorProblem{}} {
 		if _, ok := f.Detail[name]; !ok {
 			f = f.With(name, zero)
 		}

@@ -9,6 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof/bundle"
+	"github.com/writ-automation/writ/ports/proof/receipt"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -80,7 +82,7 @@ func (h *handlers) proofs(r *httpapi.Router) {
 			"broke_at, broke_seq, count and anchor_problems, the coordinates of verify. Disclosures of names, addresses and paths are in it " +
 			"for who may read the trail. format=tiles answers application/zip. A server makes four bundles at once, three for one account; " +
 			"more answer 429. An answer that breaks off ends its connection.",
-		Access: verify, Status: http.StatusOK, Produces: audit.MediaBundle, Example: exampleBundle,
+		Access: verify, Status: http.StatusOK, Produces: bundle.MediaType, Example: exampleBundle,
 		Errors: []int{http.StatusConflict, http.StatusTooManyRequests},
 	}, h.bundle)
 	r.Raw(httpapi.Route{
@@ -98,7 +100,7 @@ func (h *handlers) ofRuns(r *httpapi.Router) {
 		Method: http.MethodGet, Path: "/v1/runs/{id}/receipt", ID: "get-run-receipt", Tag: tag, Summary: "Read the signed receipt of a run",
 		Description: "Service-Key-Id names the key that signed it. Disclosures are in it for who may read the trail. from beyond the " +
 			"chain answers 409 (anchor_unsatisfied): the caller holds a head that this chain no longer satisfies.",
-		Access: read, Status: http.StatusOK, Produces: audit.MediaReceipt, Example: exampleReceipt,
+		Access: read, Status: http.StatusOK, Produces: receipt.MediaType, Example: exampleReceipt,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, h.receipt)
 	httpapi.Handle(r, httpapi.Route{

@@ -1,5 +1,3 @@
-// Package archive writes the bundle of the whole chain as a zip in the layout of C2SP tlog-tiles, for tools that know nothing of
-// this product. VERIFY.txt in it says which, and how to run them.
 package archive
 
 import (
@@ -10,10 +8,10 @@ import (
 	"io"
 	"time"
 
-	"github.com/writ-automation/writ/modules/audit/internal/bundle"
-	"github.com/writ-automation/writ/modules/audit/internal/dsse"
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
-	"github.com/writ-automation/writ/modules/audit/internal/tree"
+	"github.com/writ-automation/writ/ports/proof/bundle"
+	"github.com/writ-automation/writ/ports/proof/dsse"
+	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
+	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
 // TestInstructionsNameWhatIsThere holds the versions in the text to those of the module, and the steps to the files.

@@ -1,5 +1,3 @@
-// Package heads gives signed heads of the trail to those who keep them outside of the database, and holds what they show against the
-// chain.
 package heads
 
 import (

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof/checkpoint"
+	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
 // given tells which heads were given up when a rollback was accepted. It serves one pass over heads.

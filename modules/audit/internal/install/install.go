@@ -1,7 +1,3 @@
-// Package install is who the install is to those who verify its trail: its id, its epochs, its keys and its heads.
-//
-// It signs committed heads alone, and no two heads that one log cannot have: what it signs continues what it signed before
-// and what the store keeps of signed heads.
 package install
 
 import (
@@ -10,13 +6,13 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
-	"github.com/writ-automation/writ/modules/audit/internal/tree"
 	"github.com/writ-automation/writ/modules/audit/internal/treelog"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/tree"
 	"github.com/writ-automation/writ/ports/tx"
 )
 

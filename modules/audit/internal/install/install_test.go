@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
-	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
 	"github.com/writ-automation/writ/modules/audit/internal/install"
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/proof/checkpoint"
+	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
 func TestSigningKeyFile(t *testing.T) {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof/checkpoint"
+	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
 // Held is a head that is kept outside of the store.

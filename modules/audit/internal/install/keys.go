@@ -3,7 +3,7 @@ package install
 import (
 	"bytes"
 
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
+	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
 // pairEnd is what each of the two blocks of a signing.key ends with.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
 // Open is the start of a server. In one unit it gives the install what it lacks: an id, a first epoch, the first entry of the

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
 // OriginOf returns the origin of another epoch of the same install.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/proof/checkpoint"
 )
 
 // Retain keeps a head as an anchor of the kind checkpoint, unless the store has one of its epoch that is as large, or one that

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
-	"github.com/writ-automation/writ/modules/audit/internal/tree"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
 // Seen is a head that was seen before and that the chain has to satisfy.

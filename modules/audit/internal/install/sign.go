@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
-	"github.com/writ-automation/writ/modules/audit/internal/tree"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof/checkpoint"
+	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/leaf"
+	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
 // Head is a signed head.

@@ -8,11 +8,12 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/writ-automation/writ/modules/audit/internal/bundle"
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
-	"github.com/writ-automation/writ/modules/audit/internal/tree"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof"
+	"github.com/writ-automation/writ/ports/proof/bundle"
+	"github.com/writ-automation/writ/ports/proof/leaf"
+	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
 // Bundle implements audit.Prover.
@@ -38,7 +39,7 @@ func (p *Prover) Bundle(ctx context.Context, q audit.BundleQuery) (audit.Documen
 		return nil, err
 	}
 	// What was appended since the verification is linked to it, and checked once more as it is written.
-	verified := audit.AnchorProblem{ID: "verified", Kind: audit.KindCheckpoint, Size: f.Count}
+	verified := proof.AnchorProblem{ID: "verified", Kind: audit.KindCheckpoint, Size: f.Count}
 	if _, err := p.grown(ctx, &s, verified, f.root); err != nil {
 		return nil, err
 	}

@@ -12,15 +12,15 @@ import (
 	"testing"
 
 	"github.com/writ-automation/writ/modules/audit/internal/archive"
-	"github.com/writ-automation/writ/modules/audit/internal/bundle"
-	"github.com/writ-automation/writ/modules/audit/internal/dsse"
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
-	"github.com/writ-automation/writ/modules/audit/internal/tree"
-	"github.com/writ-automation/writ/modules/audit/internal/verify"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof"
+	"github.com/writ-automation/writ/ports/proof/bundle"
+	"github.com/writ-automation/writ/ports/proof/dsse"
+	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/leaf"
+	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
 func bundleOf(t testing.TB, w *world, q audit.BundleQuery) []byte {
@@ -55,7 +55,7 @@ func TestBundlesVerify(t *testing.T) {
 		{audit.BundleQuery{Limit: 7}, 34, 40}, {audit.BundleQuery{From: 10, To: 20, Limit: 3}, 18, 20}, {audit.BundleQuery{Limit: 400}, 1, 40},
 	} {
 		doc := bundleOf(t, w, c.q)
-		v, err := verify.Files{}.VerifyBundle(t.Context(), bytes.NewReader(doc), w.trust(), w.now)
+		v, err := proof.VerifyBundle(t.Context(), bytes.NewReader(doc), w.trust(), w.now)
 		if err != nil || !v.OK || !v.Pinned || v.Count != c.to-c.from+1 || v.Size != 40 {
 			t.Errorf("%+v: %+v, %v", c.q, v, err)
 		}
@@ -114,7 +114,7 @@ func TestNoBundleOfABadChain(t *testing.T) {
 	w = newWorld(t, 9)
 	w.seen(t, audit.KindWorker, 9)
 	w.rows = w.rows[:8]
-	if f := ask(w); !audit.Unsatisfied.Is(f) || len(f.Detail["anchor_problems"].([]audit.AnchorProblem)) != 1 {
+	if f := ask(w); !audit.Unsatisfied.Is(f) || len(f.Detail["anchor_problems"].([]proof.AnchorProblem)) != 1 {
 		t.Errorf("A8: %+v", f)
 	}
 	if f := ask(newWorld(t, 0)); !audit.Unbundlable.Is(f) {

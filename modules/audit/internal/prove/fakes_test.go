@@ -6,11 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
 	"github.com/writ-automation/writ/modules/audit/internal/install"
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
-	"github.com/writ-automation/writ/modules/audit/internal/receipt"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof/checkpoint"
+	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/receipt"
 )
 
 func (w *world) Range(ctx context.Context, from, to int64, private bool, fn func(e *audit.Stored) error) error {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
-	"github.com/writ-automation/writ/modules/audit/internal/report"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
+	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
 // maxProblems bounds the anchors that a verdict names; all are counted.
@@ -15,25 +15,26 @@ const maxProblems = 1000
 
 // headings is how the heads were met.
 type headings struct {
-	batch    []mark // of marks that were read and not compared
-	at0      int
-	over     bool
-	met      int64
-	outside  int64 // of those that were met, heads that are not only checkpoints of the store
-	problems int64
-	anchored int64
+	batch     []mark // of marks that were read and not compared
+	at0       int
+	over      bool
+	met       int64
+	unchecked int64 // of which nobody is known who said what is said of them
+	outside   int64 // of those that were met, heads that are not only checkpoints of the store
+	problems  int64
+	anchored  int64
 }
 
 // times is what is known of the clock: remarks, and what outsiders say.
 type times struct {
-	back, ahead report.Tally
+	back, ahead proof.Tally
 	latest      string // the newest time of an entry so far
 	latestSeq   int64
 	after       string // no entry from here on is older, by the word of
 	by          mark
 	told        bool // that an entry is older
 	beat        string
-	gaps        report.Tally
+	gaps        proof.Tally
 	from, to    string // of the first gap
 }
 
@@ -57,6 +58,9 @@ func (w *walk) peek(ctx context.Context) (*mark, error) {
 
 // meet holds the tree as it is now against the marks of its size.
 func (w *walk) meet(ctx context.Context) error {
+	if w.trust.Due(w.place) {
+		w.trust.Compare(w.place, w.edge.Root())
+	}
 	for {
 		m, err := w.peek(ctx)
 		if err != nil || m == nil || m.size > w.place {
@@ -64,9 +68,11 @@ func (w *walk) meet(ctx context.Context) error {
 		}
 		switch {
 		case m.bad:
-			w.problem(*m, report.Heads, report.BadSignature)
+			w.problem(*m, proof.StepHeads, proof.BadSignature)
 		case m.size < w.place || m.root != w.edge.Root():
-			w.problem(*m, report.Heads, report.RootMismatch)
+			w.problem(*m, proof.StepHeads, proof.RootMismatch)
+		case m.unchecked:
+			w.unchecked++
 		default:
 			w.met++
 			if m.kind != audit.KindCheckpoint {
@@ -79,8 +85,8 @@ func (w *walk) meet(ctx context.Context) error {
 	}
 }
 
-func (w *walk) problem(m mark, s report.Step, what string) {
-	p := audit.AnchorProblem{ID: m.id, Kind: m.kind, Size: m.size, Problem: what}
+func (w *walk) problem(m mark, s proof.Step, what string) {
+	p := proof.AnchorProblem{ID: m.id, Kind: m.kind, Size: m.size, Problem: what}
 	if w.problems++; w.problems > maxProblems {
 		return
 	}
@@ -93,20 +99,20 @@ func (w *walk) witness(m mark) {
 	if m.time == "" || err != nil {
 		return
 	}
-	if w.clock.latest > leaf.At(t.Add(report.Tolerance)) {
+	if w.clock.latest > leaf.At(t.Add(proof.Tolerance)) {
 		w.conflict(m, w.clock.latestSeq)
 		return
 	}
-	if after := leaf.At(t.Add(-report.Tolerance)); after > w.clock.after {
+	if after := leaf.At(t.Add(-proof.Tolerance)); after > w.clock.after {
 		w.clock.after, w.clock.by, w.clock.told = after, m, false
 	}
 }
 
 func (w *walk) conflict(m mark, seq int64) {
-	first := !w.report.Failed(report.Times)
-	w.problem(m, report.Times, report.TimeConflict)
+	first := !w.report.Failed(proof.StepTimes)
+	w.problem(m, proof.StepTimes, proof.TimeConflict)
 	if first {
-		w.report.Add(report.Times, ", entry %d", seq)
+		w.report.Add(proof.StepTimes, ", entry %d", seq)
 	}
 }
 
@@ -139,7 +145,7 @@ func (w *walk) tick(l *leaf.Leaf) {
 func (w *walk) beats(at string, seq int64) {
 	before, err := (&leaf.Leaf{At: w.clock.beat}).Time()
 	now, err2 := (&leaf.Leaf{At: at}).Time()
-	if w.beat <= 0 || err != nil || err2 != nil || now.Sub(before) <= w.beat+w.beat/2+report.Tolerance {
+	if w.beat <= 0 || err != nil || err2 != nil || now.Sub(before) <= w.beat+w.beat/2+proof.Tolerance {
 		return
 	}
 	if w.clock.gaps.Add(seq); w.clock.gaps.N == 1 {
@@ -149,10 +155,10 @@ func (w *walk) beats(at string, seq int64) {
 
 // conclude reports on the heads once every entry was read.
 func (w *walk) conclude(ctx context.Context) error {
-	w.report.Pass(report.Entries, "%d entries are in their one form, numbered without a gap, linked and indexed as they say", w.place)
+	w.report.Pass(proof.StepEntries, "%d entries are in their one form, numbered without a gap, linked and indexed as they say", w.place)
 	w.unturned()
 	if w.tip.Size > w.place {
-		w.report.Unsatisfied(&w.Verdict, report.Heads, tipProblem(w.tip, report.TailMissing))
+		w.report.Unsatisfied(&w.Verdict, proof.StepHeads, tipProblem(w.tip, proof.TailMissing))
 	}
 	for {
 		m, err := w.peek(ctx)
@@ -162,14 +168,18 @@ func (w *walk) conclude(ctx context.Context) error {
 		if m == nil {
 			break
 		}
-		what := report.TailMissing
+		what := proof.TailMissing
 		if m.bad {
-			what = report.BadSignature
+			what = proof.BadSignature
 		}
-		w.problem(*m, report.Heads, what)
+		w.problem(*m, proof.StepHeads, what)
 		w.at0++
 	}
-	w.report.Pass(report.Heads, "the chain passes through %d heads", w.met)
+	w.report.Pass(proof.StepHeads, "the chain passes through %d heads", w.met)
+	if w.trust != nil {
+		w.trust.Conclude()
+	}
+	w.private.conclude(&w.report)
 	w.ends()
 	return nil
 }
@@ -179,12 +189,12 @@ func (w *walk) ends() {
 	w.report.Times(w.clock.back, w.clock.ahead)
 	switch {
 	case w.beat <= 0:
-		w.report.Waive(report.Beats, true)
+		w.report.Waive(proof.StepBeats, true)
 		w.note("gaps between the beats of the chain")
 	case w.clock.gaps.N > 0:
-		w.report.Warn(report.Beats, "%d gaps between beats, the first from %s to %s", w.clock.gaps.N, w.clock.from, w.clock.to)
+		w.report.Warn(proof.StepBeats, "%d gaps between beats, the first from %s to %s", w.clock.gaps.N, w.clock.from, w.clock.to)
 	default:
-		w.report.Pass(report.Beats, "beats are no further apart than %s and half of it", w.beat.Round(time.Second))
+		w.report.Pass(proof.StepBeats, "beats are no further apart than %s and half of it", w.beat.Round(time.Second))
 	}
 	if n := w.seen.skip[audit.KindCheckpoint]; n > 0 {
 		w.note("the signatures of the oldest %d checkpoints, which the chain is held to by their roots alone", n)
@@ -204,8 +214,9 @@ func (w *walk) ends() {
 	if w.foreign > 0 {
 		w.note("%d entries of a version that is not known here, beyond that they are linked", w.foreign)
 	}
-	w.note("the names, addresses, texts and details that are kept beside the entries: who is shown one is told whether it is the one that was recorded")
-	w.note("who signed time-stamp tokens and cosignatures: certificates and witness keys are for the reader to trust")
+	if w.unchecked > 0 {
+		w.note("%d time-stamp tokens and cosignatures: no certificate or key is known here that they lead to", w.unchecked)
+	}
 }
 
 func (w *walk) note(text string, args ...any) {

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
+	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
 // busy is a world in which an entry is recorded, and its head signed, each time the heads are read: while a verification runs.
@@ -38,7 +39,7 @@ func TestAHeadThatIsMadeMeanwhile(t *testing.T) {
 			p := w.prover()
 			b := busy{world: w, t: t, grown: make(chan struct{})}
 			p.p.Anchors, p.p.Reader = b, b
-			v, err := p.Verify(t.Context())
+			v, err := p.Verify(t.Context(), proof.Trust{})
 			if err != nil || !v.OK || v.Count != int64(n)+1 || v.Anchored != int64(n)+1 || len(v.AnchorProblems) != 0 {
 				t.Errorf("%+v, %v", v, err)
 			}
@@ -53,7 +54,7 @@ func TestARowBelowTheFirst(t *testing.T) {
 		w := newWorld(t, 3)
 		w.rows = append([]audit.Stored{w.rows[0]}, w.rows...)
 		w.rows[0].Seq = seq
-		if v := check(t, w); v.OK || v.Reason != audit.ChainBreak || v.BrokeAt != 1 || v.Count != 4 {
+		if v := check(t, w); v.OK || v.Reason != proof.ChainBreak || v.BrokeAt != 1 || v.Count != 4 {
 			t.Errorf("a row of the number %d: %+v", seq, v)
 		}
 	}

@@ -1,28 +1,28 @@
 package prove
 
 import (
+	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
-	"time"
 
-	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
 	"github.com/writ-automation/writ/modules/audit/internal/install"
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
-	"github.com/writ-automation/writ/modules/audit/internal/receipt"
-	"github.com/writ-automation/writ/modules/audit/internal/tree"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
+	"github.com/writ-automation/writ/ports/proof/checkpoint"
+	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/leaf"
+	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
 // mark is a head that the chain has to pass through, without its note.
 type mark struct {
-	id, kind string
-	size     int64
-	root     tree.Hash
-	bad      bool   // its signature, or what is said of it, does not hold
-	time     string // when somebody outside saw it, in the form of a leaf; empty where nobody said
+	id, kind  string
+	size      int64
+	root      tree.Hash
+	bad       bool   // its signature, or what is said of it, does not hold
+	unchecked bool   // the word of somebody outside of whom nothing is known
+	time      string // when somebody outside saw it, in the form of a leaf; empty where nobody said
 }
 
 // maxSigned is of how many heads that this install signed and kept the signatures are verified, of those that workers hold too: the
@@ -31,13 +31,14 @@ const maxSigned = 10_000
 
 // seen knows the keys by which heads are signed.
 type seen struct {
-	id      install.Identity
-	ring    keys.Ring
-	filed   string           // the note of the head file
-	vouched bool             // its head was given up
-	skip    map[string]int64 // by kind, of how many heads, the oldest, signatures are not looked at
-	gone    func(ctx context.Context, a *audit.Anchor) (bool, error)
-	givenUp int64
+	id        install.Identity
+	ring      keys.Ring
+	filed     string           // the note of the head file
+	vouched   bool             // its head was given up
+	skip      map[string]int64 // by kind, of how many heads, the oldest, signatures are not looked at
+	gone      func(ctx context.Context, a *audit.Anchor) (bool, error)
+	givenUp   int64
+	outsiders proof.Outsiders
 }
 
 func (p *Prover) newSeen(ctx context.Context) (*seen, error) {
@@ -45,7 +46,7 @@ func (p *Prover) newSeen(ctx context.Context) (*seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &seen{id: id, skip: make(map[string]int64), gone: p.p.Install.GivenUp(id)}
+	s := &seen{id: id, skip: make(map[string]int64), gone: p.p.Install.GivenUp(id), outsiders: p.p.Settings.Outsiders}
 	var list []keys.Key
 	for _, k := range id.Keys {
 		if k.Use != keys.Checkpoint {
@@ -151,36 +152,26 @@ func (s *seen) mark(a *audit.Anchor, signed bool) mark {
 	}
 	switch a.Kind {
 	case audit.KindTimestamp:
-		t, err := receipt.ReadToken(a.Evidence)
-		m.bad = m.bad || err != nil || !t.Covers([]byte(a.Note))
-		m.time = leaf.At(t.Time)
+		m.told(s.outsiders.Token(a.Evidence, a.Note))
 	case audit.KindWitness:
 		m.bad = m.bad || !cosigned(note)
-		m.time = witnessed(note)
-	}
-	if m.bad {
-		m.time = ""
+		m.told(s.outsiders.Cosigned(note))
 	}
 	return m
 }
 
-// cosigned reports whether a note has a line that is not of its own log. Whose it is stays with the reader: no witness's key is
-// known here.
-func cosigned(n checkpoint.Note) bool {
-	return slices.ContainsFunc(n.Lines, func(l checkpoint.Line) bool { return l.Name != n.Origin && len(l.Sig) >= 8+64 })
+// told notes what somebody outside says of the head.
+func (m *mark) told(by proof.Sighting, err error) {
+	m.bad = m.bad || err != nil
+	m.unchecked = !by.Checked
+	if !m.bad && by.Checked {
+		m.time = leaf.At(by.At)
+	}
 }
 
-// witnessed returns when a witness says that it saw the note: its cosignature begins with that time (C2SP tlog-cosignature).
-func witnessed(n checkpoint.Note) string {
-	for _, l := range n.Lines {
-		if l.Name == n.Origin || len(l.Sig) != 8+64 {
-			continue
-		}
-		if sec := binary.BigEndian.Uint64(l.Sig); sec < 1<<36 {
-			return leaf.At(time.Unix(int64(sec), 0)) //nolint:gosec // less than 2^36
-		}
-	}
-	return ""
+// cosigned reports whether a note has a line that is not of its own log, by whomever.
+func cosigned(n checkpoint.Note) bool {
+	return slices.ContainsFunc(n.Lines, func(l checkpoint.Line) bool { return l.Name != n.Origin && len(l.Sig) >= 8+64 })
 }
 
 // forsakenFile asks whether the head file's head was given up. That an epoch was closed stands in the database, which whoever
@@ -219,4 +210,51 @@ func (s *seen) fromFile() (*mark, error) {
 	}
 	m := s.mark(&audit.Anchor{ID: audit.KindHeadFile, Kind: audit.KindHeadFile, Epoch: epoch, Size: note.Size, Root: note.Root, Note: s.filed}, true)
 	return &m, nil
+}
+
+// turn is a place where an epoch ends or begins. Heads of a closed epoch are given up, so that whoever could move such a place
+// without a trace could give up any head.
+type turn struct {
+	size  int64
+	epoch int64
+	ends  bool
+	root  tree.Hash // where it ends
+}
+
+// turns returns the turns of the epochs, ascending. An epoch that was forgotten begins where the next one does, and has no entry.
+func turns(epochs []audit.Epoch) (out []turn) {
+	for i, e := range epochs {
+		if e.Closed {
+			out = append(out, turn{size: e.LastSize, epoch: e.N, ends: true, root: e.LastRoot})
+		}
+		if last := i == len(epochs)-1; e.N > 1 && (last || epochs[i+1].FirstSeq != e.FirstSeq) {
+			out = append(out, turn{size: e.FirstSeq, epoch: e.N})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b turn) int { return cmp.Compare(a.size, b.size) })
+	return out
+}
+
+// turn holds the turns up to this place to the entry that is there, nil at the beginning.
+func (w *walk) turn(l *leaf.Leaf) {
+	for ; len(w.turns) > 0 && w.turns[0].size <= w.place; w.turns = w.turns[1:] {
+		t := w.turns[0]
+		switch {
+		case t.ends && (t.size != w.place || t.root != w.edge.Root()):
+			w.problem(t.mark(), proof.StepHeads, proof.RootMismatch)
+		case !t.ends && (l == nil || l.Seq != t.size || l.Act != string(audit.ServiceEpoch) || l.Obj != fmt.Sprintf("epoch/%d", t.epoch)):
+			w.problem(t.mark(), proof.StepHeads, proof.RootMismatch)
+		}
+	}
+}
+
+// unturned notes the turns that the chain does not reach.
+func (w *walk) unturned() {
+	for _, t := range w.turns {
+		w.problem(t.mark(), proof.StepHeads, proof.TailMissing)
+	}
+}
+
+func (t turn) mark() mark {
+	return mark{id: fmt.Sprintf("epoch_%d", t.epoch), kind: "epoch", size: t.size}
 }

@@ -1,4 +1,3 @@
-// Package prove makes what can be checked without the server: verdicts over the stored chain, bundles, receipts and seal.json.
 package prove
 
 import (
@@ -6,10 +5,11 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/modules/audit/internal/install"
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
-	"github.com/writ-automation/writ/modules/audit/internal/tree"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/proof"
+	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
 // Tree has the roots and proofs of the tree over the stored chain.
@@ -46,6 +46,8 @@ type Settings struct {
 	Service    keys.Product
 	VerifyPage string        // empty for none
 	Beat       time.Duration // how far beats are apart; zero says nothing about gaps
+	// Outsiders is who outside of the install is believed; seal.json names them.
+	Outsiders proof.Outsiders
 	// Status returns the status of a run that has not ended, empty where it is not known. It may be nil.
 	Status func(ctx context.Context, run string) (string, error)
 }

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
-	"github.com/writ-automation/writ/modules/audit/internal/receipt"
-	"github.com/writ-automation/writ/modules/audit/internal/report"
-	"github.com/writ-automation/writ/modules/audit/internal/tree"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof"
+	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/receipt"
+	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
 // perKind is how many of the newest anchors of each outside kind go into a receipt.
@@ -183,7 +183,7 @@ func (p *Prover) since(ctx context.Context, s *standing, from *int64) (*receipt.
 		return nil, nil
 	}
 	if *from > s.Size {
-		return nil, p.unsatisfied(s, audit.AnchorProblem{ID: "from", Kind: "from", Size: *from}, report.TailMissing)
+		return nil, p.unsatisfied(s, proof.AnchorProblem{ID: "from", Kind: "from", Size: *from}, proof.TailMissing)
 	}
 	proof, err := p.p.Tree.Consistency(ctx, *from, s.Size)
 	if err != nil {
@@ -226,9 +226,9 @@ func (p *Prover) vouchers(ctx context.Context, s *standing) ([]receipt.Anchor, e
 				}
 				continue
 			}
-			problem := audit.AnchorProblem{ID: a.ID, Kind: a.Kind, Size: a.Size}
+			problem := proof.AnchorProblem{ID: a.ID, Kind: a.Kind, Size: a.Size}
 			if known.mark(&a, true).bad {
-				return nil, p.unsatisfied(s, problem, report.BadSignature)
+				return nil, p.unsatisfied(s, problem, proof.BadSignature)
 			}
 			proof, err := p.grown(ctx, s, problem, a.Root)
 			if err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
 // TestReceiptTooLarge has entries of which each is as long as a leaf may be: the number alone says nothing.

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/writ-automation/writ/modules/audit/internal/dsse"
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
-	"github.com/writ-automation/writ/modules/audit/internal/verify"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof"
+	"github.com/writ-automation/writ/ports/proof/dsse"
+	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
 func TestReceiptsVerify(t *testing.T) {
@@ -39,12 +39,12 @@ func TestReceiptsVerify(t *testing.T) {
 		}
 		trust := w.trust()
 		if c.q.From != nil {
-			trust.From = &audit.Head{Size: *c.q.From, Root: root(w.rows[:*c.q.From])}
+			trust.From = &proof.Head{Size: *c.q.From, Root: root(w.rows[:*c.q.From])}
 		}
-		v, err := verify.Files{}.VerifyReceipt(t.Context(), bytes.NewReader(got.Body), trust, w.now)
+		v, err := proof.VerifyReceipt(t.Context(), bytes.NewReader(got.Body), trust, w.now)
 		var warned []string
 		for _, k := range v.Checks {
-			if k.Result == audit.Warned {
+			if k.Result == proof.Warned {
 				warned = append(warned, k.ID)
 			}
 		}
@@ -70,7 +70,7 @@ func TestReceiptsThatThereAreNot(t *testing.T) {
 		return f
 	}
 	n := int64(13)
-	if f := ask("run_1", audit.ReceiptQuery{From: &n}); !audit.Unsatisfied.Is(f) || f.Detail["anchor_problems"].([]audit.AnchorProblem)[0].Problem != "tail_missing" {
+	if f := ask("run_1", audit.ReceiptQuery{From: &n}); !audit.Unsatisfied.Is(f) || f.Detail["anchor_problems"].([]proof.AnchorProblem)[0].Problem != "tail_missing" {
 		t.Errorf("%+v", f)
 	}
 	n = -1
@@ -111,7 +111,7 @@ func TestReceiptTooLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, err := (verify.Files{}).VerifyReceipt(t.Context(), bytes.NewReader(got.Body), w.trust(), w.now); err != nil || !v.OK {
+	if v, err := proof.VerifyReceipt(t.Context(), bytes.NewReader(got.Body), w.trust(), w.now); err != nil || !v.OK {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
@@ -130,7 +130,7 @@ func TestReceiptWhileTheChainGrows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, err := (verify.Files{}).VerifyReceipt(t.Context(), bytes.NewReader(got.Body), w.trust(), w.now); err != nil || !v.OK || v.Size != int64(len(signed)) {
+	if v, err := proof.VerifyReceipt(t.Context(), bytes.NewReader(got.Body), w.trust(), w.now); err != nil || !v.OK || v.Size != int64(len(signed)) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	w.rows = w.rows[:len(signed)] // now it has

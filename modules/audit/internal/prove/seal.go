@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/writ-automation/writ/modules/audit/internal/bundle"
-	"github.com/writ-automation/writ/modules/audit/internal/dsse"
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
-	"github.com/writ-automation/writ/modules/audit/internal/receipt"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof/bundle"
+	"github.com/writ-automation/writ/ports/proof/dsse"
+	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/receipt"
 )
 
 // Seal implements audit.Prover. It shows the newest head that was kept, so that its bytes stay the same while nothing changes;
@@ -31,7 +31,7 @@ func (p *Prover) Seal(ctx context.Context) ([]byte, error) {
 		Service: p.p.Settings.Service, InstallID: id.InstallID, Origin: id.Epoch.Origin, Epoch: id.Epoch.N, Keys: id.Keys,
 		Checkpoint: note,
 		Formats:    []string{bundle.MediaType, receipt.MediaType, "application/zip"},
-		VerifyPage: p.p.Settings.VerifyPage, UpdatedAt: at,
+		VerifyPage: p.p.Settings.VerifyPage, UpdatedAt: at, TSA: p.p.Settings.Outsiders.TSAs(), Policy: p.policy(id.Keys),
 	}
 	for _, e := range id.Epochs {
 		s.Epochs = append(s.Epochs, keys.Epoch{N: e.N, FirstSeq: e.FirstSeq, Closed: e.Closed, LastSize: e.LastSize, LastRoot: e.LastRoot, Reason: e.Reason})
@@ -41,6 +41,17 @@ func (p *Prover) Seal(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("sign the seal: %w", err)
 	}
 	return sealed, nil
+}
+
+// policy returns the text by which others verify the heads that witnesses signed, empty where no witness is configured.
+func (p *Prover) policy(list []keys.Key) string {
+	var logs []string
+	for _, k := range list {
+		if k.Use == keys.Checkpoint && k.Status == keys.Active {
+			logs = append(logs, k.VKey)
+		}
+	}
+	return p.p.Settings.Outsiders.Policy(logs...)
 }
 
 // newest returns the newest note of the epoch and when it was made.

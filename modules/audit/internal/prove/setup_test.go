@@ -13,14 +13,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
-	"github.com/writ-automation/writ/modules/audit/internal/disclosure"
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
-	"github.com/writ-automation/writ/modules/audit/internal/receipt"
-	"github.com/writ-automation/writ/modules/audit/internal/tree"
 	"github.com/writ-automation/writ/modules/audit/internal/treelog"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
+	"github.com/writ-automation/writ/ports/proof/checkpoint"
+	"github.com/writ-automation/writ/ports/proof/disclosure"
+	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/leaf"
+	"github.com/writ-automation/writ/ports/proof/receipt"
+	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
 const testOrigin = "audit.example.org/in_test/e1"
@@ -39,6 +40,7 @@ type world struct {
 	signed   []audit.Stored // what Checkpoint signs over
 	filed    string
 	vouched  bool
+	believed proof.Outsiders
 	now      time.Time
 	ranges   atomic.Int64
 	slow     chan struct{} // Range waits for it
@@ -175,7 +177,7 @@ func (w *world) seen(t testing.TB, kind string, size int64) *audit.Anchor {
 
 func (w *world) prover() *Prover {
 	p := Params{Reader: w, Chain: w, Anchors: w, Tree: treelog.New(w, w), Install: w, Clock: w, Settings: Settings{
-		Service: keys.Product{Name: "writ", Version: "1.0"}, Beat: time.Hour,
+		Service: keys.Product{Name: "writ", Version: "1.0"}, Beat: time.Hour, Outsiders: w.believed,
 		Status: func(context.Context, string) (string, error) { return w.statuses, nil },
 	}}
 	if w.filed != "" {
@@ -184,13 +186,13 @@ func (w *world) prover() *Prover {
 	return New(p)
 }
 
-func (w *world) trust() audit.Trust {
+func (w *world) trust() proof.Trust {
 	for _, k := range w.keys {
 		if k.Use == keys.Checkpoint {
-			return audit.Trust{VKeys: []string{k.VKey}}
+			return proof.Trust{VKeys: []string{k.VKey}}
 		}
 	}
-	return audit.Trust{}
+	return proof.Trust{}
 }
 
 // runs adds the entries of run_1 with its child run_2 among others.

@@ -5,14 +5,13 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"github.com/writ-automation/writ/modules/audit/internal/disclosure"
 	"github.com/writ-automation/writ/modules/audit/internal/install"
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
-	"github.com/writ-automation/writ/modules/audit/internal/report"
-	"github.com/writ-automation/writ/modules/audit/internal/tree"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof"
+	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/leaf"
+	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
 // standing is what everything that is handed out stands on: a signed head, who the install is, and what signs statements.
@@ -61,41 +60,41 @@ func (s *standing) admits() bool {
 
 // inclusion returns a proof that leads from the leaf to the head.
 func (p *Prover) inclusion(ctx context.Context, s *standing, seq int64, hash tree.Hash) ([]tree.Hash, error) {
-	proof, err := p.p.Tree.Inclusion(ctx, seq, s.Size)
+	hashes, err := p.p.Tree.Inclusion(ctx, seq, s.Size)
 	if err != nil {
 		return nil, fmt.Errorf("prove entry %d: %w", seq, err)
 	}
-	if err := tree.VerifyInclusion(hash, uint64(seq-1), uint64(s.Size), proof, s.Root); err != nil { //nolint:gosec // the tree has seq
+	if err := tree.VerifyInclusion(hash, uint64(seq-1), uint64(s.Size), hashes, s.Root); err != nil { //nolint:gosec // the tree has seq
 		return nil, changed(seq, seq).Because(err)
 	}
-	return proof, nil
+	return hashes, nil
 }
 
 // grown returns a proof that the head's tree begins with another one. A chain that does not is Unsatisfied.
-func (p *Prover) grown(ctx context.Context, s *standing, problem audit.AnchorProblem, root tree.Hash) ([]tree.Hash, error) {
+func (p *Prover) grown(ctx context.Context, s *standing, problem proof.AnchorProblem, root tree.Hash) ([]tree.Hash, error) {
 	if problem.Size > s.Size {
-		return nil, p.unsatisfied(s, problem, report.TailMissing)
+		return nil, p.unsatisfied(s, problem, proof.TailMissing)
 	}
-	proof, err := p.p.Tree.Consistency(ctx, problem.Size, s.Size)
+	hashes, err := p.p.Tree.Consistency(ctx, problem.Size, s.Size)
 	if err != nil {
 		return nil, fmt.Errorf("prove that the audit trail goes on from %d entries: %w", problem.Size, err)
 	}
-	if err := tree.VerifyConsistency(uint64(problem.Size), uint64(s.Size), root, s.Root, proof); err != nil { //nolint:gosec // neither is negative
-		return nil, p.unsatisfied(s, problem, report.RootMismatch)
+	if err := tree.VerifyConsistency(uint64(problem.Size), uint64(s.Size), root, s.Root, hashes); err != nil { //nolint:gosec // neither is negative
+		return nil, p.unsatisfied(s, problem, proof.RootMismatch)
 	}
-	return proof, nil
+	return hashes, nil
 }
 
-func (p *Prover) unsatisfied(s *standing, problem audit.AnchorProblem, what string) *fault.Error {
+func (p *Prover) unsatisfied(s *standing, problem proof.AnchorProblem, what string) *fault.Error {
 	problem.Problem = what
-	v := audit.ChainVerdict{Verdict: audit.Verdict{Count: s.Size, AnchorProblems: []audit.AnchorProblem{problem}}}
+	v := audit.ChainVerdict{Verdict: proof.Verdict{Count: s.Size, AnchorProblems: []proof.AnchorProblem{problem}}}
 	text := fmt.Sprintf("the audit trail of %d entries does not satisfy a head of %d", s.Size, problem.Size)
 	return detailed(audit.Unsatisfied, v, text)
 }
 
 // changed is the fault of an entry that is not the one that was verified.
 func changed(at, seq int64) *fault.Error {
-	v := audit.ChainVerdict{Verdict: audit.Verdict{BrokeAt: at, BrokeSeq: seq, AnchorProblems: []audit.AnchorProblem{}}}
+	v := audit.ChainVerdict{Verdict: proof.Verdict{BrokeAt: at, BrokeSeq: seq, AnchorProblems: []proof.AnchorProblem{}}}
 	return detailed(audit.Broken, v, fmt.Sprintf("entry %d of the audit trail is not the one that was verified", seq))
 }
 
@@ -116,9 +115,10 @@ func (l *links) take(e *audit.Stored) (leaf.Leaf, tree.Hash, error) {
 	return got, l.prev, nil
 }
 
-// open returns the disclosures of an entry, which have to be those that were recorded: a file with others would not verify.
+// open returns the disclosures of an entry, which have to be those that were recorded, as has the detail: a file with others would
+// not verify.
 func open(e *audit.Stored, l *leaf.Leaf) ([]string, error) {
-	if _, err := disclosure.Match(l.SD, e.Disclosures); err != nil {
+	if _, _, err := opened(e, l); err != nil {
 		return nil, changed(e.Seq, e.Seq).Because(err)
 	}
 	return e.Disclosures, nil

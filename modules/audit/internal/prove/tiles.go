@@ -6,11 +6,11 @@ import (
 	"io"
 
 	"github.com/writ-automation/writ/modules/audit/internal/archive"
-	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
-	"github.com/writ-automation/writ/modules/audit/internal/tree"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof/checkpoint"
+	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
 // tiles is a bundle in the layout of tlog-tiles.
@@ -32,6 +32,7 @@ func (d *document) tiled(ctx context.Context) (audit.Document, error) {
 	out := &tiles{document: document{p: d.p, s: d.s, head: *h, last: d.last}}
 	out.files = archive.Head{
 		Manifest: h.Manifest(), Made: h.GeneratedAt, Checkpoint: h.Checkpoint, VKey: key.VKey, KeyPEM: key.SPKI,
+		Policy: d.p.policy(h.Keys),
 	}
 	if out.files.Seal, err = d.p.Seal(ctx); err != nil {
 		return nil, err

@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
-	"github.com/writ-automation/writ/modules/audit/internal/report"
-	"github.com/writ-automation/writ/modules/audit/internal/tree"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof"
+	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/leaf"
+	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
 // found is what a verification of the stored chain found.
@@ -22,28 +23,39 @@ type found struct {
 	foreign int64     // entries of a version that is not read here
 }
 
-// Verify implements audit.Prover. An error says that the stores could not be read.
-func (p *Prover) Verify(ctx context.Context) (audit.ChainVerdict, error) {
-	f, err := p.verify(ctx)
-	f.Checks, f.NotChecked = append([]audit.Check(nil), f.Checks...), append([]string(nil), f.NotChecked...)
+// Verify implements audit.Prover. An error says that the stores, or what is trusted, could not be read.
+func (p *Prover) Verify(ctx context.Context, t proof.Trust) (audit.ChainVerdict, error) {
+	var f found
+	var err error
+	if t.Nothing() {
+		f, err = p.verify(ctx)
+	} else {
+		f, err = p.scan(ctx, t)
+	}
+	f.Checks, f.NotChecked = append([]proof.Check(nil), f.Checks...), append([]string(nil), f.NotChecked...)
 	return f.ChainVerdict, err
 }
 
-func (p *Prover) verify(ctx context.Context) (found, error) { return p.flights.do(ctx, p.scan) }
+func (p *Prover) verify(ctx context.Context) (found, error) {
+	return p.flights.do(ctx, func(ctx context.Context) (found, error) { return p.scan(ctx, proof.Trust{}) })
+}
 
 // scan goes through the chain as it was when it began: the reader of the store is ahead of the check by a few batches.
-func (p *Prover) scan(ctx context.Context) (found, error) {
+func (p *Prover) scan(ctx context.Context, t proof.Trust) (found, error) {
 	// The tip and the epochs come first, so that the entries are at least as new.
 	tip, err := p.p.Chain.Tip(ctx)
 	if err != nil {
 		return found{}, fmt.Errorf("read the end of the audit trail: %w", err)
 	}
-	w := &walk{report: report.OfStore(), latest: leaf.At(p.p.Clock.Now().Add(report.Tolerance)), beat: p.p.Settings.Beat, tip: tip}
-	w.AnchorProblems, w.NotChecked = []audit.AnchorProblem{}, report.Unprovable()
+	w := &walk{report: proof.OfStore(), latest: leaf.At(p.p.Clock.Now().Add(proof.Tolerance)), beat: p.p.Settings.Beat, tip: tip}
+	w.AnchorProblems, w.NotChecked = []proof.AnchorProblem{}, proof.Unprovable()
 	if w.seen, err = p.newSeen(ctx); err != nil {
 		return found{}, err
 	}
 	w.turns = turns(w.seen.id.Epochs)
+	if err := p.hold(ctx, w, t); err != nil {
+		return found{}, err
+	}
 	last, err := p.lastSeq(ctx)
 	if err != nil {
 		return found{}, err
@@ -64,7 +76,10 @@ func (p *Prover) scan(ctx context.Context) (found, error) {
 			return found{}, fmt.Errorf("count the audit trail: %w", err)
 		}
 	}
-	w.Count, w.Size = n, n
+	w.Count = n
+	if w.Note == "" {
+		w.Size = n
+	}
 	w.report.Finish(&w.Verdict)
 	f := found{ChainVerdict: audit.ChainVerdict{Verdict: w.Verdict, Head: w.prev, Anchored: w.anchored}, foreign: w.foreign}
 	f.root = w.edge.Root()
@@ -74,10 +89,11 @@ func (p *Prover) scan(ctx context.Context) (found, error) {
 // read goes through the entries up to last, and on from there while a head is of more: one that was made meanwhile is of entries
 // that were recorded meanwhile.
 func (p *Prover) read(ctx context.Context, w *walk, last int64) error {
+	looked := false // for entries that were recorded meanwhile: once is enough, for they may never end
 	for from := int64(math.MinInt64); ; { // a row below the first one is one too many
 		part, stop := context.WithCancel(ctx)
 		entries := stream(part, func(ctx context.Context, give func(e *audit.Stored) error) error {
-			return p.p.Reader.Range(ctx, from, last, false, give)
+			return p.p.Reader.Range(ctx, from, last, true, give)
 		})
 		err := w.run(ctx, entries)
 		stop()
@@ -90,7 +106,9 @@ func (p *Prover) read(ctx context.Context, w *walk, last int64) error {
 			return err
 		}
 		newer := last
-		if m != nil {
+		erasedMeanwhile := !looked && len(w.private.gone) > 0 // an entry behind may tell of it
+		if m != nil || erasedMeanwhile {
+			looked = true
 			if newer, err = p.lastSeq(ctx); err != nil {
 				return err
 			}
@@ -118,7 +136,7 @@ func (p *Prover) lastSeq(ctx context.Context) (int64, error) {
 // refusal returns the fault of a chain that does not verify, with the coordinates of the verdict.
 func refusal(f found) *fault.Error {
 	code, text := audit.Broken, "the audit trail does not recompute"
-	if f.Reason == audit.AnchorUnsatisfied {
+	if f.Reason == proof.AnchorUnsatisfied {
 		code, text = audit.Unsatisfied, "the audit trail does not satisfy a head that was seen before"
 	}
 	return detailed(code, f.ChainVerdict, text)
@@ -131,8 +149,8 @@ func detailed(code fault.Code, v audit.ChainVerdict, text string) *fault.Error {
 
 // walk is the check of the entries, one after the other.
 type walk struct {
-	audit.Verdict
-	report report.Report
+	proof.Verdict
+	report proof.Report
 	latest string        // the last time that is not ahead of this server's clock
 	beat   time.Duration // how far beats are apart
 	tip    audit.Tip
@@ -147,6 +165,8 @@ type walk struct {
 	edge    tree.Range
 	foreign int64
 	clock   times
+	private private
+	trust   *proof.LogTrust // nil where nothing is trusted beforehand
 	headings
 }
 
@@ -166,7 +186,7 @@ func (w *walk) run(ctx context.Context, entries *flow[audit.Stored]) error {
 		}
 		for i := range batch {
 			if w.entry(&batch[i]); w.broken {
-				w.report.Fail(report.Heads, audit.ChainBreak, "not reached: the heads behind the break were not looked at")
+				w.report.Fail(proof.StepHeads, proof.ChainBreak, "not reached: the heads behind the break were not looked at")
 				w.ends()
 				return nil
 			}
@@ -176,6 +196,32 @@ func (w *walk) run(ctx context.Context, entries *flow[audit.Stored]) error {
 		}
 		entries.back(batch)
 	}
+}
+
+// hold has a walk hold the chain to what a reader trusts.
+func (p *Prover) hold(ctx context.Context, w *walk, t proof.Trust) error {
+	if t.Nothing() {
+		for _, s := range []proof.Step{proof.StepTrust, proof.StepCheckpoint, proof.StepFrom, proof.StepKnown} {
+			w.report.Waive(s, true)
+		}
+		return nil
+	}
+	id := w.seen.id
+	kept, err := p.p.Anchors.NewestAnchors(ctx, audit.KindCheckpoint, perKind)
+	if err != nil {
+		return fmt.Errorf("read the newest head: %w", err)
+	}
+	notes := []string{w.seen.filed}
+	for _, a := range kept {
+		notes = append(notes, a.Note)
+	}
+	if w.trust, err = t.Log(&w.report, &w.Verdict, id.Epoch.Origin, id.Keys, notes...); err != nil {
+		return err
+	}
+	own := w.trust.Outsiders()
+	w.seen.outsiders.Roots = append(slices.Clone(w.seen.outsiders.Roots), own.Roots...)
+	w.seen.outsiders.Witnesses = append(slices.Clone(w.seen.outsiders.Witnesses), own.Witnesses...)
+	return nil
 }
 
 func (w *walk) snap(at, seq int64, text string, args ...any) {
@@ -193,7 +239,7 @@ func (w *walk) entry(e *audit.Stored) {
 			return
 		}
 	}
-	if text, ok := report.Linked(w.place, l.Seq, w.place, l.Prev, w.prev); !ok {
+	if text, ok := proof.Linked(w.place, l.Seq, w.place, l.Prev, w.prev); !ok {
 		w.snap(w.place, l.Seq, "%s", text)
 		return
 	}
@@ -206,13 +252,19 @@ func (w *walk) entry(e *audit.Stored) {
 		w.snap(w.place, l.Seq, "projection: the column %s of entry %d says something else than the entry", name, l.Seq)
 		return
 	}
+	open, gone, err := opened(e, &l)
+	if err != nil {
+		w.snap(w.place, l.Seq, "a private value that is stored with entry %d is not the one that was recorded: %s", l.Seq, err)
+		return
+	}
+	w.private.add(e, &l, open, gone)
 	w.edge.Append(hash)
 	w.prev = hash
 	w.turn(&l)
 	w.tick(&l)
 	w.at = l.At
 	if l.Seq == w.tip.Size && hash != w.tip.Hash {
-		w.report.Unsatisfied(&w.Verdict, report.Heads, tipProblem(w.tip, report.RootMismatch))
+		w.report.Unsatisfied(&w.Verdict, proof.StepHeads, tipProblem(w.tip, proof.RootMismatch))
 	}
 }
 
@@ -255,6 +307,6 @@ func (w *walk) otherVersion(raw []byte, why error) (leaf.Leaf, error) {
 	return l, nil
 }
 
-func tipProblem(tip audit.Tip, what string) audit.AnchorProblem {
-	return audit.AnchorProblem{ID: "tip", Kind: "tip", Size: tip.Size, Problem: what}
+func tipProblem(tip audit.Tip, what string) proof.AnchorProblem {
+	return proof.AnchorProblem{ID: "tip", Kind: "tip", Size: tip.Size, Problem: what}
 }

@@ -2,8 +2,6 @@ package prove
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,20 +12,21 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
+	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
 func check(t testing.TB, w *world) audit.ChainVerdict {
 	t.Helper()
-	v, err := w.prover().Verify(t.Context())
+	v, err := w.prover().Verify(t.Context(), proof.Trust{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return v
 }
 
-func problems(v audit.Verdict) string {
+func problems(v proof.Verdict) string {
 	var out []string
 	for _, p := range v.AnchorProblems {
 		out = append(out, fmt.Sprintf("%s/%d/%s", p.Kind, p.Size, p.Problem))
@@ -35,7 +34,7 @@ func problems(v audit.Verdict) string {
 	return strings.Join(out, " ")
 }
 
-func detail(v audit.Verdict, id string) string {
+func detail(v proof.Verdict, id string) string {
 	for _, c := range v.Checks {
 		if c.ID == id {
 			return string(c.Result) + ": " + c.Detail
@@ -85,51 +84,51 @@ func TestAttacks(t *testing.T) {
 	usr9 := func(l *leaf.Leaf) { l.Sub = "usr_9" }
 	for name, c := range map[string]struct {
 		attack  func(t *testing.T, w *world)
-		reason  audit.Reason
+		reason  proof.Reason
 		at, seq int64
 		anchors string
 	}{
-		"A1 leaf":       {func(t *testing.T, w *world) { w.edit(t, k, usr9) }, audit.ChainBreak, k, k, ""},
-		"A2 projection": {func(_ *testing.T, w *world) { w.rows[k-1].Actor = "usr_9" }, audit.ChainBreak, k, k, ""},
-		"A2 time":       {func(_ *testing.T, w *world) { w.rows[k-1].At = leaf.At(begin) }, audit.ChainBreak, k, k, ""},
+		"A1 leaf":       {func(t *testing.T, w *world) { w.edit(t, k, usr9) }, proof.ChainBreak, k, k, ""},
+		"A2 projection": {func(_ *testing.T, w *world) { w.rows[k-1].Actor = "usr_9" }, proof.ChainBreak, k, k, ""},
+		"A2 time":       {func(_ *testing.T, w *world) { w.rows[k-1].At = leaf.At(begin) }, proof.ChainBreak, k, k, ""},
 		"A3 leaf and hash": {func(t *testing.T, w *world) {
 			w.edit(t, k, usr9)
 			w.rows[k-1].Hash, w.rows[k-1].Actor = leaf.Hash([]byte(w.rows[k-1].Leaf)), "usr_9"
-		}, audit.ChainBreak, k + 1, k + 1, ""},
+		}, proof.ChainBreak, k + 1, k + 1, ""},
 		"A3 of the last": {func(t *testing.T, w *world) {
 			w.edit(t, n, usr9)
 			w.forge(t, n)
-		}, audit.AnchorUnsatisfied, 0, 0, "checkpoint/12/root_mismatch worker/12/root_mismatch"},
-		"hash alone":   {func(_ *testing.T, w *world) { w.rows[k-1].Hash[0] ^= 1 }, audit.ChainBreak, k, k, ""},
-		"A4 deleted":   {func(_ *testing.T, w *world) { w.rows = slices.Delete(w.rows, k-1, k) }, audit.ChainBreak, k, k + 1, ""},
-		"A4 the first": {func(_ *testing.T, w *world) { w.rows = w.rows[1:] }, audit.ChainBreak, 1, 2, ""},
+		}, proof.AnchorUnsatisfied, 0, 0, "checkpoint/12/root_mismatch worker/12/root_mismatch"},
+		"hash alone":   {func(_ *testing.T, w *world) { w.rows[k-1].Hash[0] ^= 1 }, proof.ChainBreak, k, k, ""},
+		"A4 deleted":   {func(_ *testing.T, w *world) { w.rows = slices.Delete(w.rows, k-1, k) }, proof.ChainBreak, k, k + 1, ""},
+		"A4 the first": {func(_ *testing.T, w *world) { w.rows = w.rows[1:] }, proof.ChainBreak, 1, 2, ""},
 		"A5 inserted": {func(_ *testing.T, w *world) {
 			w.rows = slices.Insert(w.rows, k-1, w.rows[0])
-		}, audit.ChainBreak, k, 1, ""},
+		}, proof.ChainBreak, k, 1, ""},
 		"A6 swapped": {func(_ *testing.T, w *world) {
 			w.rows[k-1], w.rows[k] = w.rows[k], w.rows[k-1]
-		}, audit.ChainBreak, k, k + 1, ""},
-		"A7 empty":  {func(_ *testing.T, w *world) { w.rows[k-1].Leaf = "" }, audit.ChainBreak, 0, 0, ""},
-		"A7 spaced": {func(_ *testing.T, w *world) { w.rows[k-1].Leaf += " " }, audit.ChainBreak, 0, 0, ""},
-		"A8 tail": {func(_ *testing.T, w *world) { w.rows = w.rows[:10] }, audit.AnchorUnsatisfied, 0, 0,
+		}, proof.ChainBreak, k, k + 1, ""},
+		"A7 empty":  {func(_ *testing.T, w *world) { w.rows[k-1].Leaf = "" }, proof.ChainBreak, 0, 0, ""},
+		"A7 spaced": {func(_ *testing.T, w *world) { w.rows[k-1].Leaf += " " }, proof.ChainBreak, 0, 0, ""},
+		"A8 tail": {func(_ *testing.T, w *world) { w.rows = w.rows[:10] }, proof.AnchorUnsatisfied, 0, 0,
 			"checkpoint/12/tail_missing worker/12/tail_missing"},
 		"A8 tail and checkpoints, not the row of the end": {func(_ *testing.T, w *world) {
 			w.anchors = nil
 			w.tip = &audit.Tip{Size: n, Hash: w.rows[n-1].Hash}
 			w.rows = w.rows[:10]
-		}, audit.AnchorUnsatisfied, 0, 0, "tip/12/tail_missing"},
+		}, proof.AnchorUnsatisfied, 0, 0, "tip/12/tail_missing"},
 		"A9 the head file": {func(t *testing.T, w *world) {
 			w.filed = w.note(t, n)
 			w.rows, w.anchors = w.rows[:10], nil
-		}, audit.AnchorUnsatisfied, 0, 0, "head_file/12/tail_missing"},
+		}, proof.AnchorUnsatisfied, 0, 0, "head_file/12/tail_missing"},
 		"A9 nothing outside": {func(_ *testing.T, w *world) { w.rows, w.anchors = w.rows[:10], nil }, "", 0, 0, ""},
 		"A10 all computed anew": {func(t *testing.T, w *world) {
 			w.edit(t, k, usr9)
 			w.forge(t, k)
-		}, audit.AnchorUnsatisfied, 0, 0, "checkpoint/8/root_mismatch checkpoint/12/root_mismatch worker/12/root_mismatch"},
+		}, proof.AnchorUnsatisfied, 0, 0, "checkpoint/8/root_mismatch checkpoint/12/root_mismatch worker/12/root_mismatch"},
 		"an anchor's note": {func(_ *testing.T, w *world) {
 			w.anchors[0].Note = strings.Replace(w.anchors[0].Note, "wv", "ww", 1) + "x"
-		}, audit.AnchorUnsatisfied, 0, 0, "checkpoint/8/signature_invalid"},
+		}, proof.AnchorUnsatisfied, 0, 0, "checkpoint/8/signature_invalid"},
 		"an anchor's signature": {func(t *testing.T, w *world) {
 			other := *newWorld(t, n)
 			other.head = w.word
@@ -138,17 +137,17 @@ func TestAttacks(t *testing.T) {
 				raw[len(raw)-10] = 'A'
 			}
 			w.anchors[0].Note = string(raw)
-		}, audit.AnchorUnsatisfied, 0, 0, "checkpoint/8/signature_invalid"},
+		}, proof.AnchorUnsatisfied, 0, 0, "checkpoint/8/signature_invalid"},
 		"a head that was given up": {func(t *testing.T, w *world) { w.rolledBack(t, 10, true) }, "", 0, 0, ""},
-		"given up without a trace": {func(t *testing.T, w *world) { w.rolledBack(t, 10, false) }, audit.AnchorUnsatisfied, 0, 0, "epoch/11/root_mismatch"},
+		"given up without a trace": {func(t *testing.T, w *world) { w.rolledBack(t, 10, false) }, proof.AnchorUnsatisfied, 0, 0, "epoch/11/root_mismatch"},
 		"given up in the future": {func(t *testing.T, w *world) {
 			w.rolledBack(t, 10, true)
 			w.epochs[1].FirstSeq = 99
-		}, audit.AnchorUnsatisfied, 0, 0, "epoch/99/tail_missing"},
+		}, proof.AnchorUnsatisfied, 0, 0, "epoch/99/tail_missing"},
 		"given up at another root": {func(t *testing.T, w *world) {
 			w.rolledBack(t, 10, true)
 			w.epochs[0].LastRoot[0] ^= 1
-		}, audit.AnchorUnsatisfied, 0, 0, "epoch/10/root_mismatch"},
+		}, proof.AnchorUnsatisfied, 0, 0, "epoch/10/root_mismatch"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -170,31 +169,6 @@ func TestAttacks(t *testing.T) {
 				t.Errorf("A28: %v", err)
 			}
 		})
-	}
-}
-
-// TestTimeConflict backdates entries before and behind a head that a witness saw.
-func TestTimeConflict(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		at   time.Duration // of the witness, behind begin
-		want string
-		seq  string
-	}{
-		"agrees": {10 * time.Second, "", ""}, "older than what it saw": {-time.Hour, "witness/6/time_conflict", "entry 6"},
-		"what follows is older": {time.Hour, "witness/6/time_conflict", "entry 7"},
-	} {
-		w := newWorld(t, 12)
-		a := w.seen(t, audit.KindWitness, 6)
-		sig := binary.BigEndian.AppendUint64([]byte{1, 2, 3, 4}, uint64(begin.Add(c.at).Unix()))
-		a.Note += "— witness.example " + base64.StdEncoding.EncodeToString(append(sig, make([]byte, 64)...)) + "\n"
-		v := check(t, w)
-		if problems(v.Verdict) != c.want || v.OK != (c.want == "") || !strings.Contains(detail(v.Verdict, "times"), c.seq) {
-			t.Errorf("%s: %+v", name, v)
-		}
-		if c.want != "" && v.Reason != audit.AnchorUnsatisfied {
-			t.Errorf("%s: %+v", name, v)
-		}
 	}
 }
 
@@ -239,7 +213,7 @@ func TestCallersShare(t *testing.T) {
 	var wg sync.WaitGroup
 	call := func() {
 		wg.Go(func() {
-			if v, err := p.Verify(context.Background()); err != nil || !v.OK {
+			if v, err := p.Verify(context.Background(), proof.Trust{}); err != nil || !v.OK {
 				t.Errorf("%+v, %v", v, err)
 			}
 		})
@@ -254,7 +228,7 @@ func TestCallersShare(t *testing.T) {
 	}
 	gone, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := p.Verify(gone); !errors.Is(err, context.Canceled) {
+	if _, err := p.Verify(gone, proof.Trust{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("who leaves gets %v", err)
 	}
 	close(w.slow)
@@ -275,7 +249,7 @@ func TestNobodyWaits(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := p.Verify(ctx)
+		_, err := p.Verify(ctx, proof.Trust{})
 		done <- err
 	}()
 	<-begun

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-automation/writ/modules/audit/internal/disclosure"
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/proof/disclosure"
+	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
 // draft is an entry that lacks its place in the chain.

@@ -1,16 +1,14 @@
 package record
 
 import (
-	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 
-	"github.com/writ-automation/writ/modules/audit/internal/disclosure"
-	"github.com/writ-automation/writ/modules/audit/internal/jcs"
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof/disclosure"
+	"github.com/writ-automation/writ/ports/proof/jcs"
+	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
 // Line returns an entry as the trail shows it: what the leaf says, with what is still disclosed of its private values and its
@@ -67,23 +65,12 @@ func altered(s *audit.Stored, err error) error {
 
 // unsalted returns a document without its salt: who sees it could else not be kept from proving what it said.
 func unsalted(doc string) (json.RawMessage, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(doc), &members); err != nil {
+	d := json.NewDecoder(strings.NewReader(doc))
+	d.UseNumber()
+	var members map[string]any
+	if err := d.Decode(&members); err != nil {
 		return nil, err
 	}
 	delete(members, memberSalt)
-	names := make([]string, 0, len(members))
-	for name := range members {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, compareNames)
-	b := append(make([]byte, 0, len(doc)), '{')
-	for i, name := range names {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b, _ = jcs.Append(b, name)
-		b = append(append(b, ':'), bytes.TrimSpace(members[name])...)
-	}
-	return append(b, '}'), nil
+	return jcs.Form{Negative: true, Null: true, NUL: true}.Append(make([]byte, 0, len(doc)), members)
 }

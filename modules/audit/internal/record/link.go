@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/proof/leaf"
 	"github.com/writ-automation/writ/ports/tx"
 )
 

@@ -15,14 +15,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/writ-automation/writ/modules/audit/internal/keys"
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
 	"github.com/writ-automation/writ/modules/audit/internal/record"
 	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/platform/ids"
 	"github.com/writ-automation/writ/ports/actor"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/leaf"
 	"github.com/writ-automation/writ/ports/tx"
 )
 

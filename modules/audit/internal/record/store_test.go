@@ -8,13 +8,13 @@ import (
 
 	sqlaudit "github.com/writ-automation/writ/adapters/sqlstore/audit"
 	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
 	"github.com/writ-automation/writ/modules/audit/internal/record"
 	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/platform/ids"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
 // TestUnitsThatEndAtOnce link one behind the other, and each slip has the receipt of its own unit's first entry.

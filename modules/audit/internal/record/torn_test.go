@@ -11,13 +11,13 @@ import (
 
 	sqlaudit "github.com/writ-automation/writ/adapters/sqlstore/audit"
 	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
-	"github.com/writ-automation/writ/modules/audit/internal/leaf"
 	"github.com/writ-automation/writ/modules/audit/internal/record"
 	"github.com/writ-automation/writ/platform/clock"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/platform/ids"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
 // torn is a world in which units end in every way that there is.

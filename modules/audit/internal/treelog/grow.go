@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/writ-automation/writ/modules/audit/internal/tree"
+	"github.com/writ-automation/writ/ports/proof/tree"
 	"github.com/writ-automation/writ/ports/tx"
 )
 

@@ -1,16 +1,12 @@
-// Package treelog is the tree over the stored chain: its roots, its proofs and the tiles that make both cheap.
-//
-// Nothing here decides whom to believe. What it returns is as true as the store is, and whoever signs or proves compares
-// it with heads that were seen before.
 package treelog
 
 import (
 	"context"
 	"fmt"
 
-	"github.com/writ-automation/writ/modules/audit/internal/tree"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
 // Tree reads the nodes of the tree from tiles where they are kept and from the leaves of the chain otherwise. Without any

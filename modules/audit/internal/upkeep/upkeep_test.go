@@ -13,7 +13,6 @@ import (
 
 	sqlaudit "github.com/writ-automation/writ/adapters/sqlstore/audit"
 	"github.com/writ-automation/writ/adapters/sqlstore/migrations"
-	"github.com/writ-automation/writ/modules/audit/internal/checkpoint"
 	"github.com/writ-automation/writ/modules/audit/internal/install"
 	"github.com/writ-automation/writ/modules/audit/internal/record"
 	"github.com/writ-automation/writ/modules/audit/internal/treelog"
@@ -23,6 +22,7 @@ import (
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/platform/ids"
 	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof/checkpoint"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

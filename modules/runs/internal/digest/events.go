@@ -1,23 +1,17 @@
 package digest
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 
-	"github.com/transparency-dev/merkle/compact"
-	"github.com/transparency-dev/merkle/rfc6962"
-
+	"github.com/writ-automation/writ/ports/proof/leaf"
+	"github.com/writ-automation/writ/ports/proof/tree"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
 // Events folds a run's events, one after the other, in memory that grows with the logarithm of their number. The zero value
 // has none.
-type Events struct{ tree *compact.Range }
-
-func factory() *compact.RangeFactory {
-	return &compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}
-}
+type Events struct{ tree tree.Range }
 
 // ErrGap says that an event does not follow the one before.
 var ErrGap = errors.New("events are missing")
@@ -31,40 +25,17 @@ func (e *Events) Add(ev *runs.Event) error {
 	if err != nil {
 		return err
 	}
-	if e.tree == nil {
-		e.tree = factory().NewEmptyRange(0)
-	}
-	return e.tree.Append(rfc6962.DefaultHasher.HashLeaf(line), nil)
+	e.tree.Append(leaf.Hash(line))
+	return nil
 }
 
 // Count returns how many events were folded.
-func (e *Events) Count() int64 {
-	if e.tree == nil {
-		return 0
-	}
-	return int64(e.tree.End())
-}
+func (e *Events) Count() int64 { return int64(e.tree.Size()) }
 
 // Clone returns a fold that grows apart from this one.
-func (e *Events) Clone() (Events, error) {
-	if e.tree == nil {
-		return Events{}, nil
-	}
-	hashes := append([][]byte(nil), e.tree.Hashes()...)
-	t, err := factory().NewRange(0, e.tree.End(), hashes)
-	return Events{tree: t}, err
-}
+func (e *Events) Clone() (Events, error) { return *e, nil }
 
 // Sum returns the number of events and the root over them.
 func (e *Events) Sum() (*runs.EventsDigest, error) {
-	if e.Count() == 0 {
-		return &runs.EventsDigest{Root: sha256.Sum256(nil)}, nil
-	}
-	root, err := e.tree.GetRootHash(nil)
-	if err != nil {
-		return nil, fmt.Errorf("fold events: %w", err)
-	}
-	d := &runs.EventsDigest{Count: e.Count()}
-	copy(d.Root[:], root)
-	return d, nil
+	return &runs.EventsDigest{Count: e.Count(), Root: e.tree.Root()}, nil
 }

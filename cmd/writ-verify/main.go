@@ -1,0 +1,83 @@
+// Writ-verify checks a bundle or a receipt of the audit trail: with no install, no database and no network.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/writ-automation/writ/platform/clock"
+	"github.com/writ-automation/writ/ports/proof"
+)
+
+// maxTrustFile bounds a file that says whom to trust.
+const maxTrustFile = 1 << 20
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+func run(args []string, in io.Reader, out, problems io.Writer) int {
+	var t proof.Trust
+	set := flag.NewFlagSet("writ-verify", flag.ContinueOnError)
+	set.SetOutput(problems)
+	set.Usage = func() {
+		_, _ = fmt.Fprintln(problems, "writ-verify [flags] FILE, or - for standard input\n"+
+			"Exit codes: 0 verified by a key that was given, 1 not verified, 2 usage or unreadable, 3 intact, but no key was given.")
+		set.PrintDefaults()
+	}
+	read := func(to *[]byte) func(string) error {
+		return func(name string) error {
+			f, err := os.Open(name) //nolint:gosec // the caller names it
+			if err != nil {
+				return err
+			}
+			defer func() { _ = f.Close() }()
+			if *to, err = io.ReadAll(io.LimitReader(f, maxTrustFile+1)); err == nil && len(*to) > maxTrustFile {
+				err = fmt.Errorf("has more than %d bytes", maxTrustFile)
+			}
+			return err
+		}
+	}
+	set.Func("key", "verifier `VKEY` that has to have signed; may be repeated", add(&t.VKeys))
+	set.Func("seal", "seal.json as a `file`: its keys have to have signed", read(&t.Seal))
+	set.Func("pin", "`file` of keys and heads that were seen before, as writ audit verify --pin keeps it; it is not written", read(&t.Known))
+	set.Func("tsa-roots", "`file` of certificates (PEM) that time-stamp tokens have to lead to", read(&t.TSARoots))
+	set.Func("witness-key", "verifier `VKEY` of a witness; may be repeated", add(&t.Witnesses))
+	set.Func("from", "head `SIZE:ROOT` that the chain has to go on from, with the root in base64", func(text string) error {
+		h, err := proof.ParseHead(text)
+		t.From = &h
+		return err
+	})
+	err := set.Parse(args)
+	if err == nil && set.NArg() != 1 {
+		set.Usage()
+		err = errors.New("name one file")
+	}
+	if err != nil {
+		return proof.ExitUsage
+	}
+	if name := set.Arg(0); name != "-" {
+		f, err := os.Open(name) //nolint:gosec // the caller names it
+		if err != nil {
+			_, _ = fmt.Fprintln(problems, "writ-verify:", err)
+			return proof.ExitUsage
+		}
+		defer func() { _ = f.Close() }()
+		in = f
+	}
+	v, err := proof.VerifyFile(context.Background(), in, t, clock.New().Now())
+	if err != nil {
+		_, _ = fmt.Fprintln(problems, "writ-verify:", err)
+		return proof.ExitUsage
+	}
+	if _, err := io.WriteString(out, v.Text()); err != nil {
+		return proof.ExitUsage
+	}
+	return v.ExitCode()
+}
+
+func add(to *[]string) func(string) error {
+	return func(text string) error { *to = append(*to, text); return nil }
+}

@@ -1,0 +1,183 @@
+package heads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof/checkpoint"
+)
+
+// HoldingConfig are the times of the work. Zero is the default.
+type HoldingConfig struct {
+	Every time.Duration // between two looks at the newest head; 10 s
+	Show  time.Duration // between two times that all heads are shown; 1 h
+}
+
+// passTimeout bounds one pass: the first time that a head is held against a long chain without tiles, all of it is read.
+const passTimeout = time.Minute
+
+// The parts of the work, each of which may fail for itself.
+const (
+	showing = "show"
+	keeping = "keep"
+)
+
+// HoldingParams is what a Holding is made of.
+type HoldingParams struct {
+	Heads  audit.Heads
+	Shelf  audit.HeadShelf
+	Worker string // as who it shows heads
+	Log    *slog.Logger
+	Config HoldingConfig
+}
+
+// Holding is the loop. It owns one goroutine between Start and Stop.
+type Holding struct {
+	p   HoldingParams
+	cfg HoldingConfig
+
+	mu   sync.Mutex
+	stop context.CancelFunc
+	done chan struct{}
+
+	// What follows belongs to the loop.
+	shown  bool            // whether what was kept was held against the trail at the last attempt
+	held   string          // the newest head that was kept
+	failed map[string]bool // work that failed the last time, and that was told
+}
+
+// NewHolding makes the loop; Start begins it.
+func NewHolding(p HoldingParams) *Holding {
+	h := &Holding{p: p, cfg: p.Config, failed: make(map[string]bool)}
+	if h.cfg.Every <= 0 {
+		h.cfg.Every = 10 * time.Second
+	}
+	if h.cfg.Show <= 0 {
+		h.cfg.Show = time.Hour
+	}
+	return h
+}
+
+// Start begins the work and returns at once. It does nothing where the work has begun.
+func (h *Holding) Start() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stop != nil {
+		return
+	}
+	// The work outlives the call that started it; Stop ends it.
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	h.stop, h.done = cancel, done
+	go func() {
+		defer close(done)
+		h.loop(ctx)
+	}()
+}
+
+// Stop ends the work and returns when it has ended, or when ctx ends. It does nothing where the work has not begun.
+func (h *Holding) Stop(ctx context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stop == nil {
+		return nil
+	}
+	h.stop()
+	select {
+	case <-h.done:
+		h.stop = nil
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// loop shows what is kept before it keeps anything else.
+func (h *Holding) loop(ctx context.Context) {
+	keep, show := time.NewTimer(0), time.NewTicker(h.cfg.Show)
+	defer keep.Stop()
+	defer show.Stop()
+	h.pass(ctx, showing, h.show)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-show.C:
+			h.pass(ctx, showing, h.show)
+		case <-keep.C:
+			if !h.shown {
+				h.pass(ctx, showing, h.show)
+			}
+			h.pass(ctx, keeping, h.keep)
+			keep.Reset(h.cfg.Every)
+		}
+	}
+}
+
+// pass does one part of the work and tells of it where it fails, once until it succeeds again.
+func (h *Holding) pass(ctx context.Context, work string, do func(ctx context.Context) error) {
+	bound, cancel := context.WithTimeout(ctx, passTimeout)
+	err := do(bound)
+	cancel()
+	switch {
+	case ctx.Err() != nil:
+	case err == nil && h.failed[work]:
+		delete(h.failed, work)
+		h.p.Log.InfoContext(ctx, "heads of the audit trail are held again", "work", work)
+	case err != nil && !h.failed[work]:
+		h.failed[work] = true
+		h.p.Log.WarnContext(ctx, "heads of the audit trail cannot be held; it is tried again", "work", work, "err", err)
+	}
+}
+
+// show shows every head that is kept. Those that cannot be read do not keep the others from it.
+func (h *Holding) show(ctx context.Context) error {
+	notes, unread := h.p.Shelf.Notes()
+	err := h.p.Heads.Show(ctx, h.p.Worker, notes)
+	h.shown = err == nil || audit.ForeignHead.Is(err)
+	return errors.Join(err, unread)
+}
+
+// keep keeps the newest head. The one whose place it takes is shown first: if the chain does not satisfy that one, or if nobody can
+// tell, it stays.
+func (h *Holding) keep(ctx context.Context) error {
+	note, err := h.p.Heads.Newest(ctx)
+	if err != nil || note == "" || note == h.held {
+		return err
+	}
+	before, unread := h.of(note)
+	if len(before) > 0 {
+		if err := h.p.Heads.Show(ctx, h.p.Worker, before); err != nil {
+			return err
+		}
+		// Nothing is told any more where the chain does not satisfy what was shown.
+		if note, err = h.p.Heads.Newest(ctx); err != nil || note == "" {
+			return err
+		}
+	}
+	if err := h.p.Shelf.Keep(note); err != nil {
+		return errors.Join(fmt.Errorf("keep a head: %w", err), unread)
+	}
+	h.held = note
+	return nil
+}
+
+// of returns the heads that are kept of the log of a note.
+func (h *Holding) of(note string) (out []string, err error) {
+	wanted, err := checkpoint.Parse([]byte(note))
+	if err != nil {
+		return nil, err
+	}
+	kept, err := h.p.Shelf.Notes()
+	for _, k := range kept {
+		if parsed, err := checkpoint.Parse([]byte(k)); err == nil && parsed.Origin == wanted.Origin && k != note {
+			out = append(out, k)
+		}
+	}
+	return out, err
+}

@@ -1,0 +1,85 @@
+package heads
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/writ-automation/writ/modules/audit/internal/install"
+	"github.com/writ-automation/writ/modules/audit/internal/treelog"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/tx"
+)
+
+// KeeperParams is what a Keeper is made of.
+type KeeperParams struct {
+	Install  *install.Install
+	Stores   KeeperStores
+	Tree     *treelog.Tree
+	Recorder audit.Recorder
+	Unit     tx.Unit
+	Clock    clock.Clock
+}
+
+// KeeperStores is where the trail is kept.
+type KeeperStores struct {
+	Chain    audit.ChainStore
+	Identity audit.IdentityStore
+	Anchors  audit.AnchorStore
+	Tiles    audit.TileStore
+}
+
+// Keeper implements audit.Keeper. It may be used by several goroutines.
+type Keeper struct {
+	p      KeeperParams
+	s      KeeperStores
+	ground *regexp.Regexp
+}
+
+var _ audit.Keeper = (*Keeper)(nil)
+
+// NewKeeper returns a keeper.
+func NewKeeper(p KeeperParams) *Keeper {
+	return &Keeper{p: p, s: p.Stores, ground: regexp.MustCompile(`^[a-z0-9_.-]{1,64}$`)}
+}
+
+// maxErased bounds the entries of one erasure, which its own entry lists.
+const maxErased = 10_000
+
+// Erase implements audit.Keeper. Invalid faults name seqs and ground.
+func (k *Keeper) Erase(ctx context.Context, seqs []int64, ground string) error {
+	switch {
+	case len(seqs) == 0 || len(seqs) > maxErased:
+		return fault.BadField("seqs", "name 1 to %d entries", maxErased)
+	case !k.ground.MatchString(ground):
+		return fault.BadField("ground", "a ground is a legal code such as gdpr_17")
+	}
+	seqs = slices.Clone(seqs)
+	slices.Sort(seqs)
+	seqs = slices.Compact(seqs)
+	return k.p.Unit.Do(ctx, func(ctx context.Context) error {
+		tip, err := k.s.Chain.Tip(ctx)
+		if err != nil {
+			return fmt.Errorf("read the end of the audit trail: %w", err)
+		}
+		for _, seq := range seqs {
+			if seq < 1 || seq > tip.Size {
+				return audit.EntryNotFound.New("the audit trail has no entry %d", seq)
+			}
+		}
+		if err := k.s.Chain.Erase(ctx, seqs); err != nil {
+			return fmt.Errorf("erase private parts: %w", err)
+		}
+		return k.p.Recorder.Record(ctx, audit.Entry{
+			Action: audit.AuditErase, Detail: map[string]any{"ground": ground, "seqs": seqs},
+		})
+	})
+}
+
+// Keys implements audit.Keeper.
+func (k *Keeper) Keys(ctx context.Context) ([]audit.PublicKey, error) {
+	return k.s.Identity.Keys(ctx)
+}

@@ -1,0 +1,120 @@
+package prove
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/proof"
+	"github.com/writ-automation/writ/ports/proof/disclosure"
+	"github.com/writ-automation/writ/ports/proof/leaf"
+)
+
+const (
+	// maxGone bounds the entries of which it is known one by one that private values are gone.
+	maxGone = 1 << 20
+	// maxErasures bounds the erasures that are named.
+	maxErasures = 20
+)
+
+// private is what is known of the private values of the entries so far.
+type private struct {
+	open    int64
+	gone    map[int64]int64 // how many values of an entry are gone, while no entry says that they were erased
+	further int64           // entries beyond maxGone
+	erased  []erasure
+	more    int64 // values that erasures beyond maxErasures name
+}
+
+// erasure is an entry that says that private values were erased.
+type erasure struct{ by, values int64 }
+
+// opened holds what is stored beside an entry to its leaf: each disclosure and the detail. It returns how many private values are
+// there and how many are gone. An error names no value.
+func opened(e *audit.Stored, l *leaf.Leaf) (open, gone int64, err error) {
+	m, err := disclosure.Match(l.SD, e.Disclosures)
+	if err != nil {
+		return 0, 0, err
+	}
+	open, gone = int64(len(m.Open)), int64(len(m.Missing))
+	switch {
+	case e.Detail != "" && l.Det != digest(sha256.Sum256([]byte(e.Detail))):
+		return 0, 0, &disclosure.Error{Code: disclosure.CodeMismatch}
+	case e.Detail != "":
+		open++
+	case l.Det != "":
+		gone++
+	}
+	return open, gone, nil
+}
+
+// add counts the private values of an entry, and notes those that it says were erased.
+func (p *private) add(e *audit.Stored, l *leaf.Leaf, open, gone int64) {
+	p.open += open
+	switch {
+	case gone == 0:
+	case len(p.gone) < maxGone:
+		if p.gone == nil {
+			p.gone = make(map[int64]int64)
+		}
+		p.gone[l.Seq] = gone
+	default:
+		p.further++
+	}
+	if l.Act != string(audit.AuditErase) || l.Out != leaf.Applied {
+		return
+	}
+	var said struct {
+		Seqs []int64 `json:"seqs"`
+	}
+	if json.Unmarshal([]byte(e.Detail), &said) != nil {
+		return
+	}
+	done := erasure{by: l.Seq}
+	for _, seq := range said.Seqs {
+		done.values += p.gone[seq]
+		delete(p.gone, seq)
+	}
+	switch {
+	case done.values == 0:
+	case len(p.erased) < maxErasures:
+		p.erased = append(p.erased, done)
+	default:
+		p.more += done.values
+	}
+}
+
+// conclude reports on the private values: how many are as they were recorded, which are erased and by which entry, and which are
+// withheld, since no entry says so.
+func (p *private) conclude(r *proof.Report) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d private values are those that were recorded", p.open)
+	for i, e := range p.erased {
+		sep := ", "
+		if i == 0 {
+			sep = "; erased: "
+		}
+		fmt.Fprintf(&b, "%s%d (by entry %d)", sep, e.values, e.by)
+	}
+	if p.more > 0 {
+		fmt.Fprintf(&b, ", %d by further entries", p.more)
+	}
+	if len(p.gone) == 0 && p.further == 0 {
+		r.Pass(proof.StepDisclosures, "%s", b.String())
+		return
+	}
+	var values, first int64
+	for seq, n := range p.gone {
+		values += n
+		if first == 0 || seq < first {
+			first = seq
+		}
+	}
+	fmt.Fprintf(&b, "; withheld: %d values of %d entries, entry %d first, are gone, and no entry says that they were erased", values, len(p.gone), first)
+	if p.further > 0 {
+		fmt.Fprintf(&b, "; of %d further entries values are gone, erased or withheld", p.further)
+	}
+	r.Warn(proof.StepDisclosures, "%s", b.String())
+}

@@ -1,0 +1,107 @@
+package evidence
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+
+	"github.com/writ-automation/writ/modules/audit/internal/report/paper"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+//go:embed evidence.html.tmpl
+var page string
+
+// Bounds of a dossier. What is beyond is counted.
+const (
+	MaxHosts   = 10_000
+	MaxTasks   = 2_000
+	MaxEntries = 1_000
+	maxParts   = 1_000
+)
+
+// Params are what dossiers are made of.
+type Params struct {
+	Runs    runs.Reader
+	Chain   audit.ChainReader
+	Anchors audit.AnchorStore
+	Prover  audit.Prover
+	Clock   clock.Clock
+}
+
+// Evidence makes dossiers.
+type Evidence struct{ p Params }
+
+// New returns the maker of dossiers.
+func New(p Params) *Evidence { return &Evidence{p: p} }
+
+// Evidence collects what is known of a run that the actor of ctx may read: runs.RunNotFound for any other. Where no signed
+// receipt can be made, or the trail says something else than the record, the dossier is made and says so under problems.
+func (e *Evidence) Evidence(ctx context.Context, run string) (audit.Evidence, error) {
+	d, err := e.Collect(ctx, run)
+	if err != nil {
+		return audit.Evidence{}, err
+	}
+	doc, err := paper.JSON(d)
+	if err != nil {
+		return audit.Evidence{}, fault.Wrap(fault.Internal, err, "the evidence of a run cannot be written")
+	}
+	html, err := paper.Render("evidence", page, view{Document: d, JSON: doc})
+	if err != nil {
+		return audit.Evidence{}, fault.Wrap(fault.Internal, err, "the evidence of a run cannot be written")
+	}
+	return audit.Evidence{JSON: doc, HTML: html}, nil
+}
+
+// view is what the template sees.
+type view struct {
+	*Document
+	JSON []byte
+}
+
+// Span returns a duration of milliseconds for people.
+func (view) Span(ms int64) string { return fmt.Sprintf("%d.%03d s", ms/1000, ms%1000) }
+
+// Count returns a number with its thing.
+func (view) Count(n int, one, many string) string { return paper.Count(int64(n), one, many) }
+
+// Collect returns what Evidence writes.
+func (e *Evidence) Collect(ctx context.Context, run string) (*Document, error) {
+	r, err := e.p.Runs.Get(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	d := &Document{
+		Run: settings(r, e.p.Clock.Now()), RequestedBy: who(r.Actor), Commit: r.Commit, GeneratedAt: e.p.Clock.Now().UTC(),
+		Holds: []Hold{}, Decisions: []Decision{}, Hosts: []Host{}, Tasks: []Task{}, Receipts: []Entry{}, Anchors: []Anchor{}, Problems: []Problem{},
+	}
+	for _, part := range []func(context.Context, *runs.Run, *Document) error{e.parts, e.results, e.entries, e.anchors, e.receipt} {
+		if err := part(ctx, r, d); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// receipt embeds the sparse receipt: it holds entries of this run and of nobody else, and no private values.
+func (e *Evidence) receipt(ctx context.Context, r *runs.Run, d *Document) error {
+	signed, err := e.p.Prover.Receipt(ctx, r.ID, audit.ReceiptQuery{Sparse: true})
+	var f *fault.Error
+	if errors.As(err, &f) && f.Kind != fault.Internal {
+		d.problem("no_receipt", "There is no signed receipt in this file: "+f.Message)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the receipt of run %s: %w", r.ID, err)
+	}
+	d.Receipt, d.KeyID = signed.Body, signed.KeyID
+	return nil
+}
+
+func (d *Document) problem(code, message string) {
+	d.Problems = append(d.Problems, Problem{Code: code, Message: message})
+}

@@ -1,0 +1,155 @@
+package paper
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+//go:embed paper.css
+var style string
+
+// Render executes a template of html/template over data and makes what is invisible in the result visible. Beside its
+// data the template has
+//
+//	style    the style sheet, which goes into <style>
+//	policy   the content security policy that allows that style sheet and nothing else
+//	when     a time in UTC with microseconds, nothing for the zero time
+//	inert    JSON made by JSON, for a script element of the type application/json
+//	cell     a text for a table's cell, with an apostrophe before what a spreadsheet that opens the page would compute
+//
+// The template holds nothing invisible itself.
+func Render(name, text string, data any) ([]byte, error) {
+	sum := sha256.Sum256([]byte(style))
+	hash := base64.StdEncoding.EncodeToString(sum[:])
+	t, err := template.New(name).Funcs(template.FuncMap{
+		"style": func() template.CSS { return template.CSS(style) }, //nolint:gosec // a file of this package
+		"policy": func() string {
+			return "default-src 'none'; style-src 'sha256-" + hash + "'; base-uri 'none'; form-action 'none'"
+		},
+		"when":  when,
+		"inert": inert,
+		"cell":  cell,
+	}).Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("read the template %s: %w", name, err)
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, data); err != nil {
+		return nil, fmt.Errorf("render %s: %w", name, err)
+	}
+	return visible(b.Bytes(), mark), nil
+}
+
+func when(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04:05.000000 UTC")
+}
+
+func cell(s string) string {
+	if t := strings.TrimLeftFunc(s, func(r rune) bool { return unicode.IsSpace(r) || Invisible(r) }); t != "" && strings.ContainsRune("=+-@", rune(t[0])) {
+		return "'" + s
+	}
+	return s
+}
+
+// inert lets through what cannot end the element that it stands in.
+func inert(doc []byte) (template.JS, error) {
+	if bytes.ContainsAny(doc, "<>&\u2028\u2029") || !json.Valid(doc) {
+		return "", errors.New("not the JSON of a page")
+	}
+	return template.JS(doc), nil //nolint:gosec // looked at above
+}
+
+// JSON returns the JSON of a value on one line. What HTML or a terminal would take for more than text is written as an
+// escape: <, > and &, and every character that Invisible names.
+func JSON(v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode a document: %w", err)
+	}
+	return visible(b, func(out []byte, r rune) []byte {
+		if high, low := utf16.EncodeRune(r); high != unicode.ReplacementChar {
+			return fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		}
+		return fmt.Appendf(out, `\u%04x`, r)
+	}), nil
+}
+
+// Visible returns a text in which each character that Invisible names is written as its number, such as ⟦U+202E⟧. The
+// brackets are written as theirs, so that no text can pretend.
+func Visible(s string) string { return string(visible([]byte(s), mark)) }
+
+func mark(out []byte, r rune) []byte {
+	return append(fmt.Appendf(append(out, "⟦"...), "U+%04X", r), "⟧"...)
+}
+
+// visible writes what is invisible by write.
+func visible(b []byte, write func(out []byte, r rune) []byte) []byte {
+	out := make([]byte, 0, len(b)+len(b)/64)
+	for len(b) > 0 {
+		// Most of a document is plain.
+		n := 0
+		for n < len(b) && (b[n] >= ' ' && b[n] < 0x7f || b[n] == '\n' || b[n] == '\t') {
+			n++
+		}
+		out, b = append(out, b[:n]...), b[n:]
+		if len(b) == 0 {
+			break
+		}
+		r, size := utf8.DecodeRune(b)
+		switch {
+		case r == utf8.RuneError && size < 2:
+			out = append(out, "\uFFFD"...)
+		case Invisible(r):
+			out = write(out, r)
+		default:
+			out = append(out, b[:size]...)
+		}
+		b = b[size:]
+	}
+	return out
+}
+
+// Invisible reports whether a character changes how others are shown, cannot be seen itself or looks like a space: controls
+// but the line feed and the tab, bidirectional formatting, joiners, fillers, variation selectors, tags, odd spaces, private
+// use. The brackets of Visible are among them.
+func Invisible(r rune) bool {
+	switch r {
+	case '\n', '\t', ' ':
+		return false
+	case '⟦', '⟧', 0x2800, 0x1D159:
+		return true
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp, unicode.Zs,
+		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Noncharacter_Code_Point)
+}
+
+// Count returns a number with its thing, such as "1 host" and "2,000 hosts".
+func Count(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	digits := strconv.FormatInt(n, 10)
+	var b strings.Builder
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 && digits[i-1] != '-' {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	return b.String() + " " + many
+}

@@ -1,0 +1,78 @@
+package register
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"time"
+
+	"github.com/writ-automation/writ/modules/audit/internal/report/paper"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+//go:embed register.html.tmpl
+var page string
+
+const (
+	// MaxRows bounds a register. Behind it entries are counted and not listed.
+	MaxRows = 50_000
+	// DefaultSpan is the period that ends now, where nobody names one.
+	DefaultSpan = 90 * 24 * time.Hour
+	// slack is how far the clock that wrote the trail may have stepped back without an entry of the period being overlooked.
+	slack = 24 * time.Hour
+)
+
+// Params are what registers are made of.
+type Params struct {
+	Chain   audit.ChainReader
+	Runs    runs.Reader
+	Licence audit.Licence
+	Clock   clock.Clock
+	// Rows bounds a register where it is above zero and below MaxRows.
+	Rows int
+}
+
+// Register makes change registers.
+type Register struct{ p Params }
+
+// New returns the maker of registers.
+func New(p Params) *Register {
+	if p.Rows <= 0 || p.Rows > MaxRows {
+		p.Rows = MaxRows
+	}
+	return &Register{p: p}
+}
+
+// Register returns the changes from p.From on and before p.To. A zero To is now, and a zero From the DefaultSpan before To.
+// A period that ends before it begins is an Invalid fault that names from; then, without the licence, it is the Unlicensed fault
+// of Licence.Require, and nothing was read.
+func (r *Register) Register(ctx context.Context, p audit.Period) ([]byte, error) {
+	now := r.p.Clock.Now().UTC()
+	if p.To.IsZero() {
+		p.To = now
+	}
+	if p.From.IsZero() {
+		p.From = p.To.Add(-DefaultSpan)
+	}
+	if !p.From.Before(p.To) {
+		return nil, fault.BadField("from", "not before the end of the period")
+	}
+	if err := r.p.Licence.Require(ctx, audit.FeatureRegister); err != nil {
+		return nil, err
+	}
+	b := newBook(p, r.p.Rows)
+	if err := r.collect(ctx, b); err != nil {
+		return nil, fmt.Errorf("collect the changes of a period: %w", err)
+	}
+	if err := r.label(ctx, b); err != nil {
+		return nil, fmt.Errorf("look up the runs of a period: %w", err)
+	}
+	html, err := paper.Render("register", page, b.view(now))
+	if err != nil {
+		return nil, fault.Wrap(fault.Internal, err, "the change register cannot be written")
+	}
+	return html, nil
+}

@@ -1,0 +1,87 @@
+package register
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/writ-automation/writ/modules/audit/internal/report/paper"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// view is what the template sees.
+type view struct {
+	From, To, Made time.Time
+	Counts         []string
+	Days           []day
+	Changed        string // entries that are not as they were recorded, in words
+	Cut            string // what is not listed, in words
+	CutAt          time.Time
+}
+
+type day struct {
+	Date string
+	Rows []*row
+}
+
+// Decisions is what the cell of a decision shows.
+func (w *row) Decisions() string { return w.decisions() }
+
+// Dry reports whether the run was to change nothing.
+func (w *row) Dry() bool { return w.dry }
+
+func (b *book) view(now time.Time) view {
+	v := view{From: b.period.From, To: b.period.To, Made: now, CutAt: b.cutAt}
+	// The clock may have stepped back between two entries; days are days.
+	slices.SortStableFunc(b.rows, func(x, y *row) int { return x.At.Compare(y.At) })
+	for _, w := range b.rows {
+		date := w.At.Format(time.DateOnly)
+		if n := len(v.Days); n == 0 || v.Days[n-1].Date != date {
+			v.Days = append(v.Days, day{Date: date})
+		}
+		d := &v.Days[len(v.Days)-1]
+		d.Rows = append(d.Rows, w)
+	}
+	v.Counts = b.counts()
+	if b.changed > 0 {
+		v.Changed = paper.Count(b.changed, "entry of the audit trail is", "entries of the audit trail are")
+	}
+	if b.cut > 0 {
+		v.Cut = paper.Count(b.cut, "entry is", "entries are")
+	}
+	return v
+}
+
+// counts says how much there is of what, in a fixed order.
+func (b *book) counts() []string {
+	var all, dry, configured, refused int64
+	ended := make(map[string]int64)
+	for _, w := range b.rows {
+		switch {
+		case w.run != "":
+			all++
+			ended[cmp.Or(w.Outcome, "unknown")]++
+			if w.dry {
+				dry++
+			}
+		case w.Outcome == "applied":
+			configured++
+		default:
+			refused++
+		}
+	}
+	out := []string{paper.Count(all, "run", "runs")}
+	for _, s := range append(runs.Statuses(), "denied", "unknown") {
+		if n := ended[string(s)]; n > 0 {
+			out = append(out, paper.Count(n, "run", "runs")+" "+string(s))
+		}
+	}
+	if dry > 0 {
+		out = append(out, paper.Count(dry, "dry run", "dry runs")+" among them")
+	}
+	out = append(out, paper.Count(configured, "change of the configuration", "changes of the configuration"))
+	if refused > 0 {
+		out = append(out, paper.Count(refused, "entry", "entries")+" of what was refused, failed or cannot be read")
+	}
+	return out
+}

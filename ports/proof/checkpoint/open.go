@@ -1,0 +1,173 @@
+package checkpoint
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/writ-automation/writ/ports/proof/keys"
+)
+
+// Signed is a head with the trusted keys that signed it. Each of them may speak for its size.
+type Signed struct {
+	Body
+	Bytes []byte // the note, byte for byte
+	By    []keys.Key
+	text  string
+	sigs  []note.Signature
+}
+
+// Bare returns the note with the lines of the trusted keys alone.
+func (s Signed) Bare() string {
+	var b strings.Builder
+	b.WriteString(s.text + "\n")
+	for _, sig := range s.sigs {
+		b.WriteString(linePrefix + sig.Name + " " + sig.Base64 + "\n")
+	}
+	return b.String()
+}
+
+// SignedBy reports whether the key of this id signed.
+func (s Signed) SignedBy(id string) bool {
+	return slices.ContainsFunc(s.By, func(k keys.Key) bool { return k.ID == id })
+}
+
+// Open reads a note and verifies each line of a trusted key. At least one has to be there, and one of each key whose
+// id is in need. Lines of other keys are ignored. A signature that does not verify, or of a key that may not speak for
+// the size, refuses the note even where another line would do.
+//
+// Faults: FormatInvalid; KeyUntrusted where the origin or whoever signed is not trusted, or a trusted key may not speak;
+// KeyRetired; SignatureInvalid for a signature that does not fit and for one that is needed and missing.
+func Open(data []byte, trusted keys.Ring, need ...string) (Signed, error) {
+	parsed, err := Parse(data)
+	if err != nil {
+		return Signed{}, err
+	}
+	for _, id := range need {
+		if !trusted.Has(id, keys.Checkpoint) {
+			return Signed{}, keys.KeyUntrusted.New("key %s is needed and not trusted for checkpoints", id)
+		}
+	}
+	verifiers := trusted.Verifiers(parsed.Origin)
+	if len(verifiers) == 0 {
+		return Signed{}, keys.KeyUntrusted.New("no key of origin %s is trusted", parsed.Origin)
+	}
+	verified, err := note.Open(data, note.VerifierList(verifiers...))
+	if err != nil {
+		return Signed{}, refusal(err, parsed)
+	}
+	s := Signed{Body: parsed.Body, Bytes: bytes.Clone(data), text: verified.Text, sigs: verified.Sigs}
+	for _, sig := range verified.Sigs {
+		k, ok := trusted.Named(sig.Name, sig.Hash)
+		if !ok {
+			return Signed{}, keys.KeyUntrusted.New("a line of the note is by no trusted key")
+		}
+		if err := k.Admit(s.Size); err != nil {
+			return Signed{}, err
+		}
+		s.By = append(s.By, k)
+	}
+	for _, id := range need {
+		if !s.SignedBy(id) {
+			return Signed{}, keys.SignatureInvalid.New("the line of key %s is missing", id)
+		}
+	}
+	return s, nil
+}
+
+// refusal tells a wrong signature, a foreign key under the log's own name and a note without a line under that name.
+func refusal(err error, n Note) error {
+	var wrong *note.InvalidSignatureError
+	var unverified *note.UnverifiedNoteError
+	switch {
+	case errors.As(err, &wrong):
+		return keys.SignatureInvalid.New("the signature of %s does not fit its key", wrong.Name)
+	case !errors.As(err, &unverified):
+		return keys.FormatInvalid.New("the note cannot be opened").Because(err)
+	case slices.ContainsFunc(n.Lines, func(l Line) bool { return l.Name == n.Origin }):
+		return keys.KeyUntrusted.New("the note of %s is signed by a key that is not trusted", n.Origin)
+	default:
+		return keys.SignatureInvalid.New("the note has no line of its own log %s", n.Origin)
+	}
+}
+
+// Handover makes the note by which one key hands the log to the next one: a head with the lines of both. The head is
+// the last one of the old key and the first one of the new key.
+func Handover(b Body, old, next keys.Signer) ([]byte, error) {
+	return Sign(b, old, next)
+}
+
+// OpenHandover verifies a handover. Old is trusted; next is who is to be trusted because of it, so both lines have to
+// be there, the head has to be the new key's first one and, if the old key is retired, that key's last one.
+func OpenHandover(data []byte, old, next keys.Key) (Signed, error) {
+	ring, err := keys.NewRing(old, next)
+	if err != nil {
+		return Signed{}, err
+	}
+	s, err := Open(data, ring, old.ID, next.ID)
+	if err != nil {
+		return Signed{}, err
+	}
+	if next.FirstSize != s.Size || old.Status == keys.Retired && old.LastSize != s.Size {
+		return Signed{}, keys.KeyUntrusted.New("the handover at size %d is not where one key ends and the next begins", s.Size)
+	}
+	return s, nil
+}
+
+// Follow extends a ring by the listed checkpoint keys that trusted ones hand over to, one after another. A trusted key
+// takes its status and sizes from the listing only once the listing itself is verified, so pass a ring that has them.
+// A listed key without a handover that holds is left out.
+func Follow(trusted keys.Ring, listed []keys.Key) (keys.Ring, error) {
+	have := trusted.Keys()
+	for grown := true; grown; {
+		grown = false
+		for _, k := range listed {
+			if k.Use != keys.Checkpoint || k.Handover == "" || slices.ContainsFunc(have, same(k)) || !heir(have, k) {
+				continue
+			}
+			have, grown = append(have, k), true
+		}
+	}
+	return keys.NewRing(have...)
+}
+
+func same(k keys.Key) func(keys.Key) bool {
+	return func(o keys.Key) bool { return o.ID == k.ID }
+}
+
+// heir reports whether one of the trusted keys hands over to k.
+func heir(trusted []keys.Key, k keys.Key) bool {
+	return slices.ContainsFunc(trusted, func(old keys.Key) bool {
+		if old.Use != keys.Checkpoint {
+			return false
+		}
+		_, err := OpenHandover([]byte(k.Handover), old, k)
+		return err == nil
+	})
+}
+
+// Conflict is proof that a log misbehaved: two heads of one size with different roots, both signed by trusted keys.
+// Both notes are worth keeping; either alone proves nothing.
+type Conflict struct {
+	First, Second Signed
+}
+
+// Equivocation opens two notes and reports whether they prove that the log misbehaved. Fault: whatever Open finds, since
+// a note that is not signed well is no proof against anybody.
+func Equivocation(first, second []byte, trusted keys.Ring) (Conflict, bool, error) {
+	a, err := Open(first, trusted)
+	if err != nil {
+		return Conflict{}, false, err
+	}
+	b, err := Open(second, trusted)
+	if err != nil {
+		return Conflict{}, false, err
+	}
+	if !a.Contradicts(b.Body) {
+		return Conflict{}, false, nil
+	}
+	return Conflict{First: a, Second: b}, true, nil
+}

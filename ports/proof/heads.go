@@ -1,0 +1,129 @@
+package proof
+
+import (
+	"slices"
+
+	"github.com/writ-automation/writ/ports/proof/checkpoint"
+	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/receipt"
+	"github.com/writ-automation/writ/ports/proof/tree"
+)
+
+// grown asks whether the tree of the checkpoint begins with another one.
+func (c *slip) grown(size int64, root tree.Hash, proof []tree.Hash) error {
+	return tree.VerifyConsistency(uint64(size), uint64(c.signed.Size), root, c.signed.Root, proof) //nolint:gosec // sizes were read without a sign
+}
+
+// goesOn holds the receipt to its own proof of consistency, to the head that the reader demands and to the one that it saw
+// before. The proof leads on from a head that the reader has: with none of that size, its length is all that can be looked at.
+func (c *slip) goesOn() {
+	c.report.Waive(StepConsistency, c.Consistency == nil)
+	c.report.Waive(StepFrom, c.from == nil)
+	c.report.Waive(StepKnown, !slices.ContainsFunc(c.memory.heads, func(k known) bool { return k.kind == pinKind }))
+	c.consistency()
+	if c.from != nil {
+		c.extends(c.from)
+	}
+	c.memory.extends(c)
+	c.memory.conclude(&c.report, &c.verdict)
+}
+
+// extends holds the receipt to the head that the reader demands.
+func (c *slip) extends(f *Head) {
+	problem := AnchorProblem{ID: "from", Kind: "from", Size: f.Size}
+	var proof []tree.Hash
+	switch {
+	case f.Size > c.signed.Size:
+		problem.Problem = TailMissing
+		c.report.Unsatisfied(&c.verdict, StepFrom, problem)
+		c.report.Add(StepFrom, ", stale: the checkpoint is of %d", c.signed.Size)
+		return
+	case f.Size == c.signed.Size || f.Size == 0:
+	case c.Consistency == nil || c.Consistency.From != f.Size || c.report.Failed(StepConsistency):
+		c.report.Fail(StepFrom, ProofInvalid, "the receipt does not show that the chain goes on from the head of %d entries that was given", f.Size)
+		return
+	default:
+		proof = c.Consistency.Proof
+	}
+	if c.grown(f.Size, f.Root, proof) != nil {
+		problem.Problem = RootMismatch
+		c.report.Unsatisfied(&c.verdict, StepFrom, problem)
+		return
+	}
+	c.report.Pass(StepFrom, "the chain goes on from the head of %d entries that was given", f.Size)
+}
+
+// holds returns the head of this size that the reader has: the one that it demands before those that it knew.
+func (c *slip) holds(size int64) *Head {
+	if c.from != nil && c.from.Size == size {
+		return c.from
+	}
+	for i := range c.memory.heads {
+		if c.memory.heads[i].Size == size {
+			return &c.memory.heads[i].Head
+		}
+	}
+	return nil
+}
+
+func (c *slip) consistency() {
+	p := c.Consistency
+	if p == nil {
+		return
+	}
+	root, known := tree.EmptyRoot(), p.From == 0
+	held := c.holds(p.From)
+	if held != nil {
+		root, known = held.Root, true
+	} else if p.From == c.signed.Size {
+		root, known = c.signed.Root, true
+	}
+	err := c.grown(p.From, root, p.Proof)
+	switch {
+	case err == nil:
+		c.report.Pass(StepConsistency, "the head of %d entries goes on from that of %d", c.signed.Size, p.From)
+	case held != nil && code(err) == string(tree.CodeRoot):
+		c.report.Warn(StepConsistency, "the head does not go on from the head of %d entries that the reader has", p.From)
+	case !known && code(err) == string(tree.CodeRoot):
+		c.report.Warn(StepConsistency, "no head of %d entries was given: the proof that the head goes on from it was not followed", p.From)
+	default:
+		c.report.Fail(StepConsistency, ProofInvalid, "the head of %d entries is not shown to go on from that of %d: %s", c.signed.Size, p.From, code(err))
+	}
+}
+
+// openAnchors verifies each anchor: its note, what is said of the note, and that the head goes on from it.
+func (c *slip) openAnchors(ring keys.Ring) {
+	if c.report.Failed(StepTrust) {
+		return
+	}
+	for i := range c.Anchors {
+		a := &c.Anchors[i]
+		if what := c.anchor(ring, a); what != "" {
+			c.report.Unsatisfied(&c.verdict, StepAnchors, AnchorProblem{ID: a.ID, Kind: a.Kind, Size: a.Size, Problem: what})
+		}
+	}
+	c.report.Pass(StepAnchors, "%d heads that were seen before are met", len(c.Anchors))
+	c.outside.conclude(&c.report, StepAnchors, &c.verdict)
+}
+
+// anchor returns what is wrong with an anchor, empty for nothing. A proof of the wrong length shows nothing either way.
+func (c *slip) anchor(ring keys.Ring, a *receipt.Anchor) string {
+	signed, err := checkpoint.Open([]byte(a.Note), ring, needed(ring, c.Origin, a.Size)...)
+	if err != nil || signed.Origin != c.Origin {
+		return BadSignature
+	}
+	if !c.outside.add(c.basis.outsiders, a.Kind, a.Note, a.Token) {
+		return BadSignature
+	}
+	if a.Size > c.signed.Size {
+		return TailMissing
+	}
+	switch err := c.grown(a.Size, signed.Root, a.Proof); {
+	case err == nil:
+		return ""
+	case code(err) == string(tree.CodeLength):
+		c.report.Fail(StepAnchors, ProofInvalid, "%s %s of %d entries: %s", a.Kind, a.ID, a.Size, code(err))
+		return ""
+	}
+	return RootMismatch
+}

@@ -1,0 +1,196 @@
+package jcs
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+)
+
+const (
+	// MaxInteger is the largest integer that every reader of JSON holds exactly.
+	MaxInteger = 1<<53 - 1
+	// MaxDepth is how deep the values of a document are nested where its form says nothing else.
+	MaxDepth = 32
+)
+
+// Form says which values a document may hold. The zero value is the strictest: text, booleans, lists, objects and whole
+// numbers from 0 to MaxInteger.
+type Form struct {
+	Negative bool // whole numbers below zero as well
+	Written  bool // a json.Number as it was written, whatever it says
+	Null     bool // null; without it a missing value is an absent member
+	NUL      bool // U+0000 in a text
+	// Text and Name are applied to each text and to the name of each member before they are written; nil changes nothing.
+	Text, Name func(string) string
+	Depth      int // zero is MaxDepth
+	Bytes      int // where writing stops with an error; zero is nowhere
+}
+
+// Error says what a document holds that its form does not allow.
+type Error struct{ What string }
+
+// Error returns it in a sentence.
+func (e *Error) Error() string { return "a canonical document cannot hold " + e.What }
+
+func holds(what string) error { return &Error{What: what} }
+
+// Append appends the canonical form of a value: RFC 8785 order and escapes, no white space. It takes what encoding/json
+// decodes into any, integers, and lists and objects of those.
+func (f Form) Append(b []byte, v any) ([]byte, error) {
+	if f.Depth == 0 {
+		f.Depth = MaxDepth
+	}
+	return f.value(b, v, 0)
+}
+
+// Transform appends the canonical form of a JSON text.
+func (f Form) Transform(b, text []byte) ([]byte, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, holds("something behind its value")
+	}
+	return f.Append(b, v)
+}
+
+func (f *Form) value(b []byte, v any, depth int) ([]byte, error) {
+	switch {
+	case depth > f.Depth:
+		return nil, holds("a value that is nested deeper than " + strconv.Itoa(f.Depth))
+	case f.Bytes > 0 && len(b) > f.Bytes:
+		return nil, holds("more than " + strconv.Itoa(f.Bytes) + " bytes")
+	}
+	switch x := v.(type) {
+	case nil:
+		if !f.Null {
+			return nil, holds("null; a missing value is an absent member")
+		}
+		return append(b, "null"...), nil
+	case bool:
+		return strconv.AppendBool(b, x), nil
+	case string:
+		return f.text(b, x, f.Text)
+	case []any:
+		return list(f, b, x, depth)
+	case []string:
+		return list(f, b, x, depth)
+	case []int64:
+		return list(f, b, x, depth)
+	case []map[string]any:
+		return list(f, b, x, depth)
+	case map[string]any:
+		return object(f, b, x, depth)
+	case map[string]string:
+		return object(f, b, x, depth)
+	case json.Number:
+		return f.number(b, x.String())
+	}
+	n, ok := whole(v)
+	if !ok || n < 0 && !f.Negative && !f.Written {
+		return nil, holds("a value that is no text, boolean, whole number up to 2^53-1, list or object")
+	}
+	return strconv.AppendInt(b, n, 10), nil
+}
+
+func (f *Form) text(b []byte, s string, mend func(string) string) ([]byte, error) {
+	if mend != nil {
+		s = mend(s)
+	}
+	b, flaw := appendText(b, s, f.NUL)
+	if flaw != None {
+		return nil, holds("a string that has no canonical form (" + string(flaw) + ")")
+	}
+	return b, nil
+}
+
+// number appends a number that was written by somebody else.
+func (f *Form) number(b []byte, n string) ([]byte, error) {
+	if f.Written {
+		return append(b, n...), nil
+	}
+	v, err := strconv.ParseInt(n, 10, 64)
+	switch {
+	case err != nil && strings.Trim(n, "-0123456789") != "":
+		return nil, holds("a number that is no integer")
+	case err != nil || v > MaxInteger || v < -MaxInteger:
+		return nil, holds("an integer beyond " + strconv.Itoa(MaxInteger))
+	case v < 0 && !f.Negative:
+		return nil, holds("an integer below zero")
+	case strconv.FormatInt(v, 10) != n:
+		return nil, holds("an integer that is written in another way")
+	}
+	return append(b, n...), nil
+}
+
+// whole returns a number that every reader of JSON holds exactly.
+func whole(v any) (n int64, ok bool) {
+	switch x := v.(type) {
+	case int:
+		n = int64(x)
+	case int64:
+		n = x
+	case int32:
+		n = int64(x)
+	case uint32:
+		n = int64(x)
+	case uint64:
+		n = int64(min(x, MaxInteger+1)) //nolint:gosec // bounded
+	case float64: // what encoding/json makes of a number
+		if n = int64(x); float64(n) != x {
+			return 0, false
+		}
+	default:
+		return 0, false
+	}
+	return n, n >= -MaxInteger && n <= MaxInteger
+}
+
+func list[T any](f *Form, b []byte, values []T, depth int) (_ []byte, err error) {
+	b = append(b, '[')
+	for i, v := range values {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = f.value(b, v, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, ']'), nil
+}
+
+func object[T any](f *Form, b []byte, members map[string]T, depth int) (_ []byte, err error) {
+	b = append(b, '{')
+	for i, name := range slices.SortedFunc(maps.Keys(members), compareNames) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = f.text(b, name, f.Name); err != nil {
+			return nil, err
+		}
+		if b, err = f.value(append(b, ':'), members[name], depth+1); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, '}'), nil
+}
+
+// compareNames orders by UTF-16 code units, as RFC 8785 asks. Of ASCII that is the order of the bytes.
+func compareNames(a, b string) int {
+	if ascii(a) && ascii(b) {
+		return strings.Compare(a, b)
+	}
+	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+}
+
+func ascii(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
+}

@@ -1,0 +1,181 @@
+package proof
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"github.com/writ-automation/writ/ports/proof/checkpoint"
+	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/tree"
+)
+
+// The kinds of heads that a reader knew before: the newest one that it met, and that of a seal which it kept. A file that does not
+// show how it goes on from one may be an old one, or of another window: that is remarked on.
+const (
+	pinKind  = "pin"
+	sealKind = "seal"
+)
+
+// known is a head that a reader knew before.
+type known struct {
+	Head
+	kind string
+	note string // as far as it was kept
+}
+
+// heads returns what is known of the log's heads.
+func (b *basis) heads(origin string) (out []known) {
+	if p := newest(b.pins, origin); p != nil {
+		out = append(out, known{Head{Size: p.Size, Root: p.Root}, pinKind, b.noteOf(p)})
+	}
+	if b.seal != nil && b.seal.head.Origin == origin {
+		out = append(out, known{Head{Size: b.seal.head.Size, Root: b.seal.head.Root}, sealKind, b.seal.note})
+	}
+	return out
+}
+
+func newest(pins []keys.Pin, origin string) (out *keys.Pin) {
+	for i, p := range pins {
+		if p.Origin == origin && (out == nil || p.Size > out.Size) {
+			out = &pins[i]
+		}
+	}
+	return out
+}
+
+// noteOf returns the note of a pin's head, or what is known of it where the note was not kept.
+func (b *basis) noteOf(p *keys.Pin) string {
+	want := checkpoint.Body{Origin: p.Origin, Size: p.Size, Root: p.Root}
+	for _, text := range b.notes {
+		if got, err := headOf(text); err == nil && got == want {
+			return text
+		}
+	}
+	text, err := want.Text()
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+// parsePins reads a file of known logs. Two pins of one log that cannot both be true are refused.
+func parsePins(text []byte) ([]keys.Pin, error) {
+	pins, err := keys.ParseKnown(text)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range pins {
+		for _, o := range pins[:i] {
+			a, b := checkpoint.Body{Origin: p.Origin, Size: p.Size, Root: p.Root}, checkpoint.Body{Origin: o.Origin, Size: o.Size, Root: o.Root}
+			if a.Contradicts(b) {
+				return nil, keys.FormatInvalid.New("they hold two different heads of %d entries of %s", p.Size, p.Origin)
+			}
+		}
+	}
+	return pins, nil
+}
+
+// noteMark begins the comment that keeps the note of a head beside its pins: with it both sides of a fork can be shown.
+const noteMark = "#note "
+
+func notesOf(text []byte) (out []string) {
+	for line := range strings.Lines(string(text)) {
+		if note := noteIn(line); note != "" {
+			out = append(out, note)
+		}
+	}
+	return out
+}
+
+// noteIn returns the note that a line keeps, empty for any other line.
+func noteIn(line string) string {
+	rest, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), noteMark)
+	if !ok {
+		return ""
+	}
+	raw, err := base64.StdEncoding.Strict().DecodeString(rest)
+	if _, bad := checkpoint.Parse(raw); err != nil || bad != nil {
+		return ""
+	}
+	return string(raw)
+}
+
+// sameLog reports whether two origins are epochs of one install.
+func sameLog(a, b string) bool {
+	_, errA := keys.EpochOf(a)
+	_, errB := keys.EpochOf(b)
+	return errA == nil && errB == nil && a[:strings.LastIndexByte(a, '/')] == b[:strings.LastIndexByte(b, '/')]
+}
+
+// memory is how the heads that were known beforehand were met.
+type memory struct {
+	heads []known
+	met   []string // their kinds
+	stale []string // those that the file is older than
+}
+
+func (m *memory) meets(kind string) { m.met = append(m.met, kind) }
+
+// conclude reports on the heads that were known beforehand. A pin that is not shown is remarked on; what a seal shows beside its
+// keys is welcome and not demanded.
+func (m *memory) conclude(r *Report, v *Verdict) {
+	for _, h := range m.heads {
+		switch {
+		case slices.Contains(m.met, h.kind):
+			r.PassUnlessWarned(StepKnown, "the chain goes on from the head of %d entries that was %s", h.Size, how(h.kind))
+		case h.kind == sealKind:
+			if !r.Failed(StepKnown) {
+				v.NotChecked = append(v.NotChecked, "whether the chain agrees with the head that the seal shows: the file does not show it")
+			}
+		case slices.Contains(m.stale, h.kind):
+			r.Warn(StepKnown, "stale: a head of %d entries was seen before, and the checkpoint is of %d", h.Size, v.Size)
+		default:
+			r.Warn(StepKnown, "the file does not show that the chain goes on from the head of %d entries that was seen before", h.Size)
+		}
+	}
+}
+
+func how(kind string) string {
+	if kind == sealKind {
+		return "in the seal"
+	}
+	return "seen before"
+}
+
+// contradict notes a head that the file does not agree with, and keeps both notes: together they show that whoever holds the key
+// told two stories.
+func (m *memory) contradict(r *Report, v *Verdict, kind, shown string) {
+	for _, h := range m.heads {
+		if h.kind != kind {
+			continue
+		}
+		r.Unsatisfied(v, StepKnown, AnchorProblem{ID: kind, Kind: kind, Size: h.Size, Problem: RootMismatch})
+		r.Add(StepKnown, ", the one that was %s has the root %s", how(kind), base64.StdEncoding.EncodeToString(h.Root[:]))
+		if len(v.Conflict) == 0 && h.note != "" && r.Passed(StepCheckpoint) {
+			v.Conflict = []string{h.note, shown}
+		}
+	}
+}
+
+// extends holds the head of a receipt to those that were known before.
+func (m *memory) extends(c *slip) {
+	for _, h := range m.heads {
+		var proof []tree.Hash
+		switch {
+		case h.Size > c.signed.Size:
+			m.stale = append(m.stale, h.kind)
+			continue
+		case h.Size == c.signed.Size || h.Size == 0:
+		case c.Consistency == nil || c.Consistency.From != h.Size || c.report.Failed(StepConsistency):
+			continue
+		default:
+			proof = c.Consistency.Proof
+		}
+		if c.grown(h.Size, h.Root, proof) != nil {
+			m.contradict(&c.report, &c.verdict, h.kind, c.Checkpoint)
+			continue
+		}
+		m.meets(h.kind)
+	}
+}

@@ -1,0 +1,114 @@
+package proof
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/writ-automation/writ/ports/proof/keys"
+)
+
+// ErrUnknownFile says that a file is of neither kind.
+var ErrUnknownFile = errors.New("neither a bundle nor a receipt of version 1")
+
+// The files that are taken for one of those.
+var (
+	errZip  = fmt.Errorf("a zip is %w: unzip it and follow its VERIFY.txt", ErrUnknownFile)
+	errSeal = fmt.Errorf("this begins like seal.json, which is %w: give it with --seal, and the file to check beside it", ErrUnknownFile)
+)
+
+// sniff is how many bytes tell the kind of a file.
+const sniff = 16
+
+// VerifyFile checks a file of either kind, which its first bytes tell, like VerifyBundle.
+func VerifyFile(ctx context.Context, r io.Reader, t Trust, now time.Time) (Verdict, error) {
+	b := bufio.NewReaderSize(r, 256<<10)
+	begin, err := b.Peek(sniff)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return Verdict{}, fmt.Errorf("read: %w", err)
+	}
+	switch Kind(begin) {
+	case KindBundle:
+		return VerifyBundle(ctx, b, t, now)
+	case KindReceipt:
+		return VerifyReceipt(ctx, b, t, now)
+	}
+	switch text := string(begin); {
+	case strings.HasPrefix(text, "PK\x03\x04"):
+		return Verdict{}, errZip
+	case strings.HasPrefix(text, `{"checkpoint":"`):
+		return Verdict{}, errSeal
+	}
+	return Verdict{}, ErrUnknownFile
+}
+
+// Pin returns a known_logs file with what a verdict says of its log: the keys, and the head where it is newer. The verdict has
+// to come from the same text; nothing else of it changes. A verdict that is not OK changes nothing. A head replaces an older one only where the verdict
+// says that the chain goes on from it: a file that does not show that could be of another history.
+func Pin(text []byte, v Verdict) ([]byte, error) {
+	pins, err := parsePins(text)
+	if err != nil {
+		return nil, err
+	}
+	if !v.OK || v.Origin == "" {
+		return text, nil
+	}
+	head, moved := keys.Pin{Origin: v.Origin, Size: v.Size, Root: v.Root}, true
+	if had := newest(pins, v.Origin); had != nil && (!shown(v) || v.Size <= had.Size) {
+		head, moved = *had, false
+	}
+	var lines []string
+	seen := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if n, err := headOf(noteIn(line)); moved && v.Note != "" && err == nil && n.Origin == v.Origin {
+			continue // its head is replaced
+		}
+		if p, ok := pinOf(line); ok && p.Origin == v.Origin {
+			seen[p.KeyID] = true
+			if moved && slices.Contains(v.SignedBy, p.KeyID) {
+				p.Size, p.Root = head.Size, head.Root
+				if line, err = p.Line(); err != nil {
+					return nil, err
+				}
+			}
+		}
+		lines = append(lines, line)
+	}
+	if moved && v.Note != "" {
+		lines = append(lines, noteMark+base64.StdEncoding.EncodeToString([]byte(v.Note))+"\n")
+	}
+	for _, id := range v.SignedBy {
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		made, err := keys.Pin{Origin: v.Origin, KeyID: id, Size: head.Size, Root: head.Root}.Line()
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, made)
+	}
+	out := []byte(strings.Join(lines, ""))
+	_, err = parsePins(out)
+	return out, err
+}
+
+// shown reports whether a verdict says that the chain goes on from the head that was pinned.
+func shown(v Verdict) bool {
+	return slices.ContainsFunc(v.Checks, func(c Check) bool { return c.ID == StepKnown.ID() && c.Result == Passed })
+}
+
+// pinOf reads a line of a file that was read before; ok is false for a comment.
+func pinOf(line string) (keys.Pin, bool) {
+	pins, err := keys.ParseKnown([]byte(line))
+	if err != nil || len(pins) == 0 {
+		return keys.Pin{}, false
+	}
+	return pins[0], true
+}

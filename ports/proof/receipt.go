@@ -1,0 +1,196 @@
+package proof
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/writ-automation/writ/ports/proof/checkpoint"
+	"github.com/writ-automation/writ/ports/proof/dsse"
+	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/leaf"
+	"github.com/writ-automation/writ/ports/proof/receipt"
+	"github.com/writ-automation/writ/ports/proof/tree"
+)
+
+// VerifyReceipt checks a receipt of a run like VerifyBundle. It holds the whole file, which is bounded.
+func VerifyReceipt(ctx context.Context, r io.Reader, t Trust, now time.Time) (Verdict, error) {
+	known, err := basisOf(t)
+	if err != nil {
+		return Verdict{}, err
+	}
+	data, err := io.ReadAll(io.LimitReader(r, receipt.MaxBytes+1))
+	if err != nil {
+		return Verdict{}, fmt.Errorf("receipt: read: %w", err)
+	}
+	if ctx.Err() != nil {
+		return Verdict{}, context.Cause(ctx)
+	}
+	c := &slip{basis: known, from: t.From, latest: leaf.At(now.Add(Tolerance)), report: OfReceipt()}
+	c.report.Waive(StepKnown, len(known.pins) == 0)
+	c.verdict.AnchorProblems = []AnchorProblem{}
+	c.verdict.NotChecked = UnprovableOfReceipt()
+	switch err := c.run(data); {
+	case keys.FormatInvalid.Is(err):
+		c.report.Refuse(StepFormat, err)
+	case err != nil:
+		return Verdict{}, err
+	}
+	c.report.Finish(&c.verdict)
+	c.verdict.Pinned = c.basis.knows(c.Origin) && c.report.Passed(StepCheckpoint)
+	return c.verdict, nil
+}
+
+// slip is the verification of one receipt.
+type slip struct {
+	receipt.Document
+	signed  checkpoint.Body // what the checkpoint says, verified or not
+	basis   basis
+	outside outsideTally
+	from    *Head // that the reader demands
+	memory  memory
+	by      []keys.Key // that signed the checkpoint
+	latest  string     // the last time that is not ahead of the reader's clock
+	report  Report
+	verdict Verdict
+
+	leaves []leaf.Leaf
+	hashes []tree.Hash
+}
+
+// run goes through the steps. Its errors are flaws of form, and that the document is no receipt.
+func (c *slip) run(data []byte) error {
+	var err error
+	if c.Document, err = receipt.Parse(data); err != nil {
+		return err
+	}
+	note, err := checkpoint.Parse([]byte(c.Checkpoint))
+	if err != nil {
+		return err
+	}
+	if note.Origin != c.Origin {
+		return keys.FormatInvalid.New("the checkpoint is of another origin than the receipt")
+	}
+	c.signed, c.verdict.Size, c.verdict.Root, c.verdict.Origin = note.Body, note.Size, note.Root, note.Origin
+	c.verdict.Note, c.memory.heads = c.Checkpoint, c.basis.heads(c.Origin)
+	c.report.Pass(StepFormat, "a %s receipt of %s with %d entries, of %s", c.Mode, c.Digest.ID, len(c.Entries), c.Origin)
+	ring, err := c.basis.trusted(c.Keys, c.Origin)
+	if err != nil {
+		c.report.Refuse(StepTrust, err)
+	} else {
+		c.basis.heldTo(&c.report, c.Origin)
+	}
+	if !c.report.Failed(StepTrust) {
+		c.openCheckpoint(ring)
+	}
+	c.openEnvelope()
+	if c.readEntries() {
+		c.prove()
+		c.subject()
+		c.disclosures()
+		c.clock()
+	}
+	c.goesOn()
+	c.openAnchors(ring)
+	return nil
+}
+
+// openEnvelope verifies the signature over the statement by a statement key that the receipt lists.
+func (c *slip) openEnvelope() {
+	ring, narrowed, err := c.basis.statementKeys(c.Keys, c.Origin, c.by)
+	if err != nil {
+		c.report.Refuse(StepSignature, err)
+		return
+	}
+	by, err := c.Envelope.Verify(ring)
+	if err == nil {
+		err = dsse.Opened{By: by}.Admit(c.signed.Size)
+	}
+	if err != nil {
+		c.report.Refuse(StepSignature, err)
+		return
+	}
+	c.verdict.SignedBy = append(c.verdict.SignedBy, by[0].ID)
+	c.report.Pass(StepSignature, "the statement is as the key %s signed it", by[0].ID)
+	if narrowed {
+		Vouched(&c.verdict)
+	}
+}
+
+func (c *slip) openCheckpoint(ring keys.Ring) {
+	signed, err := checkpoint.Open([]byte(c.Checkpoint), ring, needed(ring, c.Origin, c.signed.Size)...)
+	if err != nil {
+		c.report.Refuse(StepCheckpoint, err)
+		return
+	}
+	c.by = signed.By
+	c.verdict.SignedBy = append(c.verdict.SignedBy, signed.By[0].ID)
+	c.report.Pass(StepCheckpoint, "the head of %d entries is signed by %s", signed.Size, signed.By[0].ID)
+}
+
+// readEntries holds each entry to its form, its place and the one before it. After the first that breaks they are counted.
+func (c *slip) readEntries() bool {
+	c.verdict.Count = int64(len(c.Entries))
+	c.leaves = make([]leaf.Leaf, 0, len(c.Entries))
+	c.hashes = make([]tree.Hash, 0, len(c.Entries))
+	for i := range c.Entries {
+		e, place := &c.Entries[i], int64(i+1)
+		l, err := leaf.Scan([]byte(e.Leaf))
+		if err != nil {
+			c.report.Snap(&c.verdict, 0, 0, "the entry at place %d cannot be read: %s", place, flaw(err))
+			return false
+		}
+		if text, ok := c.follows(i, &l); !ok {
+			c.report.Snap(&c.verdict, place, l.Seq, "%s", text)
+			return false
+		}
+		c.leaves = append(c.leaves, l)
+		c.hashes = append(c.hashes, leaf.Hash([]byte(e.Leaf)))
+		ends := i == 0 || i == len(c.Entries)-1
+		if (ends || c.Mode == receipt.Sparse) && !receipt.Belongs(c.Digest.ID, l.Run, l.Obj) {
+			c.report.Fail(StepEntries, ProofInvalid, "entry %d is not one of the run", l.Seq)
+		}
+	}
+	c.report.Pass(StepEntries, "%d entries are in their one form and at their places", len(c.Entries))
+	return true
+}
+
+// follows asks whether the entry at index i of the list stands behind the one before: the number that its index says, in a
+// contiguous receipt the next one, in a sparse one a later one, and the hash of its neighbour as prev.
+func (c *slip) follows(i int, l *leaf.Leaf) (text string, ok bool) {
+	want, prev := c.Entries[i].Index+1, l.Prev
+	if i > 0 {
+		last := c.leaves[i-1].Seq
+		switch {
+		case c.Mode == receipt.Contiguous:
+			want, prev = last+1, c.hashes[i-1]
+		case l.Seq <= last:
+			want = last + 1
+		case l.Seq == last+1:
+			prev = c.hashes[i-1]
+		}
+	}
+	if text, ok = Linked(int64(i+1), l.Seq, want, l.Prev, prev); ok && l.Seq != c.Entries[i].Index+1 {
+		return fmt.Sprintf("entry %d is not at the index %d", l.Seq, c.Entries[i].Index), false
+	}
+	return text, ok
+}
+
+// prove verifies the proofs of inclusion.
+func (c *slip) prove() {
+	n := 0
+	for i := range c.Entries {
+		e := &c.Entries[i]
+		if !e.Proven {
+			continue
+		}
+		index, size := uint64(e.Index), uint64(c.signed.Size) //nolint:gosec // both were read without a sign
+		if err := tree.VerifyInclusion(c.hashes[i], index, size, e.Proof, c.signed.Root); err != nil {
+			c.report.Fail(StepInclusion, ProofInvalid, "entry %d is not shown to be under the head: %s", e.Index+1, code(err))
+			return
+		}
+		n++
+	}
+	c.report.Pass(StepInclusion, "%d entries are shown to be under the head of %d", n, c.signed.Size)
+}

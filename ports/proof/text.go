@@ -1,0 +1,101 @@
+package proof
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Exit codes of commands that verify.
+const (
+	ExitVerified   = 0
+	ExitUnverified = 1
+	ExitUsage      = 2 // or something cannot be read
+	ExitUnpinned   = 3 // intact, and nothing says by whom it is
+)
+
+// ExitCode returns the exit code of a command that found this verdict.
+func (v Verdict) ExitCode() int {
+	switch {
+	case !v.OK:
+		return ExitUnverified
+	case !v.Pinned:
+		return ExitUnpinned
+	}
+	return ExitVerified
+}
+
+// Text returns the verdict for people: a line for each check, for each anchor that is not satisfied and for what was not checked,
+// and the sentence.
+func (v Verdict) Text() string {
+	var b strings.Builder
+	for _, c := range v.Checks {
+		fmt.Fprintf(&b, "%-7s %-12s %s\n", c.Result, c.ID, c.Detail)
+	}
+	for _, p := range v.AnchorProblems {
+		fmt.Fprintf(&b, "%-7s %-12s %s %s of %d entries: %s\n", Failed, "anchor", p.Kind, p.ID, p.Size, p.Problem)
+	}
+	for _, text := range v.NotChecked {
+		fmt.Fprintf(&b, "%-7s %-12s %s\n", "-", "not checked", text)
+	}
+	return b.String() + v.Sentence() + "\n"
+}
+
+// Sentence says the verdict so that it can be read aloud.
+func (v Verdict) Sentence() string {
+	switch {
+	case v.OK && v.Pinned:
+		return fmt.Sprintf("Verified: %s of a chain of %d, unchanged since the key that you gave signed them.", entries(v.Count), v.Size)
+	case v.OK:
+		return fmt.Sprintf("Intact, but unproven: %s of a chain of %d agree with each other, and no key was given that says whose they are.", entries(v.Count), v.Size)
+	}
+	text := "Not verified: " + v.Reason.because()
+	if len(v.Conflict) == 2 {
+		return text + ": two histories are signed with one name. Keep this file, the pins and the seal: together they are the proof."
+	}
+	if v.BrokeAt > 0 {
+		text += fmt.Sprintf(", at place %d, which claims to be entry %d", v.BrokeAt, v.BrokeSeq)
+	}
+	return text + "."
+}
+
+func entries(n int64) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return strconv.FormatInt(n, 10) + " entries"
+}
+
+func (r Reason) because() string {
+	switch r {
+	case ChainBreak:
+		return "the chain is broken"
+	case AnchorUnsatisfied:
+		return "the entries agree with each other, but not with a head that was seen before"
+	case SignatureInvalid:
+		return "a signature does not fit"
+	case ProofInvalid:
+		return "what the file says of itself is not shown by it"
+	case KeyUntrusted:
+		return "it is not signed by a key that is trusted"
+	case KeyRetired:
+		return "it is signed by a key that was retired before"
+	case FormatInvalid:
+		return "the file is not in the form of a bundle, or is cut off"
+	default:
+		return string(r)
+	}
+}
+
+// ParseHead reads a head as SIZE:ROOT, a number and the base64 of 32 bytes.
+func ParseHead(text string) (Head, error) {
+	size, root, _ := strings.Cut(text, ":")
+	n, err := strconv.ParseInt(size, 10, 64)
+	raw, err64 := base64.StdEncoding.Strict().DecodeString(root)
+	if err != nil || n < 0 || err64 != nil || len(raw) != len(Head{}.Root) {
+		return Head{}, errors.New("a head is SIZE:ROOT, a number and the base64 of 32 bytes")
+	}
+	return Head{Size: n, Root: [32]byte(raw)}, nil
+}

@@ -1,0 +1,225 @@
+package proof
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/writ-automation/writ/ports/proof/checkpoint"
+	"github.com/writ-automation/writ/ports/proof/dsse"
+	"github.com/writ-automation/writ/ports/proof/keys"
+	"github.com/writ-automation/writ/ports/proof/tree"
+)
+
+// basis is what a reader knows before it opens a file: keys that were given, a seal that was kept, logs that were met. Each of
+// them that knows the file's log has to lead to who signed: what one of them would let pass, another one can refuse.
+type basis struct {
+	given     []keys.Key // checkpoint keys
+	seal      *sealed
+	pins      []keys.Pin
+	notes     []string // of the heads of pins, as far as they were kept
+	outsiders Outsiders
+}
+
+// sealed is what a seal says.
+type sealed struct {
+	checkpoints []keys.Key
+	statements  []keys.Key
+	head        checkpoint.Body
+	note        string
+}
+
+// basisOf reads what is trusted beforehand, and asks whether the head that is demanded is one.
+func basisOf(t Trust) (basis, error) {
+	var b basis
+	for _, text := range t.VKeys {
+		k, err := keys.FromVKey(text)
+		if err != nil {
+			return b, fmt.Errorf("a trusted key: %w", err)
+		}
+		b.given = append(b.given, k)
+	}
+	if t.Seal != nil {
+		s, err := openSeal(t.Seal)
+		if err != nil {
+			return b, fmt.Errorf("the seal: %w", err)
+		}
+		b.seal = &s
+	}
+	var err error
+	if b.outsiders, err = ParseOutsiders(t.TSARoots, t.Witnesses); err != nil {
+		return b, err
+	}
+	if b.pins, err = parsePins(t.Known); err != nil {
+		return b, fmt.Errorf("the known logs: %w", err)
+	}
+	b.notes = notesOf(t.Known)
+	if t.From != nil && (t.From.Size < 0 || t.From.Size > tree.MaxSize) {
+		return b, fmt.Errorf("no chain has a size of %d", t.From.Size)
+	}
+	return b, nil
+}
+
+// openSeal takes a seal that agrees with itself. That it is the install's is what the reader says by giving it.
+func openSeal(data []byte) (sealed, error) {
+	var out sealed
+	s, err := keys.ParseSeal(data)
+	if err != nil {
+		return out, err
+	}
+	ring, err := keys.NewRing(s.Keys...)
+	if err != nil {
+		return out, err
+	}
+	if s, err = dsse.OpenSeal(data, ring); err != nil {
+		return out, err
+	}
+	for _, k := range s.Keys {
+		if k.Use == keys.Checkpoint {
+			out.checkpoints = append(out.checkpoints, k)
+		} else {
+			out.statements = append(out.statements, k)
+		}
+	}
+	out.head, err = headOf(s.Checkpoint)
+	out.note = s.Checkpoint
+	return out, err
+}
+
+func headOf(note string) (checkpoint.Body, error) {
+	n, err := checkpoint.Parse([]byte(note))
+	return n.Body, err
+}
+
+// knows reports whether anything is known of the log: keys and seals that were given are meant for whatever file is at hand.
+func (b *basis) knows(origin string) bool {
+	return len(b.given) > 0 || b.seal != nil || b.met(origin)
+}
+
+// met reports whether the log was met before.
+func (b *basis) met(origin string) bool {
+	return slices.ContainsFunc(b.pins, func(p keys.Pin) bool { return p.Origin == origin })
+}
+
+func (b *basis) pinned(origin, id string) bool {
+	return slices.ContainsFunc(b.pins, func(p keys.Pin) bool { return p.Origin == origin && p.KeyID == id })
+}
+
+// trusted returns the keys that may sign checkpoints: the listed ones that all who know the log lead to, and where nobody knows
+// it all that are listed. Of what is known and listed of a key's life the narrower counts.
+func (b *basis) trusted(listed []keys.Key, origin string) (keys.Ring, error) {
+	var all []keys.Key
+	for _, k := range listed {
+		if k.Use == keys.Checkpoint {
+			all = append(all, k)
+		}
+	}
+	var rings [][]keys.Key
+	for _, roots := range b.roots(all, origin) {
+		if len(roots) == 0 {
+			return keys.Ring{}, b.stranger(all)
+		}
+		ring, err := keys.NewRing(roots...)
+		if err != nil {
+			return keys.Ring{}, err
+		}
+		if ring, err = checkpoint.Follow(ring, all); err != nil {
+			return keys.Ring{}, err
+		}
+		rings = append(rings, ring.Keys())
+	}
+	if len(rings) == 0 {
+		return keys.NewRing(all...)
+	}
+	out := rings[0]
+	for _, other := range rings[1:] {
+		out = common(out, other)
+	}
+	if len(out) == 0 {
+		return keys.Ring{}, keys.KeyUntrusted.New("what was given and what was seen before trust different keys of the file")
+	}
+	return keys.NewRing(out...)
+}
+
+// roots returns, for each who knows the log, the listed keys that it trusts by themselves.
+func (b *basis) roots(listed []keys.Key, origin string) (out [][]keys.Key) {
+	matching := func(known []keys.Key) (roots []keys.Key) {
+		for _, k := range listed {
+			if i := slices.IndexFunc(known, func(p keys.Key) bool { return p.ID == k.ID && p.VKey == k.VKey }); i >= 0 {
+				roots = append(roots, k.Stricter(known[i]))
+			}
+		}
+		return roots
+	}
+	if len(b.given) > 0 {
+		out = append(out, matching(b.given))
+	}
+	if b.seal != nil {
+		out = append(out, matching(b.seal.checkpoints))
+	}
+	if b.met(origin) {
+		var roots []keys.Key
+		for _, k := range listed {
+			if b.pinned(origin, k.ID) && k.Origin() == origin {
+				roots = append(roots, k)
+			}
+		}
+		out = append(out, roots)
+	}
+	return out
+}
+
+// common returns the keys of both lists, with the narrower life of the two.
+func common(a, b []keys.Key) (out []keys.Key) {
+	for _, k := range a {
+		if i := slices.IndexFunc(b, func(o keys.Key) bool { return o.ID == k.ID && o.VKey == k.VKey }); i >= 0 {
+			out = append(out, k.Stricter(b[i]))
+		}
+	}
+	return out
+}
+
+// stranger says why no listed key is a trusted one.
+func (b *basis) stranger(listed []keys.Key) error {
+	known := slices.Clone(b.given)
+	if b.seal != nil {
+		known = append(known, b.seal.checkpoints...)
+	}
+	for _, k := range listed {
+		for _, p := range known {
+			if k.ID == p.ID {
+				return keys.KeyUntrusted.New("the key that is trusted was given for %s, and the file is of %s: another epoch needs the seal.json of that epoch", p.Origin(), k.Origin())
+			}
+		}
+	}
+	return keys.KeyUntrusted.New("none of the keys that are trusted is listed in the file")
+}
+
+// heldTo notes whom a file is held to.
+func (b *basis) heldTo(r *Report, origin string) {
+	given := len(b.given) > 0 || b.seal != nil
+	switch other := b.otherEpoch(origin); {
+	case given && b.met(origin):
+		r.Pass(StepTrust, "held to the key that was given, and to the one that was seen before")
+	case given:
+		r.Pass(StepTrust, "held to the key that was given")
+	case b.met(origin):
+		r.Pass(StepTrust, "held to the key that was seen before")
+	case other != "":
+		r.Warn(StepTrust, "another epoch of this log was met before, %s: between them somebody accepted that the database was rolled back, or made it up. "+
+			"The file is held to the keys that it brings along", other)
+	case len(b.pins) > 0:
+		r.Warn(StepTrust, "this log was not met before: the file is held to the keys that it brings along")
+	default:
+		r.Warn(StepTrust, "no key was given: the file is held to the keys that it brings along")
+	}
+}
+
+// otherEpoch returns the origin of another epoch of the log that was met before, empty for none.
+func (b *basis) otherEpoch(origin string) string {
+	for _, p := range b.pins {
+		if p.Origin != origin && sameLog(p.Origin, origin) {
+			return p.Origin
+		}
+	}
+	return ""
+}
