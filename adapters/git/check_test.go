@@ -23,7 +23,7 @@ func field(err error) string {
 
 func TestCheckTakes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	for _, url := range []string{
 		"https://example.com/a/b.git", "https://someone@example.com/a/b", "https://example.com:8443/b.git", "https://[2001:db8::1]:8443/b.git",
 		"https://10.0.0.1/b.git", "HTTPS://Example.COM/b.git", "ssh://git@example.com/a/b.git", "ssh://git@example.com:2222/~a/b.git", "ssh://example.com/b",
@@ -43,7 +43,7 @@ func TestCheckTakes(t *testing.T) {
 
 func TestCheckRefuses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	outside := t.TempDir()
 	if err := os.Symlink(outside, filepath.Join(w.root, "way-out")); err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestCheckRefuses(t *testing.T) {
 
 func TestCheckWithoutLocalProjects(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *git.Config) { c.LocalRoot = "" })
+	w := newFixture(t, func(c *git.Config) { c.LocalRoot = "" })
 	for _, url := range []string{"file:///srv/b.git", "/srv/b.git"} {
 		if err := w.Check(url, ""); field(err) != "repo_url" {
 			t.Errorf("%s: %v", url, err)
@@ -88,10 +88,10 @@ func TestCheckWithoutLocalProjects(t *testing.T) {
 	}
 }
 
-// TestBranchesAsGitJudgesThem compares with git itself.
-func TestBranchesAsGitJudgesThem(t *testing.T) {
+// TestBranchesAsGitValidatesThem compares with git itself.
+func TestBranchesAsGitValidatesThem(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	r := newRepo(t, t.TempDir())
 	for _, name := range []string{"a", "a/b", "a..b", "a.lock", "a@{", "a@", "{a}", "a.b", "a/.b", "é", "a\tb", "[", "]", "a.lock.b", "~", "-a", "a/-b"} {
 		err := run(r.dir, "git", "check-ref-format", "--branch", name)
@@ -104,7 +104,7 @@ func TestBranchesAsGitJudgesThem(t *testing.T) {
 // TestCheckNeverPanics feeds it anything; what it takes never looks like an option.
 func TestCheckNeverPanics(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	rapid.Check(t, func(t *rapid.T) {
 		url := rapid.OneOf(rapid.String(), rapid.StringMatching(`(https|ssh|git|file|ext)?(://|::)?[-a-z@:/.\[\]%0-9]{0,20}`)).Draw(t, "url")
 		branch := rapid.OneOf(rapid.String(), rapid.StringMatching(`[-a-z@{}/.~^:]{0,10}`)).Draw(t, "branch")

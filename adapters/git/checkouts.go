@@ -126,10 +126,10 @@ func (k *Checkouts) Fetch(ctx context.Context, r catalog.Repository) (string, er
 	if err != nil {
 		return "", err
 	}
-	if err := p.fetching.lock(ctx); err != nil {
+	if err := p.fetchGate.lock(ctx); err != nil {
 		return "", err
 	}
-	defer p.fetching.unlock()
+	defer p.fetchGate.unlock()
 	return k.fetch(ctx, p, r)
 }
 

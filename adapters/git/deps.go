@@ -101,10 +101,10 @@ func (k *Checkouts) install(ctx context.Context, p *project, r catalog.Repositor
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return catalog.Deps{}, k.installFailed(err, nil)
 	}
-	if err := p.installing.lock(ctx); err != nil {
+	if err := p.installGate.lock(ctx); err != nil {
 		return catalog.Deps{}, err
 	}
-	defer p.installing.unlock()
+	defer p.installGate.unlock()
 	done := filepath.Join(p.deps, digest(list, config))
 	if _, err := os.Lstat(done); err == nil {
 		return installed(done)

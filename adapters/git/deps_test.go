@@ -16,7 +16,7 @@ import (
 )
 
 // role makes a repository that is a role.
-func (w *world) role(name string) *repo {
+func (w *fixture) role(name string) *repo {
 	r := newRepo(w.t, filepath.Join(w.root, name))
 	r.write("tasks/main.yml", "[]\n")
 	r.write("meta/main.yml", "galaxy_info:\n  author: a\n  description: a role\n  license: MIT\n  min_ansible_version: '2.9'\ndependencies: []\n")
@@ -47,7 +47,7 @@ func exists(parts ...string) bool {
 
 func TestRequirements(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	role := w.role("role")
 	tarball, other := collection(t, "tools"), collection(t, "more")
 	roleLines := "  - src: file://" + role.dir + "\n    scm: git\n    name: web\n"
@@ -116,7 +116,7 @@ func counting(t *testing.T, then string) (program string, calls func() int) {
 func TestRequirementsAreInstalledOnce(t *testing.T) {
 	t.Parallel()
 	program, calls := counting(t, "")
-	w := newWorld(t, func(c *git.Config) { c.Galaxy = program })
+	w := newFixture(t, func(c *git.Config) { c.Galaxy = program })
 	r := w.repo("a")
 	r.write("roles/requirements.yml", "- src: x\n")
 	commit := r.commit("requirements")
@@ -163,7 +163,7 @@ func TestRequirementsAreInstalledOnce(t *testing.T) {
 func TestRequirementsFail(t *testing.T) {
 	t.Parallel()
 	program, _ := counting(t, `echo "before"; echo "ERROR! no `+canary+` at https://u:p@example.com/x in $HOME" >&2; exit 3`)
-	w := newWorld(t, func(c *git.Config) { c.Galaxy = program })
+	w := newFixture(t, func(c *git.Config) { c.Galaxy = program })
 	r := w.repo("a")
 	r.write("requirements.yml", "- src: x\n")
 	commit := r.commit("requirements")
@@ -180,7 +180,7 @@ func TestRequirementsFail(t *testing.T) {
 	if left, err := os.ReadDir(filepath.Join(w.dir, "p1.deps")); err != nil || len(left) > 0 {
 		t.Errorf("%v %v", left, err)
 	}
-	missing := newWorld(t, func(c *git.Config) { c.LocalRoot, c.Galaxy = w.root, "no-such-program" })
+	missing := newFixture(t, func(c *git.Config) { c.LocalRoot, c.Galaxy = w.root, "no-such-program" })
 	_, err = missing.Tree(t.Context(), r.at("p1"), commit, missing.place(), true)
 	syncFailed(t, err)
 }
@@ -189,7 +189,7 @@ func TestRequirementsFail(t *testing.T) {
 func TestRequirementsEnd(t *testing.T) {
 	t.Parallel()
 	program, calls := counting(t, "trap '' TERM\nsh -c 'sleep 1000; :' \"$0\" &\nwait")
-	w := newWorld(t, func(c *git.Config) { c.Galaxy, c.InstallTimeout = program, 300*time.Millisecond })
+	w := newFixture(t, func(c *git.Config) { c.Galaxy, c.InstallTimeout = program, 300*time.Millisecond })
 	r := w.repo("a")
 	r.write("requirements.yml", "- src: x\n")
 	commit := r.commit("requirements")
@@ -198,7 +198,7 @@ func TestRequirementsEnd(t *testing.T) {
 	if !strings.Contains(err.Error(), "within 300ms") {
 		t.Error(err)
 	}
-	long := newWorld(t, func(c *git.Config) { c.LocalRoot, c.Galaxy = w.root, program })
+	long := newFixture(t, func(c *git.Config) { c.LocalRoot, c.Galaxy = w.root, program })
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	before := calls()

@@ -83,16 +83,16 @@ func (k *Checkouts) sentence(err error, s *session) string {
 		}
 		lines = append(lines, line)
 	}
-	return k.clean(telling(lines), s)
+	return k.clean(errorLine(lines), s)
 }
 
-// telling picks the last line that begins with fatal, or the last one before it where that only repeats that it failed.
-func telling(lines []string) string {
-	said := func(line string) bool { return !generic.MatchString(line) }
+// errorLine picks the last line that begins with fatal, or the last one before it where that only repeats that it failed.
+func errorLine(lines []string) string {
+	specific := func(line string) bool { return !generic.MatchString(line) }
 	for _, want := range []func(string) bool{
-		func(l string) bool { return strings.HasPrefix(l, "fatal:") && said(l) },
-		func(l string) bool { return strings.HasPrefix(l, "error:") && said(l) },
-		said,
+		func(l string) bool { return strings.HasPrefix(l, "fatal:") && specific(l) },
+		func(l string) bool { return strings.HasPrefix(l, "error:") && specific(l) },
+		specific,
 		func(l string) bool { return l != "" },
 	} {
 		for _, line := range slices.Backward(lines) {

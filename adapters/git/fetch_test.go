@@ -33,16 +33,16 @@ func syncFailed(t *testing.T, err error, never ...string) {
 	if len(f.Message) > 500 || strings.ContainsAny(f.Message, "\n\r\x1b") || f.Message == "" {
 		t.Errorf("no sentence: %q", f.Message)
 	}
-	for _, word := range never {
-		if strings.Contains(err.Error(), word) {
-			t.Errorf("%q holds %q", err, word)
+	for _, part := range never {
+		if strings.Contains(err.Error(), part) {
+			t.Errorf("%q holds %q", err, part)
 		}
 	}
 }
 
 func TestFetchFollowsTheServer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	r := w.repo("a")
 	first := r.git("rev-parse", "HEAD")
 	if got := w.fetch(r.at("p1")); got != first {
@@ -87,7 +87,7 @@ func TestFetchFollowsTheServer(t *testing.T) {
 
 func TestFetchOfOtherFormats(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	r := newRepo(t, filepath.Join(w.root, "wide"), "--object-format=sha256")
 	r.write("site.yml", "x")
 	want := r.commit("first")
@@ -108,7 +108,7 @@ func TestFetchOfOtherFormats(t *testing.T) {
 
 func TestFetchFails(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	r := w.repo("a")
 	if err := os.Mkdir(filepath.Join(w.root, "empty"), 0o755); err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func second[T any](_ T, err error) error { return err }
 
 func TestFetchIsBoundedInSize(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *git.Config) { c.MaxRepo = 300 << 10 })
+	w := newFixture(t, func(c *git.Config) { c.MaxRepo = 300 << 10 })
 	r := w.repo("a")
 	good := w.fetch(r.at("p1"))
 	noise := make([]byte, 1<<20)
@@ -200,7 +200,7 @@ func TestMirrorsHeal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, nil)
+			w := newFixture(t, nil)
 			r := w.repo("a")
 			commit := w.fetch(r.at("p1"))
 			if err := harm(w.mirror("p1")); err != nil {
@@ -224,7 +224,7 @@ func TestMirrorsHeal(t *testing.T) {
 // TestLeftoversOfAKilledProcess has locks and halves of packs in the mirror that the next process opens.
 func TestLeftoversOfAKilledProcess(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	r := w.repo("a")
 	w.fetch(r.at("p1"))
 	m := w.mirror("p1")
@@ -261,7 +261,7 @@ func TestLeftoversOfAKilledProcess(t *testing.T) {
 
 func TestManyPacksBecomeOne(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	r := w.repo("a")
 	gone := w.fetch(r.at("p1"))
 	r.git("checkout", "-q", "--orphan", "other")
@@ -282,7 +282,7 @@ func TestManyPacksBecomeOne(t *testing.T) {
 
 func TestForget(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	r := w.repo("a")
 	w.fetch(r.at("p1"))
 	if err := w.Forget(t.Context(), "p1"); err != nil {
@@ -305,7 +305,7 @@ func TestForget(t *testing.T) {
 // TestMirrored lists projects that have something here, each once.
 func TestMirrored(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	r := w.repo("a")
 	w.fetch(r.at("p1"))
 	w.fetch(r.at("p2"))
@@ -322,7 +322,7 @@ func TestMirrored(t *testing.T) {
 // TestReadOnly serves what is there and fetches and installs nothing.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	r := w.repo("a")
 	first := w.fetch(r.at("p1"))
 	r.write("requirements.yml", "roles: [a.b]\n")

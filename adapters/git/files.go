@@ -29,7 +29,7 @@ func (k *Checkouts) Files(ctx context.Context, r catalog.Repository, commit, pat
 	if err != nil {
 		return nil, "", err
 	}
-	defer p.reading.unlock()
+	defer p.readGate.unlock()
 	found, err := k.follow(ctx, p.mirror, at, []string{path})
 	if err != nil {
 		return nil, "", err
@@ -47,7 +47,7 @@ func (k *Checkouts) File(ctx context.Context, r catalog.Repository, commit, path
 	if err != nil {
 		return nil, "", err
 	}
-	defer p.reading.unlock()
+	defer p.readGate.unlock()
 	found, err := k.follow(ctx, p.mirror, at, []string{path})
 	if err != nil {
 		return nil, "", err
@@ -89,7 +89,7 @@ func (k *Checkouts) open(ctx context.Context, r catalog.Repository, commit, path
 	if !isCommit(commit) {
 		return nil, "", "", catalog.CommitNotFound.New("%.80q is no commit", commit)
 	}
-	if err := k.hold(ctx, p, r, commit); err != nil {
+	if err := k.acquireRead(ctx, p, r, commit); err != nil {
 		return nil, "", "", err
 	}
 	if ref == "" {
@@ -98,14 +98,14 @@ func (k *Checkouts) open(ctx context.Context, r catalog.Repository, commit, path
 	for _, name := range candidates(ref) {
 		at, err := k.commitAt(ctx, p.mirror, name)
 		if err != nil {
-			p.reading.unlock()
+			p.readGate.unlock()
 			return nil, "", "", k.treeFailed(err)
 		}
 		if at != "" {
 			return p, at, path, nil
 		}
 	}
-	p.reading.unlock()
+	p.readGate.unlock()
 	return nil, "", "", catalog.FileNotFound.New("the repository has no branch, tag or commit %q", ref)
 }
 

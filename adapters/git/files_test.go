@@ -10,7 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-func (w *world) reader(r *repo) (files func(path, ref string) ([]catalog.Entry, error), file func(path, ref string) (string, error)) {
+func (w *fixture) reader(r *repo) (files func(path, ref string) ([]catalog.Entry, error), file func(path, ref string) (string, error)) {
 	commit := w.fetch(r.at("p1"))
 	files = func(path, ref string) ([]catalog.Entry, error) {
 		list, _, err := w.Files(w.t.Context(), r.at("p1"), commit, path, ref)
@@ -25,7 +25,7 @@ func (w *world) reader(r *repo) (files func(path, ref string) ([]catalog.Entry, 
 
 func TestFiles(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	r := w.repo("a")
 	r.write("b/c/d.yml", "deep")
 	r.write("b/x", "12345")
@@ -97,7 +97,7 @@ func TestFiles(t *testing.T) {
 
 func TestFilesAtRefs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	r := w.repo("a")
 	first := r.git("rev-parse", "HEAD")
 	r.git("tag", "-a", "-m", "x", "v1")
@@ -139,7 +139,7 @@ func TestFilesAtRefs(t *testing.T) {
 
 func TestFilesAreBounded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	r := w.repo("a")
 	r.write("fits", strings.Repeat("x", catalog.MaxFile))
 	r.write("too-large", strings.Repeat("x", catalog.MaxFile+1))

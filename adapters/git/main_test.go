@@ -33,15 +33,15 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// world is an install: a directory for mirrors and a folder for local projects.
-type world struct {
+// fixture is an install: a directory for mirrors and a folder for local projects.
+type fixture struct {
 	*git.Checkouts
 	t    *testing.T
 	dir  string
 	root string
 }
 
-func newWorld(t *testing.T, change func(*git.Config)) *world {
+func newFixture(t *testing.T, change func(*git.Config)) *fixture {
 	t.Helper()
 	base := t.TempDir()
 	c := git.Config{Dir: filepath.Join(base, "projects"), LocalRoot: filepath.Join(base, "local"), Egress: egress.Policy{Level: egress.PrivateAllowed}}
@@ -55,7 +55,7 @@ func newWorld(t *testing.T, change func(*git.Config)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{k, t, c.Dir, c.LocalRoot}
+	w := &fixture{k, t, c.Dir, c.LocalRoot}
 	t.Cleanup(func() {
 		left, err := filepath.Glob(filepath.Join(w.dir, ".private", "*"))
 		if err != nil || len(left) != 1 {
@@ -66,13 +66,13 @@ func newWorld(t *testing.T, change func(*git.Config)) *world {
 }
 
 // mirror is where a project's mirror is.
-func (w *world) mirror(id string) string { return filepath.Join(w.dir, id+".git") }
+func (w *fixture) mirror(id string) string { return filepath.Join(w.dir, id+".git") }
 
 // place is a path that does not exist.
-func (w *world) place() string { return filepath.Join(w.t.TempDir(), "tree") }
+func (w *fixture) place() string { return filepath.Join(w.t.TempDir(), "tree") }
 
 // fetch brings a repository that is known to be good.
-func (w *world) fetch(r catalog.Repository) string {
+func (w *fixture) fetch(r catalog.Repository) string {
 	w.t.Helper()
 	commit, err := w.Fetch(w.t.Context(), r)
 	if err != nil {
@@ -88,7 +88,7 @@ type repo struct {
 }
 
 // repo makes a repository with one commit below the folder for local projects.
-func (w *world) repo(name string) *repo {
+func (w *fixture) repo(name string) *repo {
 	r := newRepo(w.t, filepath.Join(w.root, name))
 	r.write("site.yml", "- hosts: all\n")
 	r.commit("first")

@@ -85,8 +85,8 @@ func (k *Checkouts) local(a address) (address, error) {
 	if _, err := os.Lstat(filepath.Join(dir, "commondir")); err == nil {
 		return a, catalog.SyncFailed.New("the repository is a link to another one, which is not followed")
 	}
-	borrowed, err := os.ReadFile(filepath.Join(dir, "objects", "info", "alternates"))
-	if err == nil && strings.TrimSpace(string(borrowed)) != "" {
+	alternates, err := os.ReadFile(filepath.Join(dir, "objects", "info", "alternates"))
+	if err == nil && strings.TrimSpace(string(alternates)) != "" {
 		return a, catalog.SyncFailed.New("the repository borrows its objects from another one, which is not followed")
 	}
 	a.path = dir

@@ -34,10 +34,10 @@ func (g gate) unlock() { <-g }
 type project struct {
 	mirror, deps string
 
-	fetching   gate // one fetch at a time
-	installing gate // one installation at a time
-	reading    gate // has room for all readers; who holds all of it is alone
-	alone      gate // one of those at a time
+	fetchGate     gate // one fetch at a time
+	installGate   gate // one installation at a time
+	readGate      gate // has room for all readers; who holds all of it is alone
+	exclusiveGate gate // one of those at a time
 
 	suspect bool // the mirror is to be made again; of whoever holds fetching
 
@@ -48,7 +48,7 @@ type project struct {
 func newProject(base string) *project {
 	return &project{
 		mirror: base + ".git", deps: base + ".deps",
-		fetching: make(gate, 1), installing: make(gate, 1), reading: make(gate, readers), alone: make(gate, 1),
+		fetchGate: make(gate, 1), installGate: make(gate, 1), readGate: make(gate, readers), exclusiveGate: make(gate, 1),
 	}
 }
 
@@ -68,15 +68,15 @@ func (p *project) openOnce(fn func() error) error {
 
 // lockReaders waits until nobody reads and lets nobody begin.
 func (p *project) lockReaders(ctx context.Context) error {
-	if err := p.alone.lock(ctx); err != nil {
+	if err := p.exclusiveGate.lock(ctx); err != nil {
 		return err
 	}
 	for n := range readers {
-		if err := p.reading.lock(ctx); err != nil {
+		if err := p.readGate.lock(ctx); err != nil {
 			for range n {
-				p.reading.unlock()
+				p.readGate.unlock()
 			}
-			p.alone.unlock()
+			p.exclusiveGate.unlock()
 			return err
 		}
 	}
@@ -85,22 +85,22 @@ func (p *project) lockReaders(ctx context.Context) error {
 
 func (p *project) unlockReaders() {
 	for range readers {
-		p.reading.unlock()
+		p.readGate.unlock()
 	}
-	p.alone.unlock()
+	p.exclusiveGate.unlock()
 }
 
 func (p *project) lockAll(ctx context.Context) error {
-	if err := p.fetching.lock(ctx); err != nil {
+	if err := p.fetchGate.lock(ctx); err != nil {
 		return err
 	}
-	if err := p.installing.lock(ctx); err != nil {
-		p.fetching.unlock()
+	if err := p.installGate.lock(ctx); err != nil {
+		p.fetchGate.unlock()
 		return err
 	}
 	if err := p.lockReaders(ctx); err != nil {
-		p.installing.unlock()
-		p.fetching.unlock()
+		p.installGate.unlock()
+		p.fetchGate.unlock()
 		return err
 	}
 	return nil
@@ -108,8 +108,8 @@ func (p *project) lockAll(ctx context.Context) error {
 
 func (p *project) unlockAll() {
 	p.unlockReaders()
-	p.installing.unlock()
-	p.fetching.unlock()
+	p.installGate.unlock()
+	p.fetchGate.unlock()
 }
 
 // tidy removes what a process that was killed left behind: locks of git, packs that were being written, and installations.

@@ -30,15 +30,15 @@ import (
 
 const canary = "c4nary/p@ss:word"
 
-// forge is git http-backend over TLS with the name example.com, which leads to it in the test's names alone.
-type forge struct {
+// gitServer is git http-backend over TLS with the name example.com, which leads to it in the test's names alone.
+type gitServer struct {
 	*httptest.Server
 	port  string
 	ca    string
 	front atomic.Value // func(http.ResponseWriter, *http.Request) bool, true where it answered
 }
 
-func newForge(t *testing.T, root string) *forge {
+func newGitServer(t *testing.T, root string) *gitServer {
 	t.Helper()
 	out, err := exec.Command("git", "--exec-path").Output()
 	if err != nil {
@@ -48,7 +48,7 @@ func newForge(t *testing.T, root string) *forge {
 		Path: filepath.Join(strings.TrimSpace(string(out)), "git-http-backend"), Dir: root, Stderr: io.Discard,
 		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
 	}
-	f := &forge{ca: filepath.Join(t.TempDir(), "ca.pem")}
+	f := &gitServer{ca: filepath.Join(t.TempDir(), "ca.pem")}
 	f.front.Store(func(http.ResponseWriter, *http.Request) bool { return false })
 	f.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !f.front.Load().(func(http.ResponseWriter, *http.Request) bool)(w, r) {
@@ -66,7 +66,7 @@ func newForge(t *testing.T, root string) *forge {
 }
 
 // login asks for a name and the canary.
-func (f *forge) login(name string) {
+func (f *gitServer) login(name string) {
 	f.front.Store(func(w http.ResponseWriter, r *http.Request) bool {
 		user, password, _ := r.BasicAuth()
 		if user == name && password == canary {
@@ -78,14 +78,14 @@ func (f *forge) login(name string) {
 	})
 }
 
-func overTLS(t *testing.T) (*world, *forge, *repo) {
+func overTLS(t *testing.T) (*fixture, *gitServer, *repo) {
 	t.Helper()
 	root := t.TempDir()
 	r := newRepo(t, filepath.Join(root, "a.git"))
 	r.write("site.yml", "x")
 	r.commit("first")
-	f := newForge(t, root)
-	w := newWorld(t, func(c *git.Config) {
+	f := newGitServer(t, root)
+	w := newFixture(t, func(c *git.Config) {
 		c.CAFile = f.ca
 		c.Resolver = egresstest.NewNames(t, map[string][]string{
 			"example.com": {"127.0.0.1"}, "metadata.example.com": {"169.254.169.254"}, "inside.example.net": {"127.0.0.1"},
@@ -153,8 +153,8 @@ func TestLoginStaysHome(t *testing.T) {
 	}
 }
 
-// TestAddressesAreJudged has names that lead to where nothing may be asked, and an authority that is not trusted.
-func TestAddressesAreJudged(t *testing.T) {
+// TestAddressesAreValidated has names that lead to where nothing may be asked, and an authority that is not trusted.
+func TestAddressesAreValidated(t *testing.T) {
 	t.Parallel()
 	w, f, _ := overTLS(t)
 	for _, address := range []string{
@@ -169,10 +169,10 @@ func TestAddressesAreJudged(t *testing.T) {
 	}
 	_, err := w.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: "https://inside.example.net:" + f.port + "/a.git"})
 	syncFailed(t, err) // its certificate has another name
-	strict := newWorld(t, func(c *git.Config) { c.Egress = egress.Policy{}; c.CAFile = f.ca })
+	strict := newFixture(t, func(c *git.Config) { c.Egress = egress.Policy{}; c.CAFile = f.ca })
 	_, err = strict.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: "https://127.0.0.1:" + f.port + "/a.git"})
 	syncFailed(t, err)
-	distrustful := newWorld(t, nil)
+	distrustful := newFixture(t, nil)
 	_, err = distrustful.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: "https://127.0.0.1:" + f.port + "/a.git"})
 	syncFailed(t, err)
 }
@@ -191,7 +191,7 @@ func sshd(t *testing.T) (port, key string) {
 func TestFetchOverSSH(t *testing.T) {
 	t.Parallel()
 	port, key := sshd(t)
-	w := newWorld(t, func(c *git.Config) {
+	w := newFixture(t, func(c *git.Config) {
 		c.Resolver = egresstest.NewNames(t, map[string][]string{"forge.example.com": {"127.0.0.1"}}).Resolver()
 	})
 	r := newRepo(t, filepath.Join(t.TempDir(), "with a 'quote'"))
@@ -243,7 +243,7 @@ func TestFetchOverGit(t *testing.T) {
 	r := newRepo(t, filepath.Join(root, "a"))
 	want := r.commit("first")
 	port := gitDaemon(t, root)
-	w := newWorld(t, func(c *git.Config) {
+	w := newFixture(t, func(c *git.Config) {
 		c.Resolver = egresstest.NewNames(t, map[string][]string{"forge.example.com": {"127.0.0.1"}}).Resolver()
 	})
 	if got := w.fetch(catalog.Repository{ProjectID: "p", URL: fmt.Sprintf("git://forge.example.com:%d/a", port)}); got != want {
@@ -351,7 +351,7 @@ func TestSlowServer(t *testing.T) {
 	t.Parallel()
 	_, f, _ := overTLS(t)
 	f.front.Store(func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true })
-	w := newWorld(t, func(c *git.Config) { c.CAFile, c.Timeout = f.ca, 300*time.Millisecond })
+	w := newFixture(t, func(c *git.Config) { c.CAFile, c.Timeout = f.ca, 300*time.Millisecond })
 	_, err := w.Fetch(t.Context(), catalog.Repository{ProjectID: "p", URL: "https://127.0.0.1:" + f.port + "/a.git"})
 	syncFailed(t, err)
 	if !strings.Contains(err.Error(), "within 300ms") {

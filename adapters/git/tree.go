@@ -47,11 +47,11 @@ func (k *Checkouts) Tree(ctx context.Context, r catalog.Repository, commit, dir 
 // workTree makes the work tree. Where the mirror turns out to be broken it is made again, once.
 func (k *Checkouts) workTree(ctx context.Context, p *project, r catalog.Repository, commit, dir string) error {
 	for again := true; ; again = false {
-		if err := k.hold(ctx, p, r, commit); err != nil {
+		if err := k.acquireRead(ctx, p, r, commit); err != nil {
 			return err
 		}
 		err := k.checkout(ctx, p, commit, dir)
-		p.reading.unlock()
+		p.readGate.unlock()
 		if err == nil || !again || !broken(err) {
 			return k.treeFailed(err)
 		}
@@ -61,10 +61,10 @@ func (k *Checkouts) workTree(ctx context.Context, p *project, r catalog.Reposito
 	}
 }
 
-// hold takes a reader's place at a mirror that has the commit, after a fetch where it has not.
-func (k *Checkouts) hold(ctx context.Context, p *project, r catalog.Repository, commit string) error {
+// acquireRead takes a reader's place at a mirror that has the commit, after a fetch where it has not.
+func (k *Checkouts) acquireRead(ctx context.Context, p *project, r catalog.Repository, commit string) error {
 	for again := true; ; again = false {
-		if err := p.reading.lock(ctx); err != nil {
+		if err := p.readGate.lock(ctx); err != nil {
 			return err
 		}
 		found := ""
@@ -74,7 +74,7 @@ func (k *Checkouts) hold(ctx context.Context, p *project, r catalog.Repository, 
 		if found == commit {
 			return nil
 		}
-		p.reading.unlock()
+		p.readGate.unlock()
 		if !again {
 			return catalog.CommitNotFound.New("the repository has no commit %s", commit)
 		}
@@ -86,10 +86,10 @@ func (k *Checkouts) hold(ctx context.Context, p *project, r catalog.Repository, 
 
 // renew makes the mirror again.
 func (k *Checkouts) renew(ctx context.Context, p *project, r catalog.Repository) error {
-	if err := p.fetching.lock(ctx); err != nil {
+	if err := p.fetchGate.lock(ctx); err != nil {
 		return err
 	}
-	defer p.fetching.unlock()
+	defer p.fetchGate.unlock()
 	p.suspect = true
 	_, err := k.fetch(ctx, p, r)
 	return err

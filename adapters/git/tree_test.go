@@ -53,7 +53,7 @@ func contents(t *testing.T, dir string) map[string]string {
 
 func TestTree(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	r := w.repo("a")
 	r.write("roles/web/tasks/main.yml", "[]\r\n")
 	r.write("run.sh", "#!/bin/sh\n")
@@ -104,7 +104,7 @@ func TestTree(t *testing.T) {
 // TestTreesAtOnce makes trees of two commits side by side, while the mirror is fetched.
 func TestTreesAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	r := w.repo("a")
 	commits := make([]string, 2)
 	for n := range commits {
@@ -146,7 +146,7 @@ func TestTreesAtOnce(t *testing.T) {
 // TestHostileTrees has commits that no tree is made of. A marker proves that nothing of them was executed.
 func TestHostileTrees(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	marker := filepath.Join(t.TempDir(), "marker")
 	for name, make := range map[string]func(r *repo) string{
 		"a link to /etc":         func(r *repo) string { r.link("x", "/etc"); return r.commit("x") },
@@ -196,7 +196,7 @@ func (r *repo) sub(name, text string) string {
 // TestHarmlessTrees has what looks hostile and is taken, with nothing executed.
 func TestHarmlessTrees(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	marker := filepath.Join(t.TempDir(), "marker")
 	r := w.repo("a")
 	for _, hook := range []string{
@@ -236,7 +236,7 @@ func TestHarmlessTrees(t *testing.T) {
 // TestTreesAreBounded has a commit of a few objects that unfolds to a billion files.
 func TestTreesAreBounded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *git.Config) { c.MaxRepo = 10 << 20 })
+	w := newFixture(t, func(c *git.Config) { c.MaxRepo = 10 << 20 })
 	r := w.repo("a")
 	tree, kind := r.blob(strings.Repeat("x", 1000)), "100644 blob"
 	for range 9 {

@@ -119,7 +119,7 @@ func New(p Params) (Result, error) {
 	if p.Config.Open {
 		h = loopbackOnly(h)
 	}
-	h = secured(h, strings.HasPrefix(p.Config.PublicURL, "https://"))
-	h = &edge{next: h, log: p.Log, ids: p.IDs, observer: p.Observer, config: p.Config}
+	h = securityHeaders(h, strings.HasPrefix(p.Config.PublicURL, "https://"))
+	h = &requestMiddleware{next: h, log: p.Log, ids: p.IDs, observer: p.Observer, config: p.Config}
 	return Result{Handler: h, Router: r}, nil
 }

@@ -103,7 +103,7 @@ func TestHeavyWorkIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/v1/audit/bundle", "/v1/audit/verify"} {
 		f := setup(t)
-		f.proofs.hold, f.proofs.entered = make(chan struct{}), make(chan struct{})
+		f.proofs.block, f.proofs.entered = make(chan struct{}), make(chan struct{})
 		var all sync.WaitGroup
 		begin := func(token string) {
 			all.Go(func() {
@@ -125,9 +125,9 @@ func TestHeavyWorkIsBounded(t *testing.T) {
 		busy("viewer")
 		begin("admin")
 		busy("operator")
-		close(f.proofs.hold)
+		close(f.proofs.block)
 		all.Wait()
-		f.proofs.hold = nil
+		f.proofs.block = nil
 		if a := f.call("GET", path, "operator", ""); a.status != 200 {
 			t.Errorf("%s: %d once they are done", path, a.status)
 		}
@@ -138,7 +138,7 @@ func TestHeavyWorkIsBounded(t *testing.T) {
 func TestBundleEndsWithItsServer(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.proofs.hold, f.proofs.entered = make(chan struct{}), make(chan struct{})
+	f.proofs.block, f.proofs.entered = make(chan struct{}), make(chan struct{})
 	done := make(chan answer)
 	go func() { done <- f.call("GET", "/v1/audit/bundle", "viewer", "") }()
 	<-f.proofs.entered

@@ -47,7 +47,7 @@ func (r *Router) gate(ctx huma.Context, next func(huma.Context)) {
 	}
 	req, w := humago.Unwrap(ctx)
 	limit, _ := ctx.Operation().Metadata[bodyKey].(int64)
-	leave, err := r.room.enter(ctx.Operation(), req, limit)
+	leave, err := r.bodies.enter(ctx.Operation(), req, limit)
 	if err != nil {
 		r.refuse(ctx, err)
 		return
@@ -83,15 +83,15 @@ func (r *Router) gate(ctx huma.Context, next func(huma.Context)) {
 // lies in memory from its first byte to the end of its answer.
 const largeBodies = 24
 
-// room is what large bodies take a place in.
-type room struct{ public, known, workers chan struct{} }
+// bodyLimiter is what large bodies take a place in.
+type bodyLimiter struct{ public, known, workers chan struct{} }
 
-func newRoom() *room {
-	return &room{public: make(chan struct{}, largeBodies), known: make(chan struct{}, largeBodies), workers: make(chan struct{}, largeBodies)}
+func newBodyLimiter() *bodyLimiter {
+	return &bodyLimiter{public: make(chan struct{}, largeBodies), known: make(chan struct{}, largeBodies), workers: make(chan struct{}, largeBodies)}
 }
 
 // enter takes a place for a body that is large or does not say how large it is. Without a free one it is Unavailable, for a moment.
-func (m *room) enter(op *huma.Operation, req *http.Request, limit int64) (leave func(), err error) {
+func (m *bodyLimiter) enter(op *huma.Operation, req *http.Request, limit int64) (leave func(), err error) {
 	if limit <= DefaultBody || req.ContentLength >= 0 && req.ContentLength <= DefaultBody {
 		return func() {}, nil
 	}

@@ -14,24 +14,24 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 )
 
-// ThingInput writes a thing.
-type ThingInput struct {
+// ObjectInput writes a thing.
+type ObjectInput struct {
 	IfMatch httpapi.IfMatch `header:"If-Match"`
 }
 
-// ThingsInput lists things.
-type ThingsInput struct{ httpapi.Window }
+// ObjectsInput lists things.
+type ObjectsInput struct{ httpapi.Window }
 
-// ThingsBody is a list of things.
-type ThingsBody struct {
-	Things []string `json:"things"`
+// ObjectsBody is a list of things.
+type ObjectsBody struct {
+	Objects []string `json:"things"`
 	httpapi.Listed
 }
 
-// ThingsOutput answers with things.
-type ThingsOutput struct {
+// ObjectsOutput answers with things.
+type ObjectsOutput struct {
 	Offset string `header:"X-Offset"`
-	Body   ThingsBody
+	Body   ObjectsBody
 }
 
 // RevisionOutput says for which revision a write was meant.
@@ -40,7 +40,7 @@ type RevisionOutput struct {
 	ETag     string `header:"ETag"`
 }
 
-func things() httpapi.Routes {
+func objectRoutes() httpapi.Routes {
 	return httpapi.Routes{Name: "things", Register: func(r *httpapi.Router) {
 		route := httpapi.Route{
 			Path: "/things", Tag: "system", Summary: "s", Description: "d", Access: httpapi.Needs("run", "submit"), Status: 200, Example: "x", Errors: []int{404},
@@ -52,12 +52,12 @@ func things() httpapi.Routes {
 			return out
 		}
 		httpapi.Handle(r, with("PUT", "put-thing", func(x *httpapi.Route) { x.Status, x.Example, x.Action = 204, nil, audit.UserUpdate }),
-			func(_ context.Context, in *ThingInput) (*RevisionOutput, error) {
+			func(_ context.Context, in *ObjectInput) (*RevisionOutput, error) {
 				return &RevisionOutput{Revision: in.IfMatch.Revision(), ETag: httpapi.ETag(3)}, nil
 			})
-		httpapi.Handle(r, with("GET", "list-things", func(*httpapi.Route) {}), func(_ context.Context, in *ThingsInput) (*ThingsOutput, error) {
+		httpapi.Handle(r, with("GET", "list-things", func(*httpapi.Route) {}), func(_ context.Context, in *ObjectsInput) (*ObjectsOutput, error) {
 			rows, listed := httpapi.List([]int{1, 2}, 7, in.Window, strconv.Itoa)
-			return &ThingsOutput{Offset: strconv.Itoa(in.Page().Offset), Body: ThingsBody{Things: rows, Listed: listed}}, nil
+			return &ObjectsOutput{Offset: strconv.Itoa(in.Page().Offset), Body: ObjectsBody{Objects: rows, Listed: listed}}, nil
 		})
 		r.Raw(with("POST", "post-thing", func(x *httpapi.Route) {
 			x.Consumes, x.MaxBody, x.Request, x.Action = "application/x-www-form-urlencoded", 64, "a=b", audit.UserCreate
@@ -76,11 +76,11 @@ func things() httpapi.Routes {
 	}}
 }
 
-func withThings(p *httpapi.Params) { p.Routes = append(p.Routes, things()) }
+func withObjectRoutes(p *httpapi.Params) { p.Routes = append(p.Routes, objectRoutes()) }
 
 func TestIfMatch(t *testing.T) {
 	t.Parallel()
-	f := setup(t, withThings)
+	f := setup(t, withObjectRoutes)
 	for header, want := range map[string]string{
 		"*": "0", " * ": "0", `"3"`: "3", `"9223372036854775807"`: "9223372036854775807",
 		`W/"3"`: "-1", `3`: "-1", `"3`: "-1", `"03"`: "-1", `"+3"`: "-1", `"0"`: "-1", `"-3"`: "-1", `"3", "4"`: "-1", `"3",`: "-1", `"x"`: "-1",
@@ -102,7 +102,7 @@ func TestIfMatch(t *testing.T) {
 
 func TestWindow(t *testing.T) {
 	t.Parallel()
-	f := setup(t, withThings)
+	f := setup(t, withObjectRoutes)
 	for query, want := range map[string][2]int{
 		"": {0, 1000}, "?limit=5&offset=4": {4, 5}, "?limit=0": {0, 1000}, "?limit=1001": {0, 1000}, "?limit=99999999999999999999": {0, 1000},
 		"?offset=99999999999999999999": {1<<31 - 1, 1000},
@@ -123,7 +123,7 @@ func TestWindow(t *testing.T) {
 
 func TestConsumes(t *testing.T) {
 	t.Parallel()
-	f := setup(t, withThings)
+	f := setup(t, withObjectRoutes)
 	const form = "application/x-www-form-urlencoded"
 	for _, ct := range []string{form, form + "; charset=UTF-8"} {
 		if a := f.call("POST", "/things", "operator", "a=%zz&a=\x00", "Content-Type", ct); string(a.body) != ct+" a=%zz&a=\x00" {
@@ -141,7 +141,7 @@ func TestConsumes(t *testing.T) {
 		httpapi.Handle(r, httpapi.Route{
 			Method: "POST", Path: "/x", ID: "post-x", Tag: "system", Summary: "s", Description: "d", Access: httpapi.Public(), Status: 200, Example: "x", Errors: []int{404},
 			Consumes: form,
-		}, func(context.Context, *ThingInput) (*RevisionOutput, error) { return nil, nil })
+		}, func(context.Context, *ObjectInput) (*RevisionOutput, error) { return nil, nil })
 	}}}})
 	if err == nil {
 		t.Error("a typed handler was given a form")
@@ -150,7 +150,7 @@ func TestConsumes(t *testing.T) {
 
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
-	f := setup(t, withThings, func(p *httpapi.Params) { p.Config.ReadOnly = true })
+	f := setup(t, withObjectRoutes, func(p *httpapi.Params) { p.Config.ReadOnly = true })
 	mutations := 0
 	for _, op := range operations(f) {
 		mutates, ok := op.Extensions["x-mutates"].(bool)

@@ -50,8 +50,8 @@ func isRelayed(c Config, r *http.Request) bool {
 
 // forwardedTLS reports whether a trusted proxy, and it alone, says that its client speaks TLS.
 func forwardedTLS(c Config, r *http.Request) bool {
-	said := r.Header.Values("X-Forwarded-Proto")
-	if len(said) != 1 || !strings.EqualFold(strings.TrimSpace(said[0]), "https") {
+	protos := r.Header.Values("X-Forwarded-Proto")
+	if len(protos) != 1 || !strings.EqualFold(strings.TrimSpace(protos[0]), "https") {
 		return false
 	}
 	peer, ok := peerOf(r)
@@ -86,9 +86,9 @@ func (j jar) make(plain, value string) *http.Cookie {
 	}
 }
 
-// MayHoldCookies reports whether the connection of ctx's request may hold cookies: over TLS, on loopback, or where the
+// CookiesAllowed reports whether the connection of ctx's request may hold cookies: over TLS, on loopback, or where the
 // install allows them in clear.
-func MayHoldCookies(ctx context.Context) bool { return requestOf(ctx).jar.usable }
+func CookiesAllowed(ctx context.Context) bool { return requestOf(ctx).jar.usable }
 
 // SessionCookie returns the Set-Cookie line that gives ctx's browser a session until it expires. It is empty where the
 // connection may hold no cookies.

@@ -30,7 +30,7 @@ func jarRoutes() httpapi.Routes {
 			}
 		}
 		route("/set", "set", func(ctx context.Context, w http.ResponseWriter, _ *http.Request) {
-			if httpapi.MayHoldCookies(ctx) {
+			if httpapi.CookiesAllowed(ctx) {
 				w.Header().Add("Set-Cookie", httpapi.SessionCookie(ctx, "secret", time.Date(2036, 1, 5, 8, 30, 0, 0, time.UTC)))
 				w.Header().Add("Set-Cookie", httpapi.ShortCookie(ctx, "writ_signin", "b", 600))
 			} else if httpapi.SessionCookie(ctx, "secret", time.Time{})+httpapi.ShortCookie(ctx, "writ_signin", "b", 600) != "" {

@@ -140,5 +140,5 @@ func unmarshal(data []byte, v any) error {
 		// Of what programs printed a number may be larger than the tree that is validated can tell; what it becomes is not made of the tree.
 		return nil
 	}
-	return misfit(err)
+	return decodeError(err)
 }

@@ -40,8 +40,8 @@ func (c *chain) Record(ctx context.Context, e audit.Entry) error {
 	}
 	c.entries = append(c.entries, recorded{Entry: e, Actor: actor.From(ctx), Request: actor.RequestOf(ctx), Ended: ctx.Err() != nil})
 	n := int64(len(c.entries))
-	slip := audit.SlipOf(ctx)
-	tx.OnCommit(ctx, func() { slip.Put(audit.Receipt{Seq: n, Hash: [32]byte{0xab, 31: byte(n)}}) })
+	receipt := audit.SlipOf(ctx)
+	tx.OnCommit(ctx, func() { receipt.Put(audit.Receipt{Seq: n, Hash: [32]byte{0xab, 31: byte(n)}}) })
 	return nil
 }
 
@@ -78,7 +78,7 @@ type proofs struct {
 	mu      sync.Mutex
 	err     error // every call's answer, where set
 	verdict audit.ChainVerdict
-	hold    chan struct{} // what Verify and a bundle's writing wait for, where set
+	block   chan struct{} // what Verify and a bundle's writing wait for, where set
 	entered chan struct{} // told of each that waits
 	breaks  bool          // bundles break off
 	bundle  audit.BundleQuery
@@ -94,13 +94,13 @@ func (p *proofs) answer(err error) {
 }
 
 func (p *proofs) wait(ctx context.Context) {
-	hold := p.hold
-	if hold == nil {
+	block := p.block
+	if block == nil {
 		return
 	}
 	p.entered <- struct{}{}
 	select {
-	case <-hold:
+	case <-block:
 	case <-ctx.Done():
 	}
 }

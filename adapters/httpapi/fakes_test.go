@@ -44,12 +44,12 @@ func (c *counter) New(p ids.Prefix) string {
 
 // guard authenticates tokens named like roles and authorizes by role.
 type guard struct {
-	open    bool
-	mu      sync.Mutex
-	revoked map[string]bool
-	became  identity.Role // what every account's role is by now, where set
-	version atomic.Int64  // of rights
-	told    atomic.Int64  // the version that a decision came with
+	open            bool
+	mu              sync.Mutex
+	revoked         map[string]bool
+	became          identity.Role // what every account's role is by now, where set
+	version         atomic.Int64  // of rights
+	decisionVersion atomic.Int64  // the version that a decision came with
 }
 
 func (g *guard) Authenticate(_ context.Context, token string) (identity.Principal, error) {
@@ -118,7 +118,7 @@ func least(access string) int {
 }
 
 func (g *guard) Authorize(_ context.Context, p identity.Principal, n identity.Need) error {
-	g.told.Store(p.Version)
+	g.decisionVersion.Store(p.Version)
 	rank := map[identity.Role]int{identity.Viewer: 1, identity.Operator: 2, identity.Admin: 3}
 	asks := least(n.Kind + ":" + n.Act)
 	if asks == 0 || rank[p.User.Role] < asks {
@@ -144,7 +144,7 @@ type fake struct {
 	copyErr   error
 	logAsked  []runs.LogRange
 	follow    func(ctx context.Context, after, offset int64, emit func(runs.Update) error) error
-	tickets   map[string]runs.Holder
+	tickets   map[string]runs.TicketOwner
 	query     runs.LogQuery
 	matrix    runs.MatrixQuery
 	compared  string
@@ -319,16 +319,16 @@ func (f *fake) Mint(ctx context.Context, id string) (string, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.tickets = map[string]runs.Holder{"t1": {Account: f.actor.ID, Token: f.actor.Token}}
+	f.tickets = map[string]runs.TicketOwner{"t1": {Account: f.actor.ID, Token: f.actor.Token}}
 	return "t1", nil
 }
 
-func (f *fake) Redeem(_ context.Context, ticket, id string) (runs.Holder, error) {
+func (f *fake) Redeem(_ context.Context, ticket, id string) (runs.TicketOwner, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	who, ok := f.tickets[ticket]
 	if id != knownRun || !ok {
-		return runs.Holder{}, runs.BadTicket.New("the ticket is unknown, used or expired")
+		return runs.TicketOwner{}, runs.BadTicket.New("the ticket is unknown, used or expired")
 	}
 	delete(f.tickets, ticket)
 	return who, nil

@@ -80,8 +80,8 @@ func note(ctx context.Context, p *Problem, cause error) {
 	}
 }
 
-// edge is the outermost handler: it names the request, survives its panic, and writes one line when it is over.
-type edge struct {
+// requestMiddleware is the outermost handler: it names the request, survives its panic, and writes one line when it is over.
+type requestMiddleware struct {
 	next     http.Handler
 	log      *slog.Logger
 	ids      ids.Generator
@@ -90,7 +90,7 @@ type edge struct {
 }
 
 // ServeHTTP implements http.Handler.
-func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (e *requestMiddleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	took := clock.Start()
 	st := &request{id: r.Header.Get("X-Request-Id"), ip: clientIP(r, e.config.TrustedProxies)}
 	st.jar = jarOf(e.config, r, st.ip)
@@ -99,12 +99,12 @@ func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		st.id = e.ids.New(requestPrefix)
 	}
 	w.Header().Set("X-Request-Id", st.id)
-	ctx, slip := audit.WithSlip(context.WithValue(r.Context(), requestKey{}, st))
-	rec := &recorder{ResponseWriter: w, slip: slip}
+	ctx, receipt := audit.WithSlip(context.WithValue(r.Context(), requestKey{}, st))
+	rec := &recorder{ResponseWriter: w, receipt: receipt}
 	r = r.WithContext(ctx)
 	defer func() {
-		thrown := recover()
-		answered := thrown == nil || thrown != http.ErrAbortHandler && e.panicked(rec, r, st, thrown)
+		recovered := recover()
+		answered := recovered == nil || recovered != http.ErrAbortHandler && e.panicked(rec, r, st, recovered)
 		e.finish(rec, r, st, took.Elapsed())
 		if !answered {
 			panic(http.ErrAbortHandler)
@@ -116,9 +116,9 @@ func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // panicked answers 500 where nothing was sent yet. Where something was, it reports false and the connection is cut,
 // so that no client takes half an answer for a whole one.
-func (e *edge) panicked(rec *recorder, r *http.Request, st *request, thrown any) bool {
+func (e *requestMiddleware) panicked(rec *recorder, r *http.Request, st *request, recovered any) bool {
 	e.log.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("request_id", st.id),
-		slog.String("route", route(r)), slog.Any("panic", thrown), slog.String("stack", string(debug.Stack())))
+		slog.String("route", route(r)), slog.Any("panic", recovered), slog.String("stack", string(debug.Stack())))
 	if rec.status != 0 {
 		return false
 	}
@@ -128,7 +128,7 @@ func (e *edge) panicked(rec *recorder, r *http.Request, st *request, thrown any)
 	return true
 }
 
-func (e *edge) finish(rec *recorder, r *http.Request, st *request, took time.Duration) {
+func (e *requestMiddleware) finish(rec *recorder, r *http.Request, st *request, took time.Duration) {
 	status := rec.status
 	if status == 0 {
 		status = http.StatusOK
@@ -188,9 +188,9 @@ func printable(id string) bool {
 // recorder remembers what was answered.
 type recorder struct {
 	http.ResponseWriter
-	slip   *audit.Slip
-	status int
-	bytes  int64
+	receipt *audit.Slip
+	status  int
+	bytes   int64
 }
 
 // begin is told the status just before the headers are sent. A success names the entry that the request made; what was
@@ -203,7 +203,7 @@ func (r *recorder) begin(code int) {
 	if code >= http.StatusBadRequest {
 		return
 	}
-	if got, ok := r.slip.Receipt(); ok {
+	if got, ok := r.receipt.Receipt(); ok {
 		r.Header().Set(receiptHeader, got.String())
 	}
 }

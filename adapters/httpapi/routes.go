@@ -77,7 +77,7 @@ type Router struct {
 	origins *origins
 	// refusals bounds what of them is recorded.
 	refusals *refusals
-	room     *room
+	bodies   *bodyLimiter
 	seen     map[string]bool
 	faults   []error
 
@@ -90,7 +90,7 @@ type Router struct {
 func newRouter(api huma.API, p Params, s *streams, o *origins) *Router {
 	r := &Router{
 		api: api, config: p.Config, authn: p.Authenticator, authz: p.Authorizer, unit: p.Unit, entries: p.Recorder,
-		streams: s, origins: o, refusals: newRefusals(), room: newRoom(), seen: make(map[string]bool),
+		streams: s, origins: o, refusals: newRefusals(), bodies: newBodyLimiter(), seen: make(map[string]bool),
 	}
 	api.UseMiddleware(r.admit, r.gate)
 	return r

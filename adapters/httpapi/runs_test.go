@@ -105,7 +105,7 @@ func TestList(t *testing.T) {
 	filter := runs.Filter{
 		Statuses: []runs.Status{runs.Failed, runs.Running, runs.Pending}, Tool: "bash", Task: "ping", Oldest: true,
 		After: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Before: time.Date(2026, 1, 31, 22, 0, 0, 0, time.UTC),
-		Words: []string{"web", "two", "words"}, Sources: []runs.Source{runs.FromAPI}, Labels: map[string]string{"team": "a"},
+		Terms: []string{"web", "two", "words"}, Sources: []runs.Source{runs.FromAPI}, Labels: map[string]string{"team": "a"},
 		Limit: 1000, Offset: 3,
 	}
 	if d := cmp.Diff(filter, f.fake.filter); d != "" {

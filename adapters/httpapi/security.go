@@ -10,8 +10,8 @@ import (
 // contentPolicy forbids an answer everything; pages that need something set their own.
 const contentPolicy = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
-// secured puts the security headers on every answer, whoever writes it.
-func secured(next http.Handler, tls bool) http.Handler {
+// securityHeaders puts the security headers on every answer, whoever writes it.
+func securityHeaders(next http.Handler, tls bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")

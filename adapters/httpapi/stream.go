@@ -83,7 +83,7 @@ func (r *Router) Stream(ctx context.Context, serve func(ctx context.Context) err
 type Sink struct {
 	w       http.ResponseWriter
 	ctl     *http.ResponseController
-	patient time.Duration
+	timeout time.Duration
 	status  int
 	header  func(http.Header)
 	started bool
@@ -96,7 +96,7 @@ func (r *Router) NewSink(ctx huma.Context, status int, header func(http.Header))
 	req, w := humago.Unwrap(ctx)
 	return &Sink{
 		w: w, ctl: http.NewResponseController(w), status: status, header: header,
-		patient: r.config.WriteTimeout,
+		timeout: r.config.WriteTimeout,
 		head:    req.Method == http.MethodHead,
 	}
 }
@@ -123,7 +123,7 @@ func (s *Sink) Write(p []byte) (int, error) {
 		return 0, nil
 	}
 	s.Start()
-	if err := s.ctl.SetWriteDeadline(clock.Deadline(s.patient)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := s.ctl.SetWriteDeadline(clock.Deadline(s.timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return 0, fmt.Errorf("set write deadline: %w", err)
 	}
 	s.last = p[len(p)-1]

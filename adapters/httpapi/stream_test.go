@@ -179,7 +179,7 @@ func TestStreamTellsTheAuthorizerWhatIsNew(t *testing.T) {
 		_, ch := f.open(t.Context(), path, header...)
 		<-ch
 		f.guard.version.Store(7)
-		for deadline := time.Now().Add(10 * time.Second); f.guard.told.Load() != 7; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(10 * time.Second); f.guard.decisionVersion.Load() != 7; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("nobody told the authorizer")
 			}

@@ -195,8 +195,8 @@ func hex4(b []byte) int {
 	return int(n)
 }
 
-// misfit says in the terms of the API what the decoder found: "path: message", without the value.
-func misfit(err error) error {
+// decodeError says in the terms of the API what the decoder found: "path: message", without the value.
+func decodeError(err error) error {
 	var t *json.UnmarshalTypeError
 	if !errors.As(err, &t) {
 		return errors.New("body: is not valid JSON")

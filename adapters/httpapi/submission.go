@@ -59,7 +59,7 @@ func ShowSettings(s *runs.Spec) Settings {
 			Timeout: s.TimeoutSeconds, Queue: s.Queue,
 		},
 		Inventory: s.Inventory, ProjectID: s.ProjectID, Shards: s.Shards, Forks: s.Forks, Verbosity: s.Verbosity, DiffMode: s.DiffMode,
-		DryRun: s.DryRun, Notifications: ShowNotifications(s.Notifications), CredentialIDs: s.CredentialIDs,
+		DryRun: s.DryRun, Notifications: MaskedNotifications(s.Notifications), CredentialIDs: s.CredentialIDs,
 	}
 }
 
@@ -149,9 +149,9 @@ func (b *RunsPipelineBody) Submission() runs.PipelineSubmission {
 	}
 }
 
-// ShowSubmission returns the body of a stored submission as it may be read: values whose name looks secret are redacted, and
+// RedactedSubmission returns the body of a stored submission as it may be read: values whose name looks secret are redacted, and
 // notifications masked.
-func ShowSubmission(s *runs.Submission) RunsSubmitBody {
+func RedactedSubmission(s *runs.Submission) RunsSubmitBody {
 	b := RunsSubmitBody{
 		Name: s.Name, Settings: ShowSettings(&s.Spec), Env: s.Env, Priority: s.Priority, RequireApproval: s.RequireApproval,
 	}
@@ -159,12 +159,12 @@ func ShowSubmission(s *runs.Submission) RunsSubmitBody {
 	return b
 }
 
-// ShowPipeline is ShowSubmission for a pipeline.
-func ShowPipeline(s *runs.PipelineSubmission) RunsPipelineBody {
+// RedactedPipeline is ShowSubmission for a pipeline.
+func RedactedPipeline(s *runs.PipelineSubmission) RunsPipelineBody {
 	return RunsPipelineBody{
 		Name: s.Name, InventoryID: s.InventoryID, Inventory: s.Inventory, ProjectID: s.ProjectID, ExtraVars: s.ExtraVars.Redact(),
 		CredentialIDs: s.CredentialIDs, Labels: s.Labels, Change: s.Change, Queue: s.Queue, RequireApproval: s.RequireApproval,
-		DryRun: s.DryRun, Timeout: s.TimeoutSeconds, Notifications: ShowNotifications(s.Notifications),
+		DryRun: s.DryRun, Timeout: s.TimeoutSeconds, Notifications: MaskedNotifications(s.Notifications),
 		Steps: append([]RunsStepInput{}, ShowSteps(s.Steps)...),
 	}
 }
@@ -187,8 +187,8 @@ func Notifications(list []RunsNotification) []runs.Notification {
 	return out
 }
 
-// ShowNotifications returns targets as they are shown: masked.
-func ShowNotifications(list []runs.Notification) []RunsNotification {
+// MaskedNotifications returns targets as they are shown: masked.
+func MaskedNotifications(list []runs.Notification) []RunsNotification {
 	var out []RunsNotification
 	for _, n := range list {
 		n = n.Masked()

@@ -32,8 +32,8 @@ func cloud() catalog.Access {
 	}
 }
 
-// telling says in host variables what a program got.
-const telling = `import os
+// failureReason says in host variables what a program got.
+const failureReason = `import os
 def told():
     e = os.environ
     at, key = e['CLOUD_DIR'].removesuffix(';').split('=')[1].split(':')
@@ -42,8 +42,8 @@ def told():
             'modes': [mode(e['CLOUD_FILE']), mode(key), mode(at), mode(os.path.dirname(at))], 'given': e['GIVEN'], 'listed': sorted(os.listdir(at))}
 `
 
-// told is what it says.
-func told() []string {
+// wantVariables is what it says.
+func wantVariables() []string {
 	return []string{
 		`"token":"c4nary $HOME ` + "`x`" + ` \"'\\"`, `"file":"clouds:\n  one:\n    password: c4nary-of-the-cloud\n"`, `"key":"c4nary key"`,
 		`"inside":true`, `"modes":["0o600","0o600","0o700","0o700"]`, `"given":"by the credential"`, `"listed":["key.pem"]`,
@@ -54,13 +54,13 @@ func told() []string {
 func TestProgramsGetWhatACredentialGives(t *testing.T) {
 	t.Parallel()
 	k := collector(t, func(c *inventory.Config) { c.Environ = []string{"GIVEN=by the operator"} })
-	text := "#!/usr/bin/env python3\n" + telling + "import json\nprint(json.dumps({'_meta': {'hostvars': {'h': told()}}, 'web': ['h']}))\n"
+	text := "#!/usr/bin/env python3\n" + failureReason + "import json\nprint(json.dumps({'_meta': {'hostvars': {'h': told()}}, 'web': ['h']}))\n"
 	tree := t.TempDir()
 	write(t, filepath.Join(tree, "hosts.py"), text, 0o644)
 	write(t, filepath.Join(tree, "ansible.cfg"), "[defaults]\ninventory_plugins = ./plugins\n", 0o644)
 	write(t, filepath.Join(tree, "plugins/acme.py"), `from ansible.plugins.inventory import BaseInventoryPlugin
 DOCUMENTATION = "name: acme\nshort_description: tells what it gets\noptions:\n  plugin: {required: true, choices: [acme]}\n"
-`+telling+`class InventoryModule(BaseInventoryPlugin):
+`+failureReason+`class InventoryModule(BaseInventoryPlugin):
     NAME = 'acme'
     def parse(self, inventory, loader, path, cache=True):
         super().parse(inventory, loader, path, cache)
@@ -74,7 +74,7 @@ DOCUMENTATION = "name: acme\nshort_description: tells what it gets\noptions:\n  
 	for name, c := range map[string]catalog.Collection{"script": script(text), "script of a checkout": ofTree, "plugin": ofPlugin} {
 		c.Access = cloud()
 		content, _ := collect(t, k, c)
-		for _, part := range told() {
+		for _, part := range wantVariables() {
 			if !strings.Contains(content, part) {
 				t.Errorf("%s: %s is not in %s", name, part, content)
 			}
@@ -89,7 +89,7 @@ func TestWhatACredentialCannotGive(t *testing.T) {
 	k := collector(t, nil)
 	file := func(name string) catalog.Access { return catalog.Access{Files: texts{name: "c4nary"}} }
 	env := func(name string, value secret.Text) catalog.Access { return catalog.Access{Env: texts{name: value}} }
-	for says, list := range map[string][]catalog.Access{
+	for phrase, list := range map[string][]catalog.Access{
 		"a file with the name":         {file(""), file("."), file(".."), file("../x"), file("./x"), file("a/.."), file("/etc/x"), file("a/b/c"), file("a\\b c"), file("a\x00")},
 		"not the name":                 {env("", "x"), env("A-B", "x"), env("A=B", "x"), env("1A", "x"), env("A\x00B", "x")},
 		"which the server sets itself": {env("PATH", "/c4nary"), env("HOME", "x"), env("ANSIBLE_CONFIG", "x"), env("ANSIBLE_INVENTORY_ENABLED", "all")},
@@ -99,7 +99,7 @@ func TestWhatACredentialCannotGive(t *testing.T) {
 		for _, a := range list {
 			c := script("#!/bin/sh\ntouch " + mark + "\necho '{}'\n")
 			c.Access = a
-			refused(t, k, c, says)
+			refused(t, k, c, phrase)
 		}
 	}
 	if _, err := os.Stat(mark); err == nil {

@@ -64,7 +64,7 @@ func convert(body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, refuse("the inventory cannot be read: %s", clean(err.Error(), nil)).Because(err)
 	}
-	w := &writer{l: l, told: make(map[string]bool)}
+	w := &writer{l: l, written: make(map[string]bool)}
 	w.out.Grow(len(body) + len(body)/2)
 	w.out.WriteByte('{')
 	for i, g := range l.inOrder() {
@@ -206,10 +206,10 @@ func (l *listing) inOrder() []*group {
 
 // writer writes the document.
 type writer struct {
-	l    *listing
-	out  bytes.Buffer
-	told map[string]bool // hosts whose variables are written
-	err  error
+	l       *listing
+	out     bytes.Buffer
+	written map[string]bool // hosts whose variables are written
+	err     error
 }
 
 func (w *writer) group(g *group) {
@@ -238,10 +238,10 @@ func (w *writer) group(g *group) {
 
 // hostVars returns the variables of a host where it is named for the first time.
 func (w *writer) hostVars(host string) json.RawMessage {
-	if w.told[host] {
+	if w.written[host] {
 		return nil
 	}
-	w.told[host] = true
+	w.written[host] = true
 	return w.l.hostvars[host]
 }
 

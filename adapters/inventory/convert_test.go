@@ -77,7 +77,7 @@ func TestConvertKeepsAll(t *testing.T) {
 		if err := json.Unmarshal(out, &got); err != nil {
 			t.Fatal(err)
 		}
-		told := map[string]bool{}
+		written := map[string]bool{}
 		for g, hosts := range members {
 			if got[g].Vars[g] != g {
 				t.Fatalf("%q has %v", g, got[g].Vars)
@@ -86,12 +86,12 @@ func TestConvertKeepsAll(t *testing.T) {
 				if vars, ok := got[g].Hosts[h]; !ok {
 					t.Fatalf("%q is not in %q", h, g)
 				} else if vars["me"] == h {
-					told[h] = true
+					written[h] = true
 				}
 			}
 		}
-		if len(told) != len(hostvars) {
-			t.Fatalf("%d hosts of %d have their variables", len(told), len(hostvars))
+		if len(written) != len(hostvars) {
+			t.Fatalf("%d hosts of %d have their variables", len(written), len(hostvars))
 		}
 	})
 }
@@ -161,7 +161,7 @@ func TestLook(t *testing.T) {
 		`{"all":{}}`: catalog.JSON, "\n {}": catalog.JSON, "{all: {}}": catalog.YAML, "---\nall:": catalog.YAML, "# x\nall:\n  hosts:": catalog.YAML,
 		"all: {}": catalog.YAML, "'all': # x": catalog.YAML, "[a:vars]\nx=1": catalog.INI, "h[1:3]": catalog.INI, "web:children": catalog.INI,
 	} {
-		if got := look([]byte(text)); got != want {
+		if got := detectFormat([]byte(text)); got != want {
 			t.Errorf("%q is %s", text, got)
 		}
 	}

@@ -153,7 +153,7 @@ func formatOf(contentType string, body []byte) (catalog.Format, error) {
 	case slices.Contains([]string{"application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"}, media), strings.HasSuffix(media, "+yaml"):
 		return catalog.YAML, nil
 	default:
-		return look(body), nil
+		return detectFormat(body), nil
 	}
 }
 
@@ -163,8 +163,8 @@ var (
 	aComment = regexp.MustCompile(`^\s*([#;].*)?$`)
 )
 
-// look tells the format by the text: an object is JSON, a mapping YAML, anything else INI.
-func look(body []byte) catalog.Format {
+// detectFormat tells the format by the text: an object is JSON, a mapping YAML, anything else INI.
+func detectFormat(body []byte) catalog.Format {
 	text := strings.TrimPrefix(string(body), "\ufeff")
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		if json.Valid([]byte(text)) {
@@ -211,7 +211,7 @@ func (k *Collector) fromProject(_ context.Context, c catalog.Collection) (_ []by
 	case ".ini":
 		return body, catalog.INI, nil
 	default:
-		return body, look(body), nil
+		return body, detectFormat(body), nil
 	}
 }
 

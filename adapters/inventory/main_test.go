@@ -46,7 +46,7 @@ func collect(t *testing.T, k *inventory.Collector, c catalog.Collection) (string
 
 // refused checks that a collection fails with one sentence, which holds these words and none of the canaries. It returns
 // the error.
-func refused(t *testing.T, k *inventory.Collector, c catalog.Collection, words ...string) error {
+func refused(t *testing.T, k *inventory.Collector, c catalog.Collection, phrases ...string) error {
 	t.Helper()
 	content, _, err := k.Collect(t.Context(), c)
 	var f *fault.Error
@@ -58,9 +58,9 @@ func refused(t *testing.T, k *inventory.Collector, c catalog.Collection, words .
 		strings.Contains(f.Message, "source-") {
 		t.Errorf("no sentence: %q", err)
 	}
-	for _, word := range words {
-		if !strings.Contains(f.Message, word) {
-			t.Errorf("%q does not say %q", f.Message, word)
+	for _, phrase := range phrases {
+		if !strings.Contains(f.Message, phrase) {
+			t.Errorf("%q does not say %q", f.Message, phrase)
 		}
 	}
 	return err
@@ -80,8 +80,8 @@ func write(t *testing.T, path, text string, mode os.FileMode) string {
 	return path
 }
 
-// world is what Ansible itself makes of an inventory.
-func world(t *testing.T, path string, env ...string) map[string]any {
+// ansibleInventory is what Ansible itself makes of an inventory.
+func ansibleInventory(t *testing.T, path string, env ...string) map[string]any {
 	t.Helper()
 	cmd := exec.Command("ansible-inventory", "-i", path, "--list", "--export")
 	cmd.Dir = filepath.Dir(path)

@@ -136,7 +136,7 @@ func (k *Collector) inventory(ctx context.Context, private string, s source) ([]
 		return nil, err
 	}
 	if r.Code != 0 {
-		text := strings.NewReplacer(private+"/", "", s.dir+"/", "").Replace(telling(string(r.Stderr)))
+		text := strings.NewReplacer(private+"/", "", s.dir+"/", "").Replace(failureReason(string(r.Stderr)))
 		secrets := append(secretsOf(s.access), s.secrets...)
 		for _, kv := range k.cfg.Environ {
 			if name, value, _ := strings.Cut(kv, "="); secretName.MatchString(name) {
@@ -167,11 +167,11 @@ func (k *Collector) environ(private string, s source) ([]string, error) {
 		"ANSIBLE_INVENTORY_ENABLED=" + s.plugin, "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED=1", "ANSIBLE_INVENTORY_UNPARSED_FAILED=1",
 		"ANSIBLE_INVENTORY_EXPORT=1",
 	}
-	given, err := environOf(private, s.access, slices.Concat(env, last))
+	accessEnv, err := environOf(private, s.access, slices.Concat(env, last))
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(env, k.cfg.Environ, given, last), nil
+	return slices.Concat(env, k.cfg.Environ, accessEnv, last), nil
 }
 
 var (
@@ -179,9 +179,9 @@ var (
 	parsed = regexp.MustCompile(`Failed to parse .* with .* plugin: `)
 )
 
-// telling picks why a source failed out of what ansible-inventory said. It breaks its lines at a width, so messages are put together
+// failureReason picks why a source failed out of what ansible-inventory said. It breaks its lines at a width, so messages are put together
 // before; the one that names the plugin holds the reason, the last one only says that there is one.
-func telling(stderr string) string {
+func failureReason(stderr string) string {
 	at := marks.FindAllStringIndex(stderr, -1)
 	var messages []string
 	for i, m := range at {

@@ -40,12 +40,12 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	k := collector(t, nil)
 	dir := t.TempDir()
-	want := world(t, write(t, filepath.Join(dir, "dynamic"), dynamic, 0o755), "ANSIBLE_INVENTORY_ENABLED=script")
+	want := ansibleInventory(t, write(t, filepath.Join(dir, "dynamic"), dynamic, 0o755), "ANSIBLE_INVENTORY_ENABLED=script")
 	content, format := collect(t, k, script(strings.ReplaceAll(dynamic, "\n", "\r\n")))
 	if format != catalog.JSON {
 		t.Error(format)
 	}
-	got := world(t, write(t, filepath.Join(dir, "back.json"), content, 0o600), "ANSIBLE_INVENTORY_ENABLED=yaml")
+	got := ansibleInventory(t, write(t, filepath.Join(dir, "back.json"), content, 0o600), "ANSIBLE_INVENTORY_ENABLED=yaml")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s\n%s", diff, content)
 	}
@@ -133,7 +133,7 @@ func TestPlugins(t *testing.T) {
 	if format != catalog.JSON {
 		t.Error(format)
 	}
-	got := world(t, write(t, filepath.Join(t.TempDir(), "back.json"), content, 0o600))
+	got := ansibleInventory(t, write(t, filepath.Join(t.TempDir(), "back.json"), content, 0o600))
 	want := map[string]any{
 		"_meta": map[string]any{"hostvars": map[string]any{}}, "all": map[string]any{"children": []any{"ungrouped", "site"}},
 		"site": map[string]any{"children": []any{"web", "db"}},

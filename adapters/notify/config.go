@@ -12,8 +12,8 @@ import (
 	"github.com/writ-automation/writ/ports/notify"
 )
 
-// patience bounds a delivery whose context has no shorter bound.
-const patience = 10 * time.Second
+// deliveryTimeout bounds a delivery whose context has no shorter bound.
+const deliveryTimeout = 10 * time.Second
 
 // Config is what the channels need. The zero value reaches public addresses, without an account for SMS and mail.
 type Config struct {
@@ -36,7 +36,7 @@ type Config struct {
 func New(c Config) ([]notify.Channel, error) {
 	p := &poster{
 		policy:  c.Egress,
-		options: egress.Options{Timeout: patience, MaxAnswer: unread, TLS: c.TLS, Resolver: c.Resolver},
+		options: egress.Options{Timeout: deliveryTimeout, MaxAnswer: unread, TLS: c.TLS, Resolver: c.Resolver},
 		agent:   strings.TrimSuffix("Writ/"+headerToken(c.Version), "/"),
 	}
 	account, err := newTwilio(c.Twilio, p)

@@ -14,7 +14,7 @@ func discordBody(r report) object {
 	for _, f := range r.facts {
 		list = append(list, object{"name": f.label, "value": f.in(discordValue, forDiscord), "inline": !f.long()})
 	}
-	embed := object{"title": fit(r.title, discordTitle, forDiscord), "color": r.tone.rgb(), "fields": list, "footer": object{"text": "Writ"}}
+	embed := object{"title": truncate(r.title, discordTitle, forDiscord), "color": r.tone.rgb(), "fields": list, "footer": object{"text": "Writ"}}
 	if at := r.when(); !at.IsZero() {
 		embed["timestamp"] = at.UTC().Format(time.RFC3339)
 	}

@@ -113,7 +113,7 @@ func (c *email) Deliver(ctx context.Context, to notify.Target, m notify.Message)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
 	if err := c.transmit(ctx, msg); err != nil {
 		return c.failed(ctx, err)
@@ -164,12 +164,12 @@ func page(r report) string {
 // failed makes the fault of a mail that was not taken. What the server says is told by its codes, since it repeats addresses.
 func (c *email) failed(ctx context.Context, err error) error {
 	who := "the mail server at " + clean(net.JoinHostPort(c.host, c.port()), maxName)
-	var said *textproto.Error
+	var message *textproto.Error
 	var sent *mail.SendError
 	var cert *tls.CertificateVerificationError
 	code, extra := 0, ""
-	if errors.As(err, &said) {
-		code = said.Code
+	if errors.As(err, &message) {
+		code = message.Code
 	}
 	if errors.As(err, &sent) {
 		code = sent.ErrorCode()

@@ -105,7 +105,7 @@ func (m *mailServer) heard() []string {
 func (m *mailServer) commands() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clone(m.said)
+	return slices.Clone(m.received)
 }
 
 // mailTo makes a channel that sends through a server, with credentials where it asks for some.
@@ -217,7 +217,7 @@ func TestMailReads(t *testing.T) {
 // TestMailFails meets every sort of server that does not take mail.
 func TestMailFails(t *testing.T) {
 	t.Parallel()
-	says := func(verb, answer string) *mailServer {
+	serverWith := func(verb, answer string) *mailServer {
 		return &mailServer{starttls: true, auth: "PLAIN", answers: map[string]string{verb: answer}}
 	}
 	for name, c := range map[string]struct {
@@ -225,27 +225,27 @@ func TestMailFails(t *testing.T) {
 		edit    func(*adapter.Config)
 		refused bool
 		remote  bool
-		words   string
+		phrases string
 	}{
-		"no STARTTLS, a password":    {server: &mailServer{auth: "PLAIN"}, remote: true, refused: true, words: "offers no encryption"},
-		"no STARTTLS, LOGIN":         {server: &mailServer{auth: "LOGIN"}, remote: true, refused: true, words: "offers no encryption"},
-		"no STARTTLS, required":      {server: &mailServer{}, edit: required, refused: true, words: "offers no encryption"},
-		"no way to authenticate":     {server: &mailServer{starttls: true, auth: "NTLM CRAM-MD5"}, refused: true, words: "PLAIN and LOGIN"},
-		"STARTTLS fails":             {server: says("STARTTLS", "454 4.7.0 not now"), words: "status 454"},
-		"a certificate of strangers": {server: &mailServer{starttls: true}, edit: func(c *adapter.Config) { c.TLS = nil }, words: "not trusted"},
-		"strangers from the start":   {server: &mailServer{implicit: true}, edit: func(c *adapter.Config) { c.TLS = nil; implicitly(c) }, words: "not trusted"},
-		"a wrong password":           {server: says("AUTH", "535 5.7.8 c4nary"), refused: true, words: "status 535"},
-		"busy at authentication":     {server: says("AUTH", "454 4.7.0 c4nary"), words: "status 454"},
-		"the sender":                 {server: says("MAIL", "550 5.7.1 c4nary"), refused: true, words: "status 550 (5.7.1)"},
-		"the recipient, later":       {server: says("RCPT", "450 4.2.0 c4nary"), words: "status 450 (4.2.0)"},
-		"the recipient, never":       {server: says("RCPT", "550 5.1.1 c4nary"), refused: true, words: "status 550 (5.1.1)"},
-		"data, later":                {server: says("DATA", "451 4.3.0 c4nary"), words: "status 451"},
-		"data, never":                {server: says("DATA", "554 5.6.0 c4nary"), refused: true, words: "status 554"},
-		"no service":                 {server: says("EHLO", "421 4.3.2 c4nary"), words: "421"},
-		"it hangs at the greeting":   {server: says("EHLO", "hang"), words: "did not answer in time"},
-		"it hangs at a recipient":    {server: says("RCPT", "hang"), words: "did not answer in time"},
+		"no STARTTLS, a password":    {server: &mailServer{auth: "PLAIN"}, remote: true, refused: true, phrases: "offers no encryption"},
+		"no STARTTLS, LOGIN":         {server: &mailServer{auth: "LOGIN"}, remote: true, refused: true, phrases: "offers no encryption"},
+		"no STARTTLS, required":      {server: &mailServer{}, edit: required, refused: true, phrases: "offers no encryption"},
+		"no way to authenticate":     {server: &mailServer{starttls: true, auth: "NTLM CRAM-MD5"}, refused: true, phrases: "PLAIN and LOGIN"},
+		"STARTTLS fails":             {server: serverWith("STARTTLS", "454 4.7.0 not now"), phrases: "status 454"},
+		"a certificate of strangers": {server: &mailServer{starttls: true}, edit: func(c *adapter.Config) { c.TLS = nil }, phrases: "not trusted"},
+		"strangers from the start":   {server: &mailServer{implicit: true}, edit: func(c *adapter.Config) { c.TLS = nil; implicitly(c) }, phrases: "not trusted"},
+		"a wrong password":           {server: serverWith("AUTH", "535 5.7.8 c4nary"), refused: true, phrases: "status 535"},
+		"busy at authentication":     {server: serverWith("AUTH", "454 4.7.0 c4nary"), phrases: "status 454"},
+		"the sender":                 {server: serverWith("MAIL", "550 5.7.1 c4nary"), refused: true, phrases: "status 550 (5.7.1)"},
+		"the recipient, later":       {server: serverWith("RCPT", "450 4.2.0 c4nary"), phrases: "status 450 (4.2.0)"},
+		"the recipient, never":       {server: serverWith("RCPT", "550 5.1.1 c4nary"), refused: true, phrases: "status 550 (5.1.1)"},
+		"data, later":                {server: serverWith("DATA", "451 4.3.0 c4nary"), phrases: "status 451"},
+		"data, never":                {server: serverWith("DATA", "554 5.6.0 c4nary"), refused: true, phrases: "status 554"},
+		"no service":                 {server: serverWith("EHLO", "421 4.3.2 c4nary"), phrases: "421"},
+		"it hangs at the greeting":   {server: serverWith("EHLO", "hang"), phrases: "did not answer in time"},
+		"it hangs at a recipient":    {server: serverWith("RCPT", "hang"), phrases: "did not answer in time"},
 		"a user that is not the same": {server: &mailServer{starttls: true, auth: "LOGIN"},
-			edit: func(c *adapter.Config) { c.SMTP.Username = "c4nary" }, refused: true, words: "status 535"},
+			edit: func(c *adapter.Config) { c.SMTP.Username = "c4nary" }, refused: true, phrases: "status 535"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -262,15 +262,15 @@ func TestMailFails(t *testing.T) {
 			if took := time.Since(begin); took > almost {
 				t.Errorf("it took %s", took)
 			}
-			if err == nil || notify.Refused.Is(err) != c.refused || !strings.Contains(err.Error(), c.words) || strings.Contains(err.Error(), "c4nary") {
+			if err == nil || notify.Refused.Is(err) != c.refused || !strings.Contains(err.Error(), c.phrases) || strings.Contains(err.Error(), "c4nary") {
 				t.Errorf("%v", err)
 			}
 			if n := len(c.server.heard()); n > 0 {
 				t.Errorf("%d mails were taken", n)
 			}
-			if said := strings.Join(c.server.commands(), "\n"); (c.remote || c.refused && c.edit != nil && c.words == "offers no encryption") &&
-				(strings.Contains(said, "AUTH") || strings.Contains(said, "MAIL")) {
-				t.Errorf("it was told %q", said)
+			if message := strings.Join(c.server.commands(), "\n"); (c.remote || c.refused && c.edit != nil && c.phrases == "offers no encryption") &&
+				(strings.Contains(message, "AUTH") || strings.Contains(message, "MAIL")) {
+				t.Errorf("it was told %q", message)
 			}
 		})
 	}

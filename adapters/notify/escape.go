@@ -6,18 +6,18 @@ import (
 	"unicode/utf16"
 )
 
-// gap separates what would mean something together: it has no width.
-const gap = "\u200b"
+// zeroWidthSpace separates what would mean something together: it has no width.
+const zeroWidthSpace = "\u200b"
 
 // escaper returns what stands for a character in some markup.
 type escaper func(rune) string
 
 func plain(r rune) string { return string(r) }
 
-// unmentioned breaks up what mentions people, and nothing else.
-func unmentioned(r rune) string {
+// escapeMentions breaks up what mentions people, and nothing else.
+func escapeMentions(r rune) string {
 	if r == '@' {
-		return "@" + gap
+		return "@" + zeroWidthSpace
 	}
 	return string(r)
 }
@@ -33,7 +33,7 @@ func forSlack(r rune) string {
 	case '>':
 		return "&gt;"
 	}
-	return unmentioned(r)
+	return escapeMentions(r)
 }
 
 // forMattermost escapes what its markdown lets be escaped and means something within a line. HTML it shows as it is.
@@ -41,7 +41,7 @@ func forMattermost(r rune) string {
 	if strings.ContainsRune("\\`*_[]()#!|~>", r) {
 		return "\\" + string(r)
 	}
-	return unmentioned(r)
+	return escapeMentions(r)
 }
 
 // forDiscord escapes every sign of its markdown, and those of mentions, times and emoji.
@@ -49,7 +49,7 @@ func forDiscord(r rune) string {
 	if strings.ContainsRune("\\`*_[]()<>#|~:", r) {
 		return "\\" + string(r)
 	}
-	return unmentioned(r)
+	return escapeMentions(r)
 }
 
 // forRocketChat escapes what its parser can, and breaks up links, images, mentions and entities.
@@ -58,7 +58,7 @@ func forRocketChat(r rune) string {
 	case strings.ContainsRune("*_~`#", r):
 		return "\\" + string(r)
 	case strings.ContainsRune("@<]!&|:", r):
-		return string(r) + gap
+		return string(r) + zeroWidthSpace
 	}
 	return string(r)
 }
@@ -66,16 +66,16 @@ func forRocketChat(r rune) string {
 // forTeams breaks up what the host of a card replaces: mentions and functions of dates. The text runs of a card know no markdown.
 func forTeams(r rune) string {
 	if strings.ContainsRune("@<{", r) {
-		return string(r) + gap
+		return string(r) + zeroWidthSpace
 	}
 	return string(r)
 }
 
 func forHTML(r rune) string { return html.EscapeString(string(r)) }
 
-// fit escapes a text and cuts it where it would have more than that many units of UTF-16, which is never less than its characters: so
+// truncate escapes a text and cuts it where it would have more than that many units of UTF-16, which is never less than its characters: so
 // the services count that publish how they do. No escape and no character is cut in two.
-func fit(s string, most int, esc escaper) string {
+func truncate(s string, most int, esc escaper) string {
 	var b strings.Builder
 	size, end := 0, 0 // end is how much still leaves room for the mark of a cut
 	for _, r := range s {

@@ -122,7 +122,7 @@ func TestWebhookHeaders(t *testing.T) {
 func TestWebhookUnsigned(t *testing.T) {
 	t.Parallel()
 	c, s, to := connect(t, "webhook")
-	s.judge = takeAll
+	s.validate = takeAll
 	to.Key = ""
 	if err := c.Deliver(t.Context(), to, sample()); err != nil {
 		t.Fatal(err)
@@ -194,7 +194,7 @@ func TestGrafanaAddress(t *testing.T) {
 		"/g/api/annotations?orgId=2": "/g/api/annotations?orgId=2", "/?orgId=2": "/api/annotations?orgId=2",
 	} {
 		path, query, _ := strings.Cut(want, "?")
-		s := serve(t, path, judgeGrafana)
+		s := serve(t, path, validateGrafana)
 		c := channel(t, "grafana", adapter.Config{Egress: home(), Version: "1.2.3"})
 		if err := c.Deliver(t.Context(), target("grafana", s.url+suffix), sample()); err != nil {
 			t.Errorf("%q: %v", suffix, err)

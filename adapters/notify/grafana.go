@@ -33,23 +33,23 @@ func (c *grafana) Deliver(ctx context.Context, to notify.Target, m notify.Messag
 		u.Path, u.RawPath = path, ""
 	}
 	r := reportOf(m)
-	text := fit(r.title, 2*maxSentence, forHTML)
+	text := truncate(r.title, 2*maxSentence, forHTML)
 	for _, f := range r.facts {
 		text += "\n" + f.label + ": " + f.in(4*maxSentence, forHTML)
 	}
 	body := object{"text": text, "tags": []string{"writ", "event:" + headerToken(string(m.Event)), "status:" + headerToken(string(m.Run.Status))}}
-	begin := moment(r.began, m.Run.CreatedAt, r.ended)
+	begin := firstTime(r.began, m.Run.CreatedAt, r.ended)
 	if !begin.IsZero() {
 		body["time"] = begin.UnixMilli()
-		body["timeEnd"] = moment(r.ended, begin).UnixMilli()
+		body["timeEnd"] = firstTime(r.ended, begin).UnixMilli()
 	}
 	return c.post.sendJSON(ctx, request{
 		kind: c.Kind(), address: u.String(), header: map[string]string{"Authorization": "Bearer " + to.Key.Reveal()}, secrets: []string{to.Key.Reveal()},
 	}, body)
 }
 
-// moment is the first time that is not zero.
-func moment(times ...time.Time) time.Time {
+// firstTime is the first time that is not zero.
+func firstTime(times ...time.Time) time.Time {
 	for _, t := range times {
 		if !t.IsZero() {
 			return t

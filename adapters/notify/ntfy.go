@@ -30,7 +30,7 @@ func (c *ntfy) Deliver(ctx context.Context, to notify.Target, m notify.Message) 
 		kind: c.Kind(), address: to.URL.Reveal(), media: "text/plain; charset=utf-8", body: cutBytes(r.lines(), ntfyBody),
 		header: map[string]string{
 			"Title": mime.BEncoding.Encode("utf-8", headerText(r.title)), "Priority": priority,
-			"Tags": map[tone]string{good: "white_check_mark", bad: "x", odd: "warning", waiting: "hourglass"}[r.tone],
+			"Tags": map[tone]string{good: "white_check_mark", bad: "x", neutral: "warning", waiting: "hourglass"}[r.tone],
 		},
 	})
 }

@@ -44,7 +44,7 @@ func (c *pagerDuty) Deliver(ctx context.Context, to notify.Target, m notify.Mess
 		details[f.label] = f.value
 	}
 	event := object{
-		"summary": fit(r.title, pagerDutySummary, plain), "source": "writ", "severity": severity(m.Run.Status), "custom_details": details,
+		"summary": truncate(r.title, pagerDutySummary, plain), "source": "writ", "severity": severity(m.Run.Status), "custom_details": details,
 	}
 	if at := r.when(); !at.IsZero() {
 		event["timestamp"] = at.UTC().Format(time.RFC3339Nano)

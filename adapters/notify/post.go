@@ -118,16 +118,16 @@ func (p peer) String() string { return fmt.Sprintf("the %s target at %s", p.kind
 
 // answered makes the fault of an answer that is no success.
 func (p peer) answered(resp *http.Response, s *scrubber) error {
-	said := ""
+	message := ""
 	media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if err == nil && (media == "text/plain" || media == "application/json" || strings.HasSuffix(media, "+json")) {
 		b, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // as much as came says enough
-		said = s.excerpt(b)
+		message = s.excerpt(b)
 	}
-	if said != "" {
-		said = ": " + said
+	if message != "" {
+		message = ": " + message
 	}
-	return unavailable("%s answered with status %d%s", p, resp.StatusCode, said)
+	return unavailable("%s answered with status %d%s", p, resp.StatusCode, message)
 }
 
 // failed makes the fault of an exchange that did not work out. What caused it is told by its sort alone, since its text may hold the

@@ -2,7 +2,7 @@ package notify
 
 // rocketChatBody is a message with one attachment.
 func rocketChatBody(r report) object {
-	title := fit(r.title, 2*maxSentence, forRocketChat)
+	title := truncate(r.title, 2*maxSentence, forRocketChat)
 	return object{
 		"text": title,
 		"attachments": []object{{

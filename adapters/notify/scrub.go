@@ -78,15 +78,15 @@ func (s *scrubber) excerpt(answer []byte) string {
 	text = cut(text, maxExcerpt)
 	low := strings.ToLower(text)
 	for _, k := range s.whole {
-		if len(k) >= 12 && holdsPiece(low, k) {
+		if len(k) >= 12 && containsPiece(low, k) {
 			return ""
 		}
 	}
 	return text
 }
 
-// holdsPiece reports whether eight bytes of a secret in a row are in a text.
-func holdsPiece(text, known string) bool {
+// containsPiece reports whether eight bytes of a secret in a row are in a text.
+func containsPiece(text, known string) bool {
 	const piece = 8
 	for i := 0; i+piece <= len(known); i++ {
 		if strings.Contains(text, known[i:i+piece]) {

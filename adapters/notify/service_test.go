@@ -25,14 +25,14 @@ type sent struct {
 	text   string // as a reader sees it
 }
 
-// judge checks a request as the documentation of a service asks for it, and returns the texts in it.
-type judge func(r *http.Request, body []byte) (string, error)
+// validator checks a request as the documentation of a service asks for it, and returns the texts in it.
+type validator func(r *http.Request, body []byte) (string, error)
 
 // counterpart plays a service strictly.
 type counterpart struct {
-	judge judge
-	path  string
-	url   string
+	validate validator
+	path     string
+	url      string
 
 	mu        sync.Mutex
 	behaviour notifytest.Behaviour
@@ -41,9 +41,9 @@ type counterpart struct {
 }
 
 // serve starts a service that lies at path.
-func serve(t testing.TB, path string, j judge) *counterpart {
+func serve(t testing.TB, path string, j validator) *counterpart {
 	t.Helper()
-	s := &counterpart{judge: j, path: path}
+	s := &counterpart{validate: j, path: path}
 	srv := httptest.NewServer(s)
 	t.Cleanup(srv.Close)
 	s.url = srv.URL
@@ -110,7 +110,7 @@ func (s *counterpart) take(w http.ResponseWriter, r *http.Request, body []byte) 
 	err := wellFormed(r, s.path)
 	text := ""
 	if err == nil {
-		text, err = s.judge(r, body)
+		text, err = s.validate(r, body)
 	}
 	if err != nil {
 		http.Error(w, "form: "+err.Error(), http.StatusBadRequest)

@@ -17,8 +17,8 @@ import (
 const (
 	// maxConversation is how many bytes an SMTP server may say, certificates included.
 	maxConversation = 256 << 10
-	// farewell is how long a server may take to say goodbye.
-	farewell = 2 * time.Second
+	// quitTimeout is how long a server may take to say goodbye.
+	quitTimeout = 2 * time.Second
 )
 
 var (
@@ -37,13 +37,13 @@ func (c *email) transmit(ctx context.Context, msg *mail.Msg) error {
 	defer func() { _ = raw.Close() }()
 	// The library sets deadlines of its own; closing is what ends every read and write at once.
 	defer context.AfterFunc(ctx, func() { _ = raw.Close() })()
-	var conn net.Conn = &terse{Conn: raw, left: maxConversation}
+	var conn net.Conn = &limitedConn{Conn: raw, left: maxConversation}
 	if c.implicit {
-		secured := tls.Client(conn, c.tls)
-		if err := secured.HandshakeContext(ctx); err != nil {
+		tlsConn := tls.Client(conn, c.tls)
+		if err := tlsConn.HandshakeContext(ctx); err != nil {
 			return err
 		}
-		conn = secured
+		conn = tlsConn
 	}
 	client, err := mail.NewClient(c.host, c.options(conn, c.local(raw))...)
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *email) transmit(ctx context.Context, msg *mail.Msg) error {
 		return err
 	}
 	err = client.SendWithSMTPClient(session, msg)
-	hangUp := time.AfterFunc(farewell, func() { _ = raw.Close() })
+	hangUp := time.AfterFunc(quitTimeout, func() { _ = raw.Close() })
 	defer hangUp.Stop()
 	_ = session.Quit()
 	if msg.IsDelivered() {
@@ -73,7 +73,7 @@ func (c *email) options(conn net.Conn, local bool) []mail.Option {
 		policy = mail.NoTLS // it is there already
 	}
 	out := []mail.Option{
-		mail.WithTimeout(patience), mail.WithTLSPolicy(policy), mail.WithTLSConfig(c.tls), mail.WithoutNoop(), mail.WithoutRset(),
+		mail.WithTimeout(deliveryTimeout), mail.WithTLSPolicy(policy), mail.WithTLSConfig(c.tls), mail.WithoutNoop(), mail.WithoutRset(),
 		mail.WithDialContextFunc(func(context.Context, string, string) (net.Conn, error) { return conn, nil }),
 	}
 	if c.smtp.Username != "" {
@@ -118,16 +118,16 @@ func (l *login) Start(server *smtp.ServerInfo) (string, []byte, error) {
 }
 
 // Next implements smtp.Auth.
-func (l *login) Next(said []byte, more bool) ([]byte, error) { return l.inner.Next(said, more) }
+func (l *login) Next(message []byte, more bool) ([]byte, error) { return l.inner.Next(message, more) }
 
-// terse ends a connection whose other side says too much.
-type terse struct {
+// limitedConn ends a connection whose other side says too much.
+type limitedConn struct {
 	net.Conn
 	left int
 }
 
 // Read implements io.Reader.
-func (t *terse) Read(b []byte) (int, error) {
+func (t *limitedConn) Read(b []byte) (int, error) {
 	if t.left <= 0 {
 		return 0, io.ErrUnexpectedEOF
 	}

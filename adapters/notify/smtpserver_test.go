@@ -24,12 +24,12 @@ type mailServer struct {
 	answers  map[string]string // instead of the good ones, by verb
 	cert     tls.Certificate
 
-	addr string
-	mu   sync.Mutex
-	mode notifytest.Behaviour
-	took []mailed
-	said []string // every command
-	open map[net.Conn]bool
+	addr     string
+	mu       sync.Mutex
+	mode     notifytest.Behaviour
+	took     []mailed
+	received []string // every command
+	open     map[net.Conn]bool
 }
 
 // mailed is a mail that the server took.
@@ -129,7 +129,7 @@ func (s *conversation) secure() {
 	s.mail = mailed{secure: true}
 }
 
-func (s *conversation) say(format string, args ...any) {
+func (s *conversation) reply(format string, args ...any) {
 	fmt.Fprintf(s.conn, format+"\r\n", args...)
 }
 
@@ -143,14 +143,14 @@ func (s *conversation) line() (string, bool) {
 }
 
 func (s *conversation) talk() {
-	s.say("220 mail.example.com ESMTP")
+	s.reply("220 mail.example.com ESMTP")
 	for {
 		text, ok := s.line()
 		if !ok {
 			return
 		}
 		s.server.mu.Lock()
-		s.server.said = append(s.server.said, text)
+		s.server.received = append(s.server.received, text)
 		mode, answer := s.server.mode, ""
 		verb, rest, _ := strings.Cut(text, " ")
 		verb = strings.ToUpper(verb)
@@ -158,14 +158,14 @@ func (s *conversation) talk() {
 		s.server.mu.Unlock()
 		switch {
 		case mode == notifytest.Refuses && (verb == "AUTH" || verb == "RCPT"):
-			s.say("535 5.7.8 %s", rest)
+			s.reply("535 5.7.8 %s", rest)
 		case answer == "hang":
 			_, _ = s.r.ReadByte()
 			return
 		case answer != "" && verb != "DATA":
-			s.say("%s", answer)
+			s.reply("%s", answer)
 		case verb == "QUIT":
-			s.say("221 2.0.0 bye")
+			s.reply("221 2.0.0 bye")
 			return
 		default:
 			if !s.obey(verb, rest, answer) {
@@ -180,17 +180,17 @@ func (s *conversation) obey(verb, rest, answer string) bool {
 	switch verb {
 	case "EHLO":
 		s.greeted = rest != ""
-		s.say("250-mail.example.com")
+		s.reply("250-mail.example.com")
 		if s.server.starttls && !s.secured {
-			s.say("250-STARTTLS")
+			s.reply("250-STARTTLS")
 		}
 		if s.server.auth != "" {
-			s.say("250-AUTH %s", s.server.auth)
+			s.reply("250-AUTH %s", s.server.auth)
 		}
-		s.say("250-ENHANCEDSTATUSCODES")
-		s.say("250 8BITMIME")
+		s.reply("250-ENHANCEDSTATUSCODES")
+		s.reply("250 8BITMIME")
 	case "STARTTLS":
-		s.say("220 2.0.0 go on")
+		s.reply("220 2.0.0 go on")
 		s.secure()
 	case "AUTH":
 		return s.authenticate(rest)
@@ -200,15 +200,15 @@ func (s *conversation) obey(verb, rest, answer string) bool {
 		s.path("TO:", rest, func(a string) { s.mail.to = append(s.mail.to, a) })
 	case "DATA":
 		if len(s.mail.to) == 0 || !s.begun {
-			s.say("503 5.5.1 no recipients")
+			s.reply("503 5.5.1 no recipients")
 			return true
 		}
-		s.say("354 go on")
+		s.reply("354 go on")
 		return s.data(answer)
 	case "RSET", "NOOP":
-		s.say("250 2.0.0 ok")
+		s.reply("250 2.0.0 ok")
 	default:
-		s.say("500 5.5.2 what?")
+		s.reply("500 5.5.2 what?")
 	}
 	return true
 }
@@ -218,17 +218,17 @@ func (s *conversation) path(prefix, rest string, take func(string)) {
 	a, ok := strings.CutPrefix(rest, prefix+"<")
 	a, params, closed := strings.Cut(a, ">")
 	if !ok || !closed || !s.greeted || strings.ContainsAny(a, "<> \"") || params != "" && params != " BODY=8BITMIME" {
-		s.say("501 5.5.4 no address: %s", rest)
+		s.reply("501 5.5.4 no address: %s", rest)
 		return
 	}
 	take(a)
-	s.say("250 2.1.0 ok")
+	s.reply("250 2.1.0 ok")
 }
 
 func (s *conversation) authenticate(rest string) bool {
 	mechanism, first, _ := strings.Cut(rest, " ")
 	ask := func(challenge string) string {
-		s.say("334 %s", base64.StdEncoding.EncodeToString([]byte(challenge)))
+		s.reply("334 %s", base64.StdEncoding.EncodeToString([]byte(challenge)))
 		text, _ := s.line()
 		b, _ := base64.StdEncoding.DecodeString(text)
 		return string(b)
@@ -245,10 +245,10 @@ func (s *conversation) authenticate(rest string) bool {
 		s.mail.pass = ask("Password:")
 	}
 	if s.mail.user != "writ" || s.mail.pass != token {
-		s.say("535 5.7.8 no such user %s with %s", s.mail.user, s.mail.pass)
+		s.reply("535 5.7.8 no such user %s with %s", s.mail.user, s.mail.pass)
 		return true
 	}
-	s.say("235 2.7.0 welcome")
+	s.reply("235 2.7.0 welcome")
 	return true
 }
 
@@ -264,7 +264,7 @@ func (s *conversation) data(answer string) bool {
 			break
 		}
 		if strings.HasPrefix(text, ".") && !strings.HasPrefix(text, "..") {
-			s.say("554 5.6.0 a dot was not doubled")
+			s.reply("554 5.6.0 a dot was not doubled")
 			return true
 		}
 		b.WriteString(strings.TrimPrefix(text, ".") + "\r\n")
@@ -276,13 +276,13 @@ func (s *conversation) data(answer string) bool {
 		}
 	}
 	if answer != "" {
-		s.say("%s", answer)
+		s.reply("%s", answer)
 		return true
 	}
 	s.server.mu.Lock()
 	s.server.took = append(s.server.took, s.mail)
 	s.server.mu.Unlock()
 	s.mail.to, s.begun = nil, false
-	s.say("250 2.0.0 queued")
+	s.reply("250 2.0.0 queued")
 	return true
 }

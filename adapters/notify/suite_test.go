@@ -28,25 +28,25 @@ func signature(body []byte) string {
 
 // place is where a kind is played.
 type place struct {
-	path    string
-	suffix  string // of the address of the target, behind the server's
-	judge   judge
-	harmful []string
+	path     string
+	suffix   string // of the address of the target, behind the server's
+	validate validator
+	harmful  []string
 }
 
 func places() map[string]place {
 	chat := []string{"@everyone", "@here", "@channel", "@all", "](http", "<http", "<script"}
 	return map[string]place{
-		"webhook":    {way, way, judgeWebhook, nil},
-		"slack":      {"/services" + way, "/services" + way, judgeSlack, append(chat[:4:4], "<!", "<@", "<#", "<http", "<script")},
-		"mattermost": {"/hooks" + way, "/hooks" + way, judgeMattermost, append([]string{"**bold"}, chat[:5]...)},
-		"rocketchat": {"/hooks" + way, "/hooks" + way, judgeRocketChat, chat},
-		"discord":    {"/api/webhooks" + way, "/api/webhooks" + way, judgeDiscord, append(chat[:5:5], "<@U", "<#C", "https:/", "||spoiler")},
-		"teams":      {"/workflows" + way, "/workflows" + way + "?sig=c4nary%2BSIG0123456789", judgeTeams, []string{"<at>", "{{", "@everyone"}},
-		"ntfy":       {way, way, judgeNtfy, nil},
-		"pagerduty":  {"/v2/enqueue", "", judgePagerDuty, nil},
-		"grafana":    {way + "/api/annotations", way, judgeGrafana, []string{"<script", "<http", "<at>"}},
-		"twilio":     {"/2010-04-01/Accounts/" + sid + "/Messages.json", "", judgeTwilio, nil},
+		"webhook":    {way, way, validateWebhook, nil},
+		"slack":      {"/services" + way, "/services" + way, validateSlack, append(chat[:4:4], "<!", "<@", "<#", "<http", "<script")},
+		"mattermost": {"/hooks" + way, "/hooks" + way, validateMattermost, append([]string{"**bold"}, chat[:5]...)},
+		"rocketchat": {"/hooks" + way, "/hooks" + way, validateRocketChat, chat},
+		"discord":    {"/api/webhooks" + way, "/api/webhooks" + way, validateDiscord, append(chat[:5:5], "<@U", "<#C", "https:/", "||spoiler")},
+		"teams":      {"/workflows" + way, "/workflows" + way + "?sig=c4nary%2BSIG0123456789", validateTeams, []string{"<at>", "{{", "@everyone"}},
+		"ntfy":       {way, way, validateNtfy, nil},
+		"pagerduty":  {"/v2/enqueue", "", validatePagerDuty, nil},
+		"grafana":    {way + "/api/annotations", way, validateGrafana, []string{"<script", "<http", "<at>"}},
+		"twilio":     {"/2010-04-01/Accounts/" + sid + "/Messages.json", "", validateTwilio, nil},
 	}
 }
 
@@ -54,7 +54,7 @@ func places() map[string]place {
 func connect(t testing.TB, kind string, edit ...func(*adapter.Config)) (notify.Channel, *counterpart, notify.Target) {
 	t.Helper()
 	p := places()[kind]
-	s := serve(t, p.path, p.judge)
+	s := serve(t, p.path, p.validate)
 	c := adapter.Config{
 		Egress: home(), PagerDuty: s.url, Version: "1.2.3",
 		Twilio: adapter.Twilio{SID: sid, Token: token, From: "+15550002222", BaseURL: s.url},

@@ -3,7 +3,7 @@ package notify
 // teamsBody is an adaptive card in the envelope that webhooks of Workflows take. Its texts are text runs, in which markdown means
 // nothing, unlike in text blocks and fact sets.
 func teamsBody(r report) object {
-	title := fit(r.title, 2*maxSentence, forTeams)
+	title := truncate(r.title, 2*maxSentence, forTeams)
 	items := []object{}
 	for _, f := range r.facts {
 		items = append(items, object{
@@ -33,5 +33,5 @@ func textRun(text string, strong bool) object {
 
 // cardStyle is the tone as the styles of containers.
 func cardStyle(t tone) string {
-	return map[tone]string{good: "good", bad: "attention", odd: "warning", waiting: "accent"}[t]
+	return map[tone]string{good: "good", bad: "attention", neutral: "warning", waiting: "accent"}[t]
 }

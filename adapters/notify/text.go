@@ -26,7 +26,7 @@ type tone int
 const (
 	good tone = iota
 	bad
-	odd     // neither success nor failure: somebody stopped it
+	neutral // neither success nor failure: somebody stopped it
 	waiting // for approval
 )
 
@@ -34,7 +34,7 @@ const (
 func (t tone) colour() string { return fmt.Sprintf("#%06x", t.rgb()) }
 
 func (t tone) rgb() int {
-	return map[tone]int{good: 0x2e9e5b, bad: 0xd0342c, odd: 0xd9930d, waiting: 0x2f6fde}[t]
+	return map[tone]int{good: 0x2e9e5b, bad: 0xd0342c, neutral: 0xd9930d, waiting: 0x2f6fde}[t]
 }
 
 // fact is one line of a report. Value is clean and not escaped.
@@ -48,7 +48,7 @@ func (f fact) in(most int, esc escaper) string {
 	if runID.MatchString(f.value) {
 		esc = plain
 	}
-	return fit(f.value, most, esc)
+	return truncate(f.value, most, esc)
 }
 
 var runID = regexp.MustCompile(`^run_[0-9a-z]{1,40}$`)
@@ -133,13 +133,13 @@ func outcome(m notify.Message, r *report) (verb, status string) {
 		r.tone, r.urgent = bad, true
 		return "was interrupted", string(s)
 	case runs.Canceled:
-		r.tone = odd
+		r.tone = neutral
 		return "was canceled", string(s)
 	case runs.Rejected:
-		r.tone = odd
+		r.tone = neutral
 		return "was rejected", string(s)
 	default:
-		r.tone = odd
+		r.tone = neutral
 		return "has ended", clean(string(s), 40)
 	}
 }
@@ -173,7 +173,7 @@ func clean(s string, most int) string {
 		switch {
 		case unicode.IsSpace(r), unicode.IsControl(r), unicode.Is(unicode.Zl, r), unicode.Is(unicode.Zp, r):
 			return ' '
-		case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r), unicode.Is(unicode.Cs, r), hidden(r):
+		case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r), unicode.Is(unicode.Cs, r), invisible(r):
 			return -1
 		}
 		return r
@@ -181,8 +181,8 @@ func clean(s string, most int) string {
 	return cut(strings.Join(strings.Fields(s), " "), most)
 }
 
-// hidden tells characters that take room or none and show nothing, although they are of no format category.
-func hidden(r rune) bool {
+// invisible tells characters that take room or none and show nothing, although they are of no format category.
+func invisible(r rune) bool {
 	return r == '\u034f' || r == '\u115f' || r == '\u1160' || r == '\u2800' || r == '\u3164' || r == '\uffa0' || unicode.Is(unicode.Variation_Selector, r) ||
 		unicode.Is(unicode.Noncharacter_Code_Point, r)
 }

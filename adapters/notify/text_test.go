@@ -34,7 +34,7 @@ func TestClean(t *testing.T) {
 func TestAnyText(t *testing.T) {
 	t.Parallel()
 	escapers := map[string]escaper{
-		"plain": plain, "unmentioned": unmentioned, "slack": forSlack, "mattermost": forMattermost, "discord": forDiscord,
+		"plain": plain, "unmentioned": escapeMentions, "slack": forSlack, "mattermost": forMattermost, "discord": forDiscord,
 		"rocketchat": forRocketChat, "teams": forTeams, "html": forHTML,
 	}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -50,7 +50,7 @@ func TestAnyText(t *testing.T) {
 			rt.Fatalf("%q became %q", raw, s)
 		}
 		for name, esc := range escapers {
-			got, whole := fit(s, most, esc), fit(s, 1<<20, esc)
+			got, whole := truncate(s, most, esc), truncate(s, 1<<20, esc)
 			body, cut := strings.CutSuffix(got, "…")
 			if units(got) > most || !utf8.ValidString(got) || cut && got != whole && !strings.HasPrefix(whole, body) || !cut && got != whole {
 				rt.Fatalf("%s: %q became %q of %d, whole %q", name, s, got, most, whole)
@@ -81,11 +81,11 @@ func TestScrubs(t *testing.T) {
 		hidden := []string{"T0123", "B0123", "to%20ken-abcdefghijkl", "to ken-abcdefghijkl", "s%2Big%3Dnature", "s+ig=nature", "user@x", "user%40x",
 			"pass/word", "pass%2Fword", "a key of its own",
 			"a+key+of+its+own", u.RequestURI(), u.String()}
-		words := rapid.SliceOf(rapid.SampledFrom(append([]string{" ", "/", "not found", "😀", "\x00", "\u202e"}, hidden...))).Draw(rt, "words")
-		got := s.excerpt([]byte(strings.Join(words, rapid.SampledFrom([]string{"", " ", ":"}).Draw(rt, "between"))))
+		phrases := rapid.SliceOf(rapid.SampledFrom(append([]string{" ", "/", "not found", "😀", "\x00", "\u202e"}, hidden...))).Draw(rt, "words")
+		got := s.excerpt([]byte(strings.Join(phrases, rapid.SampledFrom([]string{"", " ", ":"}).Draw(rt, "between"))))
 		for _, h := range hidden {
 			if strings.Contains(strings.ToLower(got), strings.ToLower(h)) {
-				rt.Fatalf("%q of %q", got, words)
+				rt.Fatalf("%q of %q", got, phrases)
 			}
 		}
 		if utf8.RuneCountInString(got) > maxExcerpt {

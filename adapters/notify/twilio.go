@@ -70,7 +70,7 @@ func (c *twilio) Deliver(ctx context.Context, to notify.Target, m notify.Message
 		return notify.Refused.New("the server has no account for SMS")
 	}
 	r := reportOf(m)
-	form := url.Values{"To": {to.To}, "Body": {fit(r.title+"\n"+r.lines(), twilioBody, plain)}}
+	form := url.Values{"To": {to.To}, "Body": {truncate(r.title+"\n"+r.lines(), twilioBody, plain)}}
 	if messagingService.MatchString(c.account.From) {
 		form.Set("MessagingServiceSid", c.account.From)
 	} else {

@@ -80,7 +80,7 @@ func (c *Disk) Examine(ctx context.Context) (system.Examination, error) {
 		uses[v.device] = append(uses[v.device], d)
 	}
 	for _, device := range order {
-		out.Findings = append(out.Findings, volumes[device].judge(uses[device])...)
+		out.Findings = append(out.Findings, volumes[device].findings(uses[device])...)
 	}
 	return out, nil
 }
@@ -95,8 +95,8 @@ func directory(d Directory) system.Subject {
 	return system.Subject{Kind: "directory", ID: d.Path, Name: d.Use}
 }
 
-// judge returns what is found about the room of a file system that is used for the directories.
-func (v volume) judge(used []Directory) []system.Finding {
+// findings returns what is found about the room of a file system that is used for the directories.
+func (v volume) findings(used []Directory) []system.Finding {
 	names := make([]string, 0, len(used))
 	for _, d := range used {
 		names = append(names, d.Use)

@@ -40,11 +40,11 @@ func (k *Keys) Examine(context.Context) (system.Examination, error) {
 	var out system.Examination
 	for _, f := range k.files {
 		out.Examined++
-		if problem, fix, grave := k.judge(f); problem != "" {
+		if problem, fix, critical := k.problemOf(f); problem != "" {
 			found := system.Finding{
 				Severity: system.Warning, Object: system.Subject{Kind: "file", ID: f.Path, Name: f.Use}, Problem: problem, Fix: fix,
 			}
-			if grave {
+			if critical {
 				found.Severity = system.Error
 			}
 			out.Findings = append(out.Findings, found)
@@ -53,8 +53,8 @@ func (k *Keys) Examine(context.Context) (system.Examination, error) {
 	return out, nil
 }
 
-// judge returns what is wrong with a file; an empty problem is nothing. Links are followed, as whoever reads the key does.
-func (k *Keys) judge(f KeyFile) (problem, fix string, grave bool) {
+// problemOf returns what is wrong with a file; an empty problem is nothing. Links are followed, as whoever reads the key does.
+func (k *Keys) problemOf(f KeyFile) (problem, fix string, critical bool) {
 	info, err := os.Stat(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Sprintf("the file %s of the %s is missing", f.Path, f.Use), "bring the file back from a backup before the server is started again", true

@@ -15,7 +15,7 @@ const (
 	gib = 1 << 30
 )
 
-func TestDiskRoom(t *testing.T) {
+func TestDiskSpace(t *testing.T) {
 	t.Parallel()
 	volumes := map[string]volume{
 		"roomy":   {device: 1, bytes: 100 * gib, freeBytes: 10 * gib, files: 1000, freeFiles: 100},

@@ -24,12 +24,12 @@ const versionWithin = 5 * time.Second
 
 // program is what the install starts, under the first of its names that is found.
 type program struct {
-	names   []string
-	ask     string // what makes it tell its version
-	tool    string // that needs it; empty: the server itself
-	grave   bool   // whether it is an error to be without
-	source  string // where it comes from, for people
-	atLeast [2]int // of its version, the zero value is any
+	names    []string
+	ask      string // what makes it tell its version
+	tool     string // that needs it; empty: the server itself
+	critical bool   // whether it is an error to be without
+	source   string // where it comes from, for people
+	atLeast  [2]int // of its version, the zero value is any
 }
 
 const (
@@ -40,11 +40,11 @@ const (
 // programs lists what is looked for.
 func programs() []program {
 	return []program{
-		{names: []string{"ansible-playbook"}, ask: "--version", tool: "ansible", grave: true, source: fromDebian + "ansible-core", atLeast: [2]int{2, 14}},
-		{names: []string{"ansible-inventory"}, ask: "--version", tool: "ansible", grave: true, source: fromDebian + "ansible-core"},
-		{names: []string{"ansible-galaxy"}, ask: "--version", tool: "ansible", grave: true, source: fromDebian + "ansible-core"},
+		{names: []string{"ansible-playbook"}, ask: "--version", tool: "ansible", critical: true, source: fromDebian + "ansible-core", atLeast: [2]int{2, 14}},
+		{names: []string{"ansible-inventory"}, ask: "--version", tool: "ansible", critical: true, source: fromDebian + "ansible-core"},
+		{names: []string{"ansible-galaxy"}, ask: "--version", tool: "ansible", critical: true, source: fromDebian + "ansible-core"},
 		{names: []string{"ssh"}, ask: "-V", tool: "ansible", source: fromDebian + "openssh-client"},
-		{names: []string{"git"}, ask: "--version", grave: true, source: fromDebian + "git"},
+		{names: []string{"git"}, ask: "--version", critical: true, source: fromDebian + "git"},
 		{names: []string{"bash"}, ask: "--version", tool: "bash", source: fromDebian + "bash"},
 		{names: []string{"python3"}, ask: "--version", tool: "python", source: fromDebian + "python3"},
 		{names: []string{"pwsh", "powershell"}, ask: "--version", tool: "powershell", source: fromMicrosoft},
@@ -80,7 +80,7 @@ func (c *Tools) Examine(ctx context.Context) (system.Examination, error) {
 	found := make([]*system.Finding, len(needed))
 	var all sync.WaitGroup
 	for i, p := range needed {
-		all.Go(func() { found[i] = c.judge(ctx, p) })
+		all.Go(func() { found[i] = c.findingOf(ctx, p) })
 	}
 	all.Wait()
 	out := system.Examination{Examined: len(needed)}
@@ -92,11 +92,11 @@ func (c *Tools) Examine(ctx context.Context) (system.Examination, error) {
 	return out, ctx.Err()
 }
 
-// judge returns what is wrong with a program, nil for nothing.
-func (c *Tools) judge(ctx context.Context, p program) *system.Finding {
+// findingOf returns what is wrong with a program, nil for nothing.
+func (c *Tools) findingOf(ctx context.Context, p program) *system.Finding {
 	name := p.names[0]
 	f := &system.Finding{Severity: system.Warning, Object: system.Subject{Kind: "program", ID: name, Name: name}, Fix: p.source}
-	if p.grave {
+	if p.critical {
 		f.Severity = system.Error
 	}
 	file := c.find(p.names)

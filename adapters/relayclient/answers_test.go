@@ -26,7 +26,7 @@ type reply struct {
 	media, body string
 }
 
-func told(status int, reason string) reply {
+func problemReply(status int, reason string) reply {
 	return reply{status, problemJSON + "; charset=utf-8", fmt.Sprintf(`{"status":%d,"error":"a sentence","reason":%q,"more":1}`, status, reason)}
 }
 
@@ -43,23 +43,23 @@ func TestRefusals(t *testing.T) {
 		kind fault.Kind
 		code string
 	}{
-		{told(409, "lease_lost"), fault.Conflict, runs.LeaseLost.Name},
-		{told(409, "sequence_gap"), fault.Conflict, runs.SequenceGap.Name},
-		{told(409, "run_state_changed"), fault.Conflict, runs.RunStateChanged.Name},
-		{told(409, "of_tomorrow"), fault.Conflict, "of_tomorrow"},
-		{told(400, "invalid"), fault.Invalid, "invalid"},
-		{told(404, "run_not_found"), fault.NotFound, "run_not_found"},
-		{told(413, "too_large"), fault.TooLarge, "too_large"},
+		{problemReply(409, "lease_lost"), fault.Conflict, runs.LeaseLost.Name},
+		{problemReply(409, "sequence_gap"), fault.Conflict, runs.SequenceGap.Name},
+		{problemReply(409, "run_state_changed"), fault.Conflict, runs.RunStateChanged.Name},
+		{problemReply(409, "of_tomorrow"), fault.Conflict, "of_tomorrow"},
+		{problemReply(400, "invalid"), fault.Invalid, "invalid"},
+		{problemReply(404, "run_not_found"), fault.NotFound, "run_not_found"},
+		{problemReply(413, "too_large"), fault.TooLarge, "too_large"},
 		// What does not last: nobody gives a run up for it.
-		{told(401, "bad_worker_token"), fault.Unavailable, execution.BadWorkerToken.Name},
-		{told(403, "not_allowed"), fault.Unavailable, "not_allowed"},
-		{told(404, "relay_disabled"), fault.Unavailable, execution.RelayDisabled.Name},
-		{told(404, "not_found"), fault.Unavailable, "not_found"}, // a path that the server does not serve
-		{told(405, "method_not_allowed"), fault.Unavailable, "method_not_allowed"},
-		{told(429, "rate_limited"), fault.Unavailable, "rate_limited"},
-		{told(500, "internal"), fault.Unavailable, "internal"},
-		{told(503, "unavailable"), fault.Unavailable, "unavailable"},
-		{told(505, "http_version_not_supported"), fault.Unavailable, "http_version_not_supported"},
+		{problemReply(401, "bad_worker_token"), fault.Unavailable, execution.BadWorkerToken.Name},
+		{problemReply(403, "not_allowed"), fault.Unavailable, "not_allowed"},
+		{problemReply(404, "relay_disabled"), fault.Unavailable, execution.RelayDisabled.Name},
+		{problemReply(404, "not_found"), fault.Unavailable, "not_found"}, // a path that the server does not serve
+		{problemReply(405, "method_not_allowed"), fault.Unavailable, "method_not_allowed"},
+		{problemReply(429, "rate_limited"), fault.Unavailable, "rate_limited"},
+		{problemReply(500, "internal"), fault.Unavailable, "internal"},
+		{problemReply(503, "unavailable"), fault.Unavailable, "unavailable"},
+		{problemReply(505, "http_version_not_supported"), fault.Unavailable, "http_version_not_supported"},
 		// What is none of the server's.
 		{reply{400, "text/plain", "400 Bad Request"}, fault.Unavailable, ""},
 		{reply{404, "text/html", page}, fault.Unavailable, ""},
@@ -75,7 +75,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.status, " ", c.code), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, nil)
+			w := newFixture(t, nil)
 			a := w.claimed()
 			w.fake.set(func() {
 				w.fake.instead = func(rw http.ResponseWriter, _ *http.Request, _ []byte) bool { c.give(rw); return true }
@@ -109,7 +109,7 @@ func TestSuccesses(t *testing.T) {
 		{reply{200, "text/plain", future}, false, false},
 		{reply{200, "application/json", `{"pad":"` + strings.Repeat("x", 2<<20) + `"}`}, false, false},
 	} {
-		w := newWorld(t, nil)
+		w := newFixture(t, nil)
 		a := w.claimed()
 		w.fake.set(func() {
 			w.fake.instead = func(rw http.ResponseWriter, _ *http.Request, _ []byte) bool { c.give(rw); return true }
@@ -130,15 +130,15 @@ func TestClaimsRefused(t *testing.T) {
 		reply
 		kind fault.Kind
 	}{
-		{told(403, execution.QueueDenied.Name), fault.Forbidden},
-		{told(401, execution.BadWorkerToken.Name), fault.Unavailable},
-		{told(404, execution.RelayDisabled.Name), fault.Unavailable},
-		{told(400, "invalid"), fault.Invalid},
+		{problemReply(403, execution.QueueDenied.Name), fault.Forbidden},
+		{problemReply(401, execution.BadWorkerToken.Name), fault.Unavailable},
+		{problemReply(404, execution.RelayDisabled.Name), fault.Unavailable},
+		{problemReply(400, "invalid"), fault.Invalid},
 		{reply{200, "text/html", page}, fault.Unavailable},
 		{reply{200, "application/json", `{"run":`}, fault.Unavailable},
 		{reply{200, "", ""}, fault.Unavailable},
 	} {
-		w := newWorld(t, nil)
+		w := newFixture(t, nil)
 		w.fake.set(func() {
 			w.fake.instead = func(rw http.ResponseWriter, _ *http.Request, _ []byte) bool { c.give(rw); return true }
 		})
@@ -150,9 +150,9 @@ func TestClaimsRefused(t *testing.T) {
 }
 
 // Proofs stay out of what is told, also where the server or a proxy gives them back.
-func TestProofsAreNotTold(t *testing.T) {
+func TestProofsAreNotDisclosed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	a := w.claimed()
 	w.fake.set(func() {
 		w.fake.instead = func(rw http.ResponseWriter, r *http.Request, _ []byte) bool {
@@ -176,7 +176,7 @@ func TestProofsAreNotTold(t *testing.T) {
 
 func TestOutOfReach(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	a := w.claimed()
 	w.fake.set(func() { w.fake.after = func(*http.Request) bool { return true } })
 	if err := w.Begin(t.Context(), a.Lease); !fault.Is(err, fault.Unavailable) {
@@ -199,7 +199,7 @@ func TestOutOfReach(t *testing.T) {
 	gone.Close()
 	w.cfg.Server = gone.URL
 	w.again()
-	if _, err := w.Held(t.Context(), worker); !fault.Is(err, fault.Unavailable) || strings.Contains(err.Error(), token) {
+	if _, err := w.Leased(t.Context(), worker); !fault.Is(err, fault.Unavailable) || strings.Contains(err.Error(), token) {
 		t.Errorf("nobody there: %v", err)
 	}
 	w.kept(a.Lease.RunID)

@@ -14,7 +14,7 @@ import (
 // TestCancelsComeWithAClaimThatWaits: each once, also of a run that was claimed while one waited, and behind a server that was away.
 func TestCancelsComeWithAClaimThatWaits(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *relayclient.Config) { c.Wait = 30 * time.Second })
+	w := newFixture(t, func(c *relayclient.Config) { c.Wait = 30 * time.Second })
 	ch, stop := w.Cancels().Watch(events.TopicCancel)
 	defer stop()
 	if n := len(w.fake.calls("/claim")); n != 0 {
@@ -50,7 +50,7 @@ func TestCancelsComeWithAClaimThatWaits(t *testing.T) {
 // TestCancelsWithoutWaiting are left to the heartbeats, and so are other signals.
 func TestCancelsWithoutWaiting(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	for _, topic := range []string{events.TopicCancel, events.TopicQueue} {
 		if ch, stop := w.Cancels().Watch(topic); ch != nil {
 			stop()
@@ -63,7 +63,7 @@ func TestCancelsWithoutWaiting(t *testing.T) {
 }
 
 // waiting counts the claims for cancels that wait.
-func waiting(w *world) (n int) {
+func waiting(w *fixture) (n int) {
 	w.fake.mu.Lock()
 	defer w.fake.mu.Unlock()
 	if w.fake.waiting == 0 {

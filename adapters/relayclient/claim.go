@@ -16,9 +16,9 @@ import (
 const (
 	// secretTime is how long the server may take for the secrets of a run that came when the wait was nearly over. Of its caller's time a claim
 	// leaves so much: a run whose answer came too late would be leased to nobody.
-	secretTime   = 20 * time.Second
-	giveBackTime = 5 * time.Second
-	maxLeft      = 8 // runs that are released once more before a claim
+	secretTime  = 20 * time.Second
+	releaseTime = 5 * time.Second
+	maxLeft     = 8 // runs that are released once more before a claim
 )
 
 // Claim implements runs.Worklist. Where no run waits it waits for one, but not longer than the settings and ctx allow. Of several calls at once
@@ -27,7 +27,7 @@ const (
 func (c *Client) Claim(ctx context.Context, r runs.ClaimRequest) (*runs.Assignment, error) {
 	peer := c.cfg.Worker
 	peer.Name = c.name(r.Worker)
-	q := execution.RelayClaim{Worker: peer, Queues: r.Queues, Heads: c.heads.show()}
+	q := execution.RelayClaim{Worker: peer, Queues: r.Queues, Heads: c.heads.list()}
 	if len(q.Queues) == 0 {
 		q.Queues = c.cfg.Queues
 	}
@@ -35,14 +35,14 @@ func (c *Client) Claim(ctx context.Context, r runs.ClaimRequest) (*runs.Assignme
 	if g == nil || err != nil {
 		return nil, err
 	}
-	k, err := c.judge(g, peer.Name)
+	k, err := c.acceptGrant(g, peer.Name)
 	if err == nil {
 		if err = c.claims.put(k, g.Secrets); err != nil {
 			err = fmt.Errorf("keep the claim of the run %s: %w", k.run, err)
 		}
 	}
 	if err != nil {
-		c.giveBack(ctx, g)
+		c.releaseGrant(ctx, g)
 		return nil, err
 	}
 	return &runs.Assignment{
@@ -53,7 +53,7 @@ func (c *Client) Claim(ctx context.Context, r runs.ClaimRequest) (*runs.Assignme
 // queue asks for a run when it is its turn. It returns nil where the claim that waited before it found none.
 func (c *Client) queue(ctx context.Context, q execution.RelayClaim) (g *execution.RelayGrant, err error) {
 	for c.quiet.Err() == nil {
-		wait := c.patience(ctx)
+		wait := c.waitTime(ctx)
 		if wait == 0 {
 			return c.seek(ctx, q, 0)
 		}
@@ -93,7 +93,7 @@ func (c *Client) seek(ctx context.Context, q execution.RelayClaim, wait time.Dur
 func (c *Client) releaseLeft(ctx context.Context) {
 	list := c.claims.matching(func(e *entry) bool { return e.left })
 	for _, k := range list[:min(len(list), maxLeft)] {
-		bound, cancel := context.WithTimeout(ctx, giveBackTime)
+		bound, cancel := context.WithTimeout(ctx, releaseTime)
 		err := c.Release(bound, runs.Lease{RunID: k.run, Worker: k.worker, Epoch: k.epoch})
 		cancel()
 		if err != nil && !final(err) {
@@ -102,8 +102,8 @@ func (c *Client) releaseLeft(ctx context.Context) {
 	}
 }
 
-// patience is how long a claim waits at the server: whole seconds, which end before the caller's time.
-func (c *Client) patience(ctx context.Context) time.Duration {
+// waitTime is how long a claim waits at the server: whole seconds, which end before the caller's time.
+func (c *Client) waitTime(ctx context.Context) time.Duration {
 	wait := c.cfg.Wait
 	if deadline, ok := ctx.Deadline(); ok {
 		wait = min(wait, time.Until(deadline)-secretTime)
@@ -117,7 +117,7 @@ func (c *Client) ask(ctx context.Context, q execution.RelayClaim, wait time.Dura
 }
 
 // askUntil is ask. begun is called when the answer begins: from then on it is read to its end, since it may hold a run.
-func (c *Client) askUntil(ctx context.Context, q execution.RelayClaim, wait time.Duration, begun func() bool) (*execution.RelayGrant, error) {
+func (c *Client) askUntil(ctx context.Context, q execution.RelayClaim, wait time.Duration, onAnswer func() bool) (*execution.RelayGrant, error) {
 	q.WaitSeconds = int(wait / time.Second)
 	body, err := encode(q)
 	if err != nil {
@@ -130,8 +130,8 @@ func (c *Client) askUntil(ctx context.Context, q execution.RelayClaim, wait time
 		return nil, err
 	}
 	defer done(resp)
-	begun()
-	c.heads.keep(resp.Header.Get(execution.HeadHeader))
+	onAnswer()
+	c.heads.save(resp.Header.Get(execution.HeadHeader))
 	if resp.StatusCode == http.StatusNoContent {
 		return nil, nil
 	}
@@ -142,14 +142,14 @@ func (c *Client) askUntil(ctx context.Context, q execution.RelayClaim, wait time
 	return &g, nil
 }
 
-// judge returns the claim that a grant makes. It is Unavailable where that cannot be one of this worker.
-func (c *Client) judge(g *execution.RelayGrant, name string) (claim, error) {
+// acceptGrant returns the claim that a grant makes. It is Unavailable where that cannot be one of this worker.
+func (c *Client) acceptGrant(g *execution.RelayGrant, name string) (claim, error) {
 	k := claimOf(g)
 	if err := k.check(); err != nil {
-		return claim{}, odd("the server's answer to a claim cannot be used: %v", err)
+		return claim{}, unusable("the server's answer to a claim cannot be used: %v", err)
 	}
 	if k.worker != execution.RelayPrefix+name {
-		return claim{}, odd("the server gave the run %s to another worker than asked for it", k.run)
+		return claim{}, unusable("the server gave the run %s to another worker than asked for it", k.run)
 	}
 	return k, nil
 }
@@ -162,15 +162,15 @@ func claimOf(g *execution.RelayGrant) claim {
 	}
 }
 
-// giveBack releases a run that this worker cannot take. Where that fails its lease runs out.
-func (c *Client) giveBack(ctx context.Context, g *execution.RelayGrant) {
+// releaseGrant releases a run that this worker cannot take. Where that fails its lease runs out.
+func (c *Client) releaseGrant(ctx context.Context, g *execution.RelayGrant) {
 	k := claimOf(g)
 	if k.check() != nil {
 		return
 	}
 	body, err := encode(execution.RelaySave{Status: runs.Pending})
 	if err == nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTime)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 		defer cancel()
 		what := post(k.run, "save", body)
 		what.capability = k.capability
@@ -183,14 +183,14 @@ func (c *Client) giveBack(ctx context.Context, g *execution.RelayGrant) {
 
 const heldWidth = 8 // runs that are asked for at once
 
-// Held implements runs.Worklist: what this worker claimed, in this life or an earlier one, and the server has not taken from it.
-func (c *Client) Held(ctx context.Context, worker string) ([]*runs.Run, error) {
-	list, err := c.claims.recall(cmp.Or(worker, c.cfg.Worker.Name))
+// Leased implements runs.Worklist: what this worker claimed, in this life or an earlier one, and the server has not taken from it.
+func (c *Client) Leased(ctx context.Context, worker string) ([]*runs.Run, error) {
+	list, err := c.claims.active(cmp.Or(worker, c.cfg.Worker.Name))
 	if err != nil {
 		return nil, err
 	}
 	found, failed := make([]*runs.Run, len(list)), make([]error, len(list))
-	parallel(len(list), heldWidth, func(i int) { found[i], failed[i] = c.look(ctx, list[i]) })
+	parallel(len(list), heldWidth, func(i int) { found[i], failed[i] = c.fetchRun(ctx, list[i]) })
 	for _, err := range failed {
 		if err != nil {
 			return nil, err
@@ -199,8 +199,8 @@ func (c *Client) Held(ctx context.Context, worker string) ([]*runs.Run, error) {
 	return slices.DeleteFunc(found, func(r *runs.Run) bool { return r == nil }), nil
 }
 
-// look asks for a run; nil is one that is not held any more. What the server will never tell holds nothing else up.
-func (c *Client) look(ctx context.Context, k claim) (*runs.Run, error) {
+// fetchRun asks for a run; nil is one that is not held any more. What the server will never tell holds nothing else up.
+func (c *Client) fetchRun(ctx context.Context, k claim) (*runs.Run, error) {
 	var body execution.RelayRun
 	what := get(k.run)
 	what.limit = largeAnswer

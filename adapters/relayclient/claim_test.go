@@ -26,7 +26,7 @@ import (
 func waits(c *relayclient.Config) { c.Wait = 20 * time.Second }
 
 // later claims in a goroutine and returns where its answer comes.
-func (w *world) later() <-chan *runs.Assignment {
+func (w *fixture) later() <-chan *runs.Assignment {
 	out := make(chan *runs.Assignment, 1)
 	go func() {
 		a, err := w.Claim(context.Background(), runs.ClaimRequest{Worker: worker, Queues: []string{"q"}})
@@ -43,7 +43,7 @@ func (w *world) later() <-chan *runs.Assignment {
 	return out
 }
 
-func (w *world) nothing() {
+func (w *fixture) nothing() {
 	w.t.Helper()
 	if a, err := w.Claim(w.t.Context(), runs.ClaimRequest{Worker: worker, Queues: []string{"q"}}); a != nil || err != nil {
 		w.t.Fatalf("claimed %+v %v", a, err)
@@ -53,7 +53,7 @@ func (w *world) nothing() {
 // TestOneClaimWaits at the server, however many slots are idle; each that finds a run lets the next one ask.
 func TestOneClaimWaits(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, waits)
+	w := newFixture(t, waits)
 	var idle []<-chan *runs.Assignment
 	for range 8 {
 		idle = append(idle, w.later())
@@ -84,10 +84,10 @@ func TestOneClaimWaits(t *testing.T) {
 	}
 }
 
-// TestNothingIsToldToAll: where the claim that waited found no run, those who waited for it ask for none either.
-func TestNothingIsToldToAll(t *testing.T) {
+// TestOneEmptyAnswerServesAll: where the claim that waited found no run, those who waited for it ask for none either.
+func TestOneEmptyAnswerServesAll(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *relayclient.Config) { c.Wait = time.Second })
+	w := newFixture(t, func(c *relayclient.Config) { c.Wait = time.Second })
 	var idle []<-chan *runs.Assignment
 	for range 8 {
 		idle = append(idle, w.later())
@@ -107,7 +107,7 @@ func TestQuietEndsTheClaimThatWaits(t *testing.T) {
 	for name, end := range map[string]func(*relayclient.Client){"quiet": (*relayclient.Client).Quiet, "close": (*relayclient.Client).Close} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, waits)
+			w := newFixture(t, waits)
 			held := w.claimed()
 			first := w.later()
 			end(w.Client)
@@ -131,8 +131,8 @@ func TestQuietEndsTheClaimThatWaits(t *testing.T) {
 	}
 }
 
-// shelf is a HeadShelf in memory.
-type shelf struct {
+// store is a HeadShelf in memory.
+type store struct {
 	mu    sync.Mutex
 	notes []string
 	reads int
@@ -141,7 +141,7 @@ type shelf struct {
 }
 
 // Notes implements audit.HeadShelf.
-func (s *shelf) Notes() ([]string, error) {
+func (s *store) Notes() ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reads++
@@ -149,7 +149,7 @@ func (s *shelf) Notes() ([]string, error) {
 }
 
 // Keep implements audit.HeadShelf.
-func (s *shelf) Keep(note string) error {
+func (s *store) Keep(note string) error {
 	if s.kept != nil {
 		s.kept(note)
 	}
@@ -164,10 +164,10 @@ func (s *shelf) Keep(note string) error {
 // A run that the server is giving when the client becomes quiet is not lost: its answer has begun and is read to its end.
 func TestAnAnswerThatHasBegunIsRead(t *testing.T) {
 	t.Parallel()
-	begun := make(chan struct{})
-	w := newWorld(t, func(c *relayclient.Config) {
+	onAnswer := make(chan struct{})
+	w := newFixture(t, func(c *relayclient.Config) {
 		waits(c)
-		c.Heads = &shelf{kept: func(string) { close(begun) }}
+		c.Heads = &store{kept: func(string) { close(onAnswer) }}
 	})
 	rest := make(chan struct{})
 	w.fake.set(func() {
@@ -191,7 +191,7 @@ func TestAnAnswerThatHasBegunIsRead(t *testing.T) {
 		}
 		out <- a
 	}()
-	<-begun
+	<-onAnswer
 	w.Quiet()
 	close(rest)
 	if a := <-out; a == nil || a.Lease.RunID != "run_1" {
@@ -201,7 +201,7 @@ func TestAnAnswerThatHasBegunIsRead(t *testing.T) {
 
 func TestClaimsAreWhatTheServerGives(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *relayclient.Config) {
+	w := newFixture(t, func(c *relayclient.Config) {
 		c.Queues, c.Worker.Labels = []string{"mine"}, map[string]string{"site": "berlin"}
 		c.Wait = 20 * time.Second
 	})
@@ -255,7 +255,7 @@ func TestGrantsThatCannotBeTaken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, nil)
+			w := newFixture(t, nil)
 			w.fake.set(func() { w.fake.grant = c.change })
 			id := w.fake.submit(runs.Single, "q")
 			a, err := w.Claim(t.Context(), runs.ClaimRequest{Worker: worker, Queues: []string{"q"}})
@@ -273,7 +273,7 @@ func TestGrantsThatCannotBeTaken(t *testing.T) {
 // What cannot be kept on disk is given back: the next life of this worker would not know of it.
 func TestAClaimThatCannotBeKept(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	claims := filepath.Join(w.dir, "claims")
 	w.must(os.Remove(claims))
 	w.must(os.WriteFile(claims, nil, 0o600))
@@ -293,7 +293,7 @@ func TestAClaimThatCannotBeKept(t *testing.T) {
 
 func TestLeave(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, waits)
+	w := newFixture(t, waits)
 	w.Quiet()
 	w.must(w.Leave(t.Context()))
 	var q execution.RelayClaim

@@ -14,8 +14,8 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// keptEnded is how many claims that are over are remembered: their last report may have to be repeated.
-const keptEnded = 1024
+// maxEnded is how many claims that are over are remembered: their last report may have to be repeated.
+const maxEnded = 1024
 
 // claim is what proves that this worker holds a run, and what of the run others ask for.
 type claim struct {
@@ -48,7 +48,7 @@ type entry struct {
 
 // claims are those of this worker: of every run the newest one, which is also on disk, and some that are over.
 type claims struct {
-	shelf shelf
+	store store
 	log   *slog.Logger
 	disk  sync.Mutex    // held while files change; taken before mu
 	added chan struct{} // has a token when a claim was added
@@ -61,18 +61,18 @@ type claims struct {
 }
 
 func openClaims(dir string, log *slog.Logger) (*claims, error) {
-	s := shelf{dir: filepath.Join(dir, "claims")}
+	s := store{dir: filepath.Join(dir, "claims")}
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("the directory of claims: %w", err)
 	}
-	return &claims{shelf: s, log: log, added: make(chan struct{}, 1), held: make(map[string]*entry), ended: make(map[key]claim)}, nil
+	return &claims{store: s, log: log, added: make(chan struct{}, 1), held: make(map[string]*entry), ended: make(map[key]claim)}, nil
 }
 
 // put keeps a new claim, durably, in place of an earlier one of its run. The secrets stay in memory.
 func (c *claims) put(k claim, s *execution.RelaySecrets) error {
 	c.disk.Lock()
 	defer c.disk.Unlock()
-	if err := c.shelf.write(&k); err != nil {
+	if err := c.store.write(&k); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -83,7 +83,7 @@ func (c *claims) put(k claim, s *execution.RelaySecrets) error {
 
 func (c *claims) add(k claim, waiting bool, s *execution.RelaySecrets) {
 	if before := c.held[k.run]; before != nil {
-		c.bury(before.claim)
+		c.markEnded(before.claim)
 	}
 	c.count++
 	c.held[k.run] = &entry{claim: k, age: c.count, waiting: waiting, secrets: s}
@@ -93,10 +93,10 @@ func (c *claims) add(k claim, waiting bool, s *execution.RelaySecrets) {
 	}
 }
 
-// bury remembers a claim that is over in place of the oldest one.
-func (c *claims) bury(k claim) {
+// markEnded remembers a claim that is over in place of the oldest one.
+func (c *claims) markEnded(k claim) {
 	if _, known := c.ended[k.key()]; !known {
-		if len(c.order) == keptEnded {
+		if len(c.order) == maxEnded {
 			delete(c.ended, c.order[0])
 			c.order = slices.Delete(c.order, 0, 1)
 		}
@@ -113,13 +113,13 @@ func (c *claims) of(l runs.Lease) (claim, error) {
 	if e := c.held[l.RunID]; e != nil && e.epoch == l.Epoch {
 		k, ok = e.claim, true
 	}
-	if !ok || bare(k.worker) != bare(l.Worker) {
-		return claim{}, unheld(l.RunID)
+	if !ok || withoutPrefix(k.worker) != withoutPrefix(l.Worker) {
+		return claim{}, leaseLost(l.RunID)
 	}
 	return k, nil
 }
 
-func unheld(runID string) error {
+func leaseLost(runID string) error {
 	return runs.LeaseLost.New("this worker does not hold the run %s", runID)
 }
 
@@ -132,7 +132,7 @@ func (c *claims) end(of key) {
 	over := e != nil && e.epoch == of.epoch
 	if over {
 		delete(c.held, of.run)
-		c.bury(e.claim)
+		c.markEnded(e.claim)
 	}
 	c.mu.Unlock()
 	if over {
@@ -142,29 +142,29 @@ func (c *claims) end(of key) {
 
 // remove drops the file of a run. One that stays is dropped when it is found again.
 func (c *claims) remove(run string) {
-	if err := c.shelf.remove(run); err != nil {
+	if err := c.store.remove(run); err != nil {
 		c.log.Warn("remove what is kept of a claim", "run", run, "error", err)
 	}
 }
 
-// recall returns the claims of a worker that are not over, those of earlier lives too.
-func (c *claims) recall(worker string) ([]claim, error) {
+// active returns the claims of a worker that are not over, those of earlier lives too.
+func (c *claims) active(worker string) ([]claim, error) {
 	c.disk.Lock()
 	defer c.disk.Unlock()
-	found, err := c.shelf.read(c.log)
+	found, err := c.store.read(c.log)
 	if err != nil {
 		return nil, fmt.Errorf("read the directory of claims: %w", err)
 	}
 	for _, k := range found {
-		if !c.meet(k) {
+		if !c.adopt(k) {
 			c.remove(k.run)
 		}
 	}
-	return c.matching(func(e *entry) bool { return bare(e.worker) == bare(worker) }), nil
+	return c.matching(func(e *entry) bool { return withoutPrefix(e.worker) == withoutPrefix(worker) }), nil
 }
 
-// meet takes a claim from its file, unless it is known. It is false where the claim is over.
-func (c *claims) meet(k claim) bool {
+// adopt takes a claim from its file, unless it is known. It is false where the claim is over.
+func (c *claims) adopt(k claim) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, over := c.ended[k.key()]; over {
@@ -210,7 +210,7 @@ func (c *claims) take(o secrets.Owner) (s *execution.RelaySecrets, ok bool, err 
 	defer c.mu.Unlock()
 	e := c.held[o.ID]
 	if e == nil || e.epoch != o.Epoch {
-		return nil, false, unheld(o.ID)
+		return nil, false, leaseLost(o.ID)
 	}
 	s, ok = e.secrets, e.waiting
 	e.secrets, e.waiting = nil, false

@@ -30,7 +30,7 @@ func lease(k claim) runs.Lease { return runs.Lease{RunID: k.run, Worker: k.worke
 func TestClaimsThatAreOver(t *testing.T) {
 	t.Parallel()
 	c := newClaims(t)
-	const all = keptEnded + 10
+	const all = maxEnded + 10
 	for i := range all {
 		c.mu.Lock()
 		c.add(made(i), true, &execution.RelaySecrets{})
@@ -43,7 +43,7 @@ func TestClaimsThatAreOver(t *testing.T) {
 			t.Fatalf("%d: %v", i, err)
 		}
 	}
-	if len(c.ended) != keptEnded || len(c.order) != keptEnded || len(c.held) != 0 {
+	if len(c.ended) != maxEnded || len(c.order) != maxEnded || len(c.held) != 0 {
 		t.Errorf("%d and %d are remembered, %d held", len(c.ended), len(c.order), len(c.held))
 	}
 }
@@ -62,7 +62,7 @@ func TestClaimsAtOnce(t *testing.T) {
 			}
 			_, _ = c.of(lease(k))
 			_, _, _ = c.take(secrets.Owner{ID: k.run, Epoch: k.epoch})
-			if _, err := c.recall("w"); err != nil {
+			if _, err := c.active("w"); err != nil {
 				t.Error(err)
 			}
 			c.matching(func(*entry) bool { return true })
@@ -75,7 +75,7 @@ func TestClaimsAtOnce(t *testing.T) {
 			c.end(key{made(i).run, epoch})
 		}
 	}
-	if found, err := c.shelf.read(c.log); err != nil || len(found) != 0 || len(c.held) != 0 {
+	if found, err := c.store.read(c.log); err != nil || len(found) != 0 || len(c.held) != 0 {
 		t.Errorf("left are %v %v", found, err)
 	}
 }

@@ -27,9 +27,9 @@ type Client struct {
 	heads  *heads
 	log    *slog.Logger
 
-	turns turns
-	quiet context.Context // ends when nothing more is claimed
-	hush  context.CancelFunc
+	turns       turns
+	quiet       context.Context // ends when nothing more is claimed
+	cancelQuiet context.CancelFunc
 }
 
 // New makes a client and its private directory; it calls nobody. Invalid faults name the setting that cannot work.
@@ -43,44 +43,44 @@ func New(c Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	book, err := openClaims(c.StateDir, c.Log)
+	stored, err := openClaims(c.StateDir, c.Log)
 	if err != nil {
 		return nil, err
 	}
 	out := &Client{
-		cfg: c, server: newServer(base, c.Token, roots, c.Wait), claims: book, heads: &heads{shelf: c.Heads, log: c.Log}, log: c.Log,
+		cfg: c, server: newServer(base, c.Token, roots, c.Wait), claims: stored, heads: &heads{store: c.Heads, log: c.Log}, log: c.Log,
 	}
-	out.quiet, out.hush = context.WithCancel(context.Background())
+	out.quiet, out.cancelQuiet = context.WithCancel(context.Background())
 	return out, nil
 }
 
 // Quiet ends the claim that waits, at once, and makes every later one return nothing. Runs that are held go on being reported. A run that the
 // server was giving at this very moment is pending again when its lease has run out.
-func (c *Client) Quiet() { c.hush() }
+func (c *Client) Quiet() { c.cancelQuiet() }
 
 // Leave tells the server that the worker ends, which takes it off the list of workers. It is for the end of a drain, after Quiet.
 func (c *Client) Leave(ctx context.Context) error {
 	peer := c.cfg.Worker
 	peer.Executors = 0
 	// Its answer may bring a head, which takes the place of one that is kept: that one is shown first, as with every claim.
-	g, err := c.ask(ctx, execution.RelayClaim{Worker: peer, Queues: c.cfg.Queues, Heads: c.heads.show()}, 0)
+	g, err := c.ask(ctx, execution.RelayClaim{Worker: peer, Queues: c.cfg.Queues, Heads: c.heads.list()}, 0)
 	if g != nil {
-		c.giveBack(ctx, g)
+		c.releaseGrant(ctx, g)
 	}
 	return err
 }
 
 // Close is Quiet, and closes the connections that are idle. Nothing is called any more then.
 func (c *Client) Close() {
-	c.hush()
+	c.cancelQuiet()
 	c.server.close()
 }
 
-// bare is a worker's name without the prefix of relay workers.
-func bare(worker string) string { return strings.TrimPrefix(worker, execution.RelayPrefix) }
+// withoutPrefix is a worker's name without the prefix of relay workers.
+func withoutPrefix(worker string) string { return strings.TrimPrefix(worker, execution.RelayPrefix) }
 
 // name is how a worker is called in a claim.
-func (c *Client) name(worker string) string { return bare(cmp.Or(worker, c.cfg.Worker.Name)) }
+func (c *Client) name(worker string) string { return withoutPrefix(cmp.Or(worker, c.cfg.Worker.Name)) }
 
 // report makes a call about a run that is held, and reads the answer into out unless that is nil. A claim of which the server refuses a report
 // for good is over here: whoever executes the run gives it up. It can still be reported by.

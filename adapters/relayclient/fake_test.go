@@ -20,20 +20,20 @@ import (
 // fake is a relay in memory: it refuses what a server refuses.
 type fake struct {
 	*httptest.Server
-	mu      sync.Mutex
-	order   []string
-	records map[string]*record
-	holders map[string]holder // by capability
-	seen    []seen
-	came    chan struct{} // closed when a run comes
-	waiting int           // claims that wait
-	head    string
-	grant   func(*execution.RelayGrant)                                    // changes what a claim is answered with
-	instead func(w http.ResponseWriter, r *http.Request, body []byte) bool // answers in the relay's place where it is true
-	after   func(r *http.Request) bool                                     // the answer to what was done is lost where it is true
+	mu           sync.Mutex
+	order        []string
+	records      map[string]*record
+	leaseholders map[string]leaseholder // by capability
+	seen         []seen
+	came         chan struct{} // closed when a run comes
+	waiting      int           // claims that wait
+	head         string
+	grant        func(*execution.RelayGrant)                                    // changes what a claim is answered with
+	instead      func(w http.ResponseWriter, r *http.Request, body []byte) bool // answers in the relay's place where it is true
+	after        func(r *http.Request) bool                                     // the answer to what was done is lost where it is true
 }
 
-type holder struct {
+type leaseholder struct {
 	run   string
 	epoch int64
 }
@@ -59,7 +59,7 @@ type seen struct {
 }
 
 func newFake(t *testing.T) *fake {
-	f := &fake{records: make(map[string]*record), holders: make(map[string]holder), came: make(chan struct{})}
+	f := &fake{records: make(map[string]*record), leaseholders: make(map[string]leaseholder), came: make(chan struct{})}
 	f.Server = httptest.NewServer(f)
 	t.Cleanup(f.Server.Close)
 	return f
@@ -232,7 +232,7 @@ func (f *fake) lease(q *execution.RelayClaim) *execution.RelayGrant {
 		r.run.Epoch++
 		g := &execution.RelayGrant{Run: r.run, Capability: fmt.Sprintf("capability-of-%s-%d", id, r.run.Epoch), LeaseSeconds: 30}
 		g.Run.NextSeq = int64(len(r.events)) + 3
-		f.holders[g.Capability] = holder{id, r.run.Epoch}
+		f.leaseholders[g.Capability] = leaseholder{id, r.run.Epoch}
 		if f.grant != nil {
 			f.grant(g)
 		}
@@ -246,7 +246,7 @@ func (f *fake) report(w http.ResponseWriter, req *http.Request, body []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	parts := strings.Split(strings.TrimPrefix(req.URL.Path, "/relay/v1/"), "/")
-	h, known := f.holders[req.Header.Get(execution.CapabilityHeader)]
+	h, known := f.leaseholders[req.Header.Get(execution.CapabilityHeader)]
 	verb, id := parts[len(parts)-1], ""
 	if verb == "heartbeat" {
 		var b execution.RelayBeatOf

@@ -11,36 +11,36 @@ import (
 
 // heads are the signed heads of the audit trail that this worker shows, and those that it is given.
 type heads struct {
-	shelf audit.HeadShelf // nil: none
+	store audit.HeadShelf // nil: none
 	log   *slog.Logger
 
-	mu    sync.Mutex
-	known bool // notes are those of the shelf
-	notes []string
-	told  bool   // that some of the shelf cannot be read
-	last  string // the newest that was kept
+	mu     sync.Mutex
+	known  bool // notes are those of the shelf
+	notes  []string
+	warned bool   // that some of the shelf cannot be read
+	last   string // the newest that was kept
 }
 
-// show returns what a claim shows. What of the shelf cannot be read keeps nobody from the rest, and is tried again with the next claim.
-func (h *heads) show() []string {
-	if h.shelf == nil {
+// list returns what a claim shows. What of the shelf cannot be read keeps nobody from the rest, and is tried again with the next claim.
+func (h *heads) list() []string {
+	if h.store == nil {
 		return nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.known {
-		notes, err := h.shelf.Notes()
-		if err != nil && !h.told {
+		notes, err := h.store.Notes()
+		if err != nil && !h.warned {
 			h.log.Warn("read the signed heads that this worker keeps", "error", err)
 		}
-		h.notes, h.known, h.told = notes[:min(len(notes), execution.RelayHeads)], err == nil, err != nil
+		h.notes, h.known, h.warned = notes[:min(len(notes), execution.RelayHeads)], err == nil, err != nil
 	}
 	return h.notes
 }
 
-// keep takes the header of an answer to a claim.
-func (h *heads) keep(header string) {
-	if h.shelf == nil || header == "" {
+// save takes the header of an answer to a claim.
+func (h *heads) save(header string) {
+	if h.store == nil || header == "" {
 		return
 	}
 	h.mu.Lock()
@@ -50,7 +50,7 @@ func (h *heads) keep(header string) {
 	}
 	note, err := base64.StdEncoding.DecodeString(header)
 	if err == nil {
-		err = h.shelf.Keep(string(note))
+		err = h.store.Keep(string(note))
 	}
 	if err != nil {
 		h.log.Warn("keep the signed head that the server gave", "error", err)

@@ -14,14 +14,14 @@ import (
 	"github.com/writ-automation/writ/ports/execution"
 )
 
-func TestHeadsAreKeptAndShown(t *testing.T) {
+func TestHeadsAreStoredAndShown(t *testing.T) {
 	t.Parallel()
-	s := &shelf{}
+	s := &store{}
 	for i := range 20 {
 		s.notes = append(s.notes, fmt.Sprint("note ", i))
 	}
-	w := newWorld(t, func(c *relayclient.Config) { c.Heads = s })
-	shown := func() []string {
+	w := newFixture(t, func(c *relayclient.Config) { c.Heads = s })
+	lastHeads := func() []string {
 		var q execution.RelayClaim
 		calls := w.fake.calls("/claim")
 		w.must(json.Unmarshal(calls[len(calls)-1].body, &q))
@@ -30,7 +30,7 @@ func TestHeadsAreKeptAndShown(t *testing.T) {
 	for range 3 {
 		w.nothing()
 	}
-	if got := shown(); len(got) != execution.RelayHeads || got[0] != "note 0" || s.reads != 1 {
+	if got := lastHeads(); len(got) != execution.RelayHeads || got[0] != "note 0" || s.reads != 1 {
 		t.Errorf("%v are shown after %d readings", got, s.reads)
 	}
 	s.notes = []string{"old"}
@@ -39,7 +39,7 @@ func TestHeadsAreKeptAndShown(t *testing.T) {
 	for range 3 {
 		w.nothing()
 	}
-	if diff := cmp.Diff([]string{"old", "new\n"}, shown()); diff != "" || s.reads != 2 || len(s.notes) != 2 {
+	if diff := cmp.Diff([]string{"old", "new\n"}, lastHeads()); diff != "" || s.reads != 2 || len(s.notes) != 2 {
 		t.Errorf("%s after %d readings, kept are %q", diff, s.reads, s.notes)
 	}
 	s.fail = errors.New("the disk is full")
@@ -61,8 +61,8 @@ func TestHeadsAreKeptAndShown(t *testing.T) {
 // TestADamagedHeadHidesNoOthers: what can be read is shown, and the rest is told once.
 func TestADamagedHeadHidesNoOthers(t *testing.T) {
 	t.Parallel()
-	s := &shelf{notes: []string{"old"}, fail: errors.New("a head is damaged")}
-	w := newWorld(t, func(c *relayclient.Config) { c.Heads = s })
+	s := &store{notes: []string{"old"}, fail: errors.New("a head is damaged")}
+	w := newFixture(t, func(c *relayclient.Config) { c.Heads = s })
 	for range 3 {
 		w.nothing()
 	}
@@ -81,7 +81,7 @@ func TestADamagedHeadHidesNoOthers(t *testing.T) {
 // TestHeadsAreShownWithEveryClaim: with one that takes no run as well, since its answer may bring a head that takes their place.
 func TestHeadsAreShownWithEveryClaim(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *relayclient.Config) { c.Heads = &shelf{notes: []string{"old"}} })
+	w := newFixture(t, func(c *relayclient.Config) { c.Heads = &store{notes: []string{"old"}} })
 	w.must(w.Leave(t.Context()))
 	var q execution.RelayClaim
 	w.must(json.Unmarshal(w.fake.calls("/claim")[0].body, &q))

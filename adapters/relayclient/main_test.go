@@ -69,8 +69,8 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// world is a worker's client and the server that it reaches.
-type world struct {
+// fixture is a worker's client and the server that it reaches.
+type fixture struct {
 	*relayclient.Client
 	t    *testing.T
 	fake *fake
@@ -79,10 +79,10 @@ type world struct {
 	cfg  relayclient.Config
 }
 
-// newWorld starts a server and makes a client whose claims do not wait, unless change says so.
-func newWorld(t *testing.T, change func(*relayclient.Config)) *world {
+// newFixture starts a server and makes a client whose claims do not wait, unless change says so.
+func newFixture(t *testing.T, change func(*relayclient.Config)) *fixture {
 	t.Helper()
-	w := &world{t: t, fake: newFake(t), dir: t.TempDir(), log: &logged{}}
+	w := &fixture{t: t, fake: newFake(t), dir: t.TempDir(), log: &logged{}}
 	w.cfg = relayclient.Config{
 		Server: w.fake.URL, Token: token, Worker: peer(), Wait: time.Millisecond, StateDir: w.dir,
 		Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -100,7 +100,7 @@ func newWorld(t *testing.T, change func(*relayclient.Config)) *world {
 }
 
 // life is another client over the same directory, as after a kill.
-func (w *world) life() *relayclient.Client {
+func (w *fixture) life() *relayclient.Client {
 	w.t.Helper()
 	c, err := relayclient.New(w.cfg)
 	if err != nil {
@@ -111,10 +111,10 @@ func (w *world) life() *relayclient.Client {
 }
 
 // again kills the client and starts the next one.
-func (w *world) again() { w.Client = w.life() }
+func (w *fixture) again() { w.Client = w.life() }
 
 // claim takes the run that waits.
-func (w *world) claim() *runs.Assignment {
+func (w *fixture) claim() *runs.Assignment {
 	w.t.Helper()
 	a, err := w.Claim(w.t.Context(), runs.ClaimRequest{Worker: worker, Queues: []string{"q"}})
 	if err != nil || a == nil {
@@ -124,21 +124,21 @@ func (w *world) claim() *runs.Assignment {
 }
 
 // claimed submits a run and takes it.
-func (w *world) claimed(change ...func(*execution.RelayRun)) *runs.Assignment {
+func (w *fixture) claimed(change ...func(*execution.RelayRun)) *runs.Assignment {
 	w.t.Helper()
 	w.fake.submit(runs.Single, "q", change...)
 	return w.claim()
 }
 
 // begun is claimed, and began.
-func (w *world) begun() *runs.Assignment {
+func (w *fixture) begun() *runs.Assignment {
 	w.t.Helper()
 	a := w.claimed()
 	w.must(w.Begin(w.t.Context(), a.Lease))
 	return a
 }
 
-func (w *world) must(err error) {
+func (w *fixture) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
@@ -146,7 +146,7 @@ func (w *world) must(err error) {
 }
 
 // files lists what is in the directory of claims.
-func (w *world) files() []string {
+func (w *fixture) files() []string {
 	w.t.Helper()
 	entries, err := os.ReadDir(filepath.Join(w.dir, "claims"))
 	w.must(err)
@@ -158,7 +158,7 @@ func (w *world) files() []string {
 }
 
 // kept fails unless the files of claims are those of the runs.
-func (w *world) kept(ids ...string) {
+func (w *fixture) kept(ids ...string) {
 	w.t.Helper()
 	var want []string
 	for _, id := range ids {

@@ -34,7 +34,7 @@ func (c *Client) Inventory(ctx context.Context, id string, fresh bool) ([]byte, 
 		return nil, "", "", err
 	case in.Format == "" || len(in.Format) > 16 || strings.Trim(in.Format, "abcdefghijklmnopqrstuvwxyz0123456789") != "":
 		// It ends the name of a file.
-		return nil, "", "", odd("the server gave an inventory in a format without a name")
+		return nil, "", "", unusable("the server gave an inventory in a format without a name")
 	}
 	return in.Content, catalog.Format(in.Format), in.Stale, nil
 }
@@ -81,11 +81,11 @@ func (c *Client) fetch(ctx context.Context, k claim, dir string) (catalog.Deps, 
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK || media(resp) != "application/x-tar" {
-		return catalog.Deps{}, odd("what answered (HTTP %d) is not the relay of a server", resp.StatusCode)
+		return catalog.Deps{}, unusable("what answered (HTTP %d) is not the relay of a server", resp.StatusCode)
 	}
 	stall := time.AfterFunc(stallTime, func() { cancel(errStalled) })
 	defer stall.Stop()
-	deps, err := unpack(ctx, &steady{r: resp.Body, stall: stall}, dir, stock())
+	deps, err := unpack(ctx, &steady{r: resp.Body, stall: stall}, dir, defaultBounds())
 	if err != nil && errors.Is(context.Cause(ctx), errStalled) {
 		return catalog.Deps{}, fault.Wrap(fault.Unavailable, errStalled, "the project's archive broke off")
 	}

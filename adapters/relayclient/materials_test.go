@@ -27,7 +27,7 @@ func shard(r *execution.RelayRun) { r.Kind = runs.Shard }
 
 func TestInventories(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	w.claimed()
 	whole, part := w.claimed(naming("inv_1", "", "")), w.claimed(naming("inv_1", "", ""), shard)
 	w.claimed(naming("inv_2", "", ""), func(r *execution.RelayRun) { r.Name = "its source is away" })
@@ -54,7 +54,7 @@ func TestInventories(t *testing.T) {
 // A run that is lost gives way to another one that names the same.
 func TestMaterialsByAnyRunThatNamesThem(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	first, second := w.claimed(naming("inv_1", "", "")), w.claimed(naming("inv_1", "", ""))
 	w.fake.expire(second.Lease.RunID)
 	content, _, _, err := w.Inventory(t.Context(), "inv_1", true)
@@ -71,7 +71,7 @@ func TestMaterialsByAnyRunThatNamesThem(t *testing.T) {
 func TestInventoryFormats(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"", "../../x", "a/b", "INI", strings.Repeat("a", 17)} {
-		w := newWorld(t, nil)
+		w := newFixture(t, nil)
 		w.claimed(naming("inv_1", "", ""))
 		w.fake.set(func() {
 			w.fake.instead = func(rw http.ResponseWriter, _ *http.Request, _ []byte) bool {
@@ -117,7 +117,7 @@ func archive(t testing.TB, files ...file) []byte {
 }
 
 // gives makes the server answer every call for a project.
-func (w *world) gives(give func(rw http.ResponseWriter)) {
+func (w *fixture) gives(give func(rw http.ResponseWriter)) {
 	w.fake.set(func() {
 		w.fake.instead = func(rw http.ResponseWriter, r *http.Request, _ []byte) bool {
 			if !strings.HasSuffix(r.URL.Path, "/project") {
@@ -129,7 +129,7 @@ func (w *world) gives(give func(rw http.ResponseWriter)) {
 	})
 }
 
-func (w *world) givesArchive(raw []byte) {
+func (w *fixture) givesArchive(raw []byte) {
 	w.gives(func(rw http.ResponseWriter) {
 		rw.Header().Set("Content-Type", "application/x-tar")
 		_, _ = rw.Write(raw)
@@ -138,7 +138,7 @@ func (w *world) givesArchive(raw []byte) {
 
 func TestTrees(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	w.claimed(naming("", "prj_1", "old"))
 	a := w.claimed(naming("", "prj_1", "c0ffee"))
 	w.givesArchive(archive(t, file{name: "project/site.yml", text: "- hosts: all\n", mode: 0o666}, file{name: "roles/r/tasks/main.yml", text: "[]"}))
@@ -174,10 +174,10 @@ func TestTreesThatCannotBeHad(t *testing.T) {
 		kind fault.Kind
 		code fault.Code
 	}{
-		"no project":     {told(404, catalog.ProjectNotFound.Name).give, fault.NotFound, catalog.ProjectNotFound},
-		"no commit":      {told(404, catalog.CommitNotFound.Name).give, fault.NotFound, catalog.CommitNotFound},
-		"no sync":        {told(409, catalog.SyncFailed.Name).give, fault.Conflict, catalog.SyncFailed},
-		"lost":           {told(409, runs.LeaseLost.Name).give, fault.Conflict, runs.LeaseLost},
+		"no project":     {problemReply(404, catalog.ProjectNotFound.Name).give, fault.NotFound, catalog.ProjectNotFound},
+		"no commit":      {problemReply(404, catalog.CommitNotFound.Name).give, fault.NotFound, catalog.CommitNotFound},
+		"no sync":        {problemReply(409, catalog.SyncFailed.Name).give, fault.Conflict, catalog.SyncFailed},
+		"lost":           {problemReply(409, runs.LeaseLost.Name).give, fault.Conflict, runs.LeaseLost},
 		"away":           {reply{502, "text/html", page}.give, fault.Unavailable, fault.Code{}},
 		"a page":         {reply{200, "text/html", page}.give, fault.Unavailable, fault.Code{}},
 		"cut":            {cutAfter(whole, 50_000), fault.Unavailable, fault.Code{}},
@@ -188,7 +188,7 @@ func TestTreesThatCannotBeHad(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, nil)
+			w := newFixture(t, nil)
 			w.claimed(naming("", "prj_1", "c0ffee"))
 			w.gives(c.give)
 			base := t.TempDir()
@@ -215,9 +215,9 @@ func cutAfter(raw []byte, n int) func(http.ResponseWriter) {
 }
 
 // A tree whose caller goes away leaves nothing.
-func TestATreeThatIsGivenUp(t *testing.T) {
+func TestATreeThatIsAbandoned(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	w.claimed(naming("", "prj_1", "c0ffee"))
 	stuck := make(chan struct{})
 	defer close(stuck)

@@ -97,7 +97,7 @@ func (c *Client) Finish(ctx context.Context, l runs.Lease, e runs.Ending) error 
 	default: // running would begin the run and pending give it back
 		return fault.BadField("status", "a run does not end as %q", e.Status)
 	}
-	err := c.tell(ctx, l, &e)
+	err := c.reportEnding(ctx, l, &e)
 	if err == nil || runs.LeaseLost.Is(err) {
 		// A run that has ended takes nothing any more but the same end again: the answer to that may have been lost.
 		err = c.save(ctx, l, execution.NewRelaySave(&e))
@@ -108,8 +108,8 @@ func (c *Client) Finish(ctx context.Context, l runs.Lease, e runs.Ending) error 
 	return err
 }
 
-// tell reports what an ending carries.
-func (c *Client) tell(ctx context.Context, l runs.Lease, e *runs.Ending) error {
+// reportEnding reports what an ending carries.
+func (c *Client) reportEnding(ctx context.Context, l runs.Lease, e *runs.Ending) error {
 	if len(e.Log.Data) > 0 {
 		if _, err := c.AppendLog(ctx, l, e.Log); err != nil {
 			return err

@@ -32,7 +32,7 @@ func ending(seq int64) runs.Ending {
 
 func TestAnEndingIsReportedInItsOrder(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	a := w.begun()
 	before := len(w.fake.calls(""))
 	w.must(w.Finish(t.Context(), a.Lease, ending(a.NextSeq)))
@@ -67,7 +67,7 @@ func TestLostAnswersOfAnEnding(t *testing.T) {
 	for _, verb := range []string{"/log", "/events", "/host-summary", "/task-summary", "/save"} {
 		t.Run(verb[1:], func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, nil)
+			w := newFixture(t, nil)
 			a := w.begun()
 			w.fake.set(func() { w.fake.after = func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, verb) } })
 			if err := w.Finish(t.Context(), a.Lease, ending(a.NextSeq)); !fault.Is(err, fault.Unavailable) {
@@ -94,7 +94,7 @@ func TestLostAnswersOfAnEnding(t *testing.T) {
 
 func TestEndingsThatAreRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	a := w.begun()
 	for _, s := range []runs.Status{runs.Running, runs.Pending, runs.Rejected, ""} {
 		if err := w.Finish(t.Context(), a.Lease, runs.Ending{Status: s}); !fault.Is(err, fault.Invalid) {
@@ -120,7 +120,7 @@ func TestEndingsThatAreRefused(t *testing.T) {
 
 func TestMoves(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	split := w.claimed()
 	if err := w.Divide(t.Context(), split.Lease, nil, nil); !fault.Is(err, fault.Invalid) || w.fake.see(split.Lease.RunID).run.Begun {
 		t.Errorf("divided over nothing: %v", err)
@@ -130,8 +130,8 @@ func TestMoves(t *testing.T) {
 		t.Errorf("divided as %v with %v", r.split, r.warn)
 	}
 	w.kept()
-	begun := w.begun()
-	if err := w.Release(t.Context(), begun.Lease); !runs.RunStateChanged.Is(err) {
+	onAnswer := w.begun()
+	if err := w.Release(t.Context(), onAnswer.Lease); !runs.RunStateChanged.Is(err) {
 		t.Errorf("a run that began is given back: %v", err)
 	}
 	w.kept()
@@ -149,7 +149,7 @@ func TestReleasesThatAreNotAnswered(t *testing.T) {
 	for name, taken := range map[string]bool{"taken": true, "not taken": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, nil)
+			w := newFixture(t, nil)
 			a, other := w.claimed(), w.begun()
 			w.fake.set(func() {
 				w.fake.after = func(*http.Request) bool { return taken }
@@ -185,7 +185,7 @@ func TestReleasesThatAreNotAnswered(t *testing.T) {
 // Whoever executes a run gives it up when a report of it is refused for good: the claim is over, and can still be reported by.
 func TestReportsThatAreRefusedForGood(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	a := w.begun()
 	if _, err := w.AppendEvents(t.Context(), a.Lease, []runs.Event{{Seq: a.NextSeq + 1}}); !runs.SequenceGap.Is(err) {
 		t.Errorf("a gap: %v", err)
@@ -196,7 +196,7 @@ func TestReportsThatAreRefusedForGood(t *testing.T) {
 
 func TestBeats(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	var leases []runs.Lease
 	for range 20 {
 		leases = append(leases, w.begun().Lease)
@@ -241,7 +241,7 @@ func TestBeats(t *testing.T) {
 
 func TestBeatsThatAreNotAnswered(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	leases := []runs.Lease{w.begun().Lease, w.begun().Lease, w.begun().Lease}
 	some := func(fails func(id string) bool) {
 		w.fake.set(func() {
@@ -271,7 +271,7 @@ func TestBeatsThatAreNotAnswered(t *testing.T) {
 
 func TestLargeReportsGoInParts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	a := w.begun()
 	data := []byte(strings.Repeat("0123456789abcdef", 90_000)) // 1.4 MB
 	next, err := w.AppendLog(t.Context(), a.Lease, runs.LogChunk{Data: data})
@@ -321,9 +321,9 @@ func TestLargeReportsGoInParts(t *testing.T) {
 }
 
 // What no call has room for does not end the run.
-func TestItemsThatNoCallHasRoomFor(t *testing.T) {
+func TestItemsThatNoCallCanCarry(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	a := w.begun()
 	huge := json.RawMessage(`"` + strings.Repeat("x", execution.RelayBody) + `"`)
 	next, err := w.AppendEvents(t.Context(), a.Lease, []runs.Event{

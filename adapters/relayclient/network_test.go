@@ -50,7 +50,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	other := newListener(t)
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		w := newWorld(t, nil)
+		w := newFixture(t, nil)
 		a := w.claimed(naming("inv_1", "prj_1", "c0ffee"))
 		w.fake.set(func() {
 			w.fake.instead = func(rw http.ResponseWriter, r *http.Request, _ []byte) bool {
@@ -75,7 +75,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 func TestAPathInFrontOfTheRelay(t *testing.T) {
 	t.Parallel()
 	for _, prefix := range []string{"/writ", "/a/b/"} {
-		w := newWorld(t, nil)
+		w := newFixture(t, nil)
 		front := httptest.NewServer(http.StripPrefix(strings.TrimSuffix(prefix, "/"), w.fake))
 		t.Cleanup(front.Close)
 		w.cfg.Server = front.URL + prefix
@@ -86,7 +86,7 @@ func TestAPathInFrontOfTheRelay(t *testing.T) {
 }
 
 // secure serves the fake over TLS and returns its address with the file of whom to trust.
-func (w *world) secure() (address, ca string) {
+func (w *fixture) secure() (address, ca string) {
 	s := httptest.NewUnstartedServer(w.fake)
 	s.EnableHTTP2 = true
 	s.StartTLS()
@@ -98,7 +98,7 @@ func (w *world) secure() (address, ca string) {
 
 func TestAuthorities(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	address, ca := w.secure()
 	w.cfg.Server = address
 	w.again()
@@ -161,7 +161,7 @@ func join(here net.Conn, buffered *bufio.ReadWriter, there net.Conn) {
 // The proxy of the environment is read once by a process, so each case has one of its own.
 func TestProxies(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	address, ca := w.secure()
 	u, err := url.Parse(address)
 	w.must(err)
@@ -195,7 +195,7 @@ func TestProxies(t *testing.T) {
 // A connection that the server closed meanwhile costs a report nothing, and a claim is not made twice.
 func TestConnectionsThatWereClosed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	a := w.begun()
 	for range 20 {
 		w.fake.CloseClientConnections()

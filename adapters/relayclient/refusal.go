@@ -83,15 +83,15 @@ func kindOf(status int, reason string) fault.Kind {
 // foreign makes the fault of an answer that no server of ours gave.
 func (s *server) foreign(resp *http.Response) error {
 	if resp.StatusCode/100 == 3 {
-		return odd("what answered (HTTP %d) sends the worker elsewhere, where it does not go: name the server's own address", resp.StatusCode)
+		return unusable("what answered (HTTP %d) sends the worker elsewhere, where it does not go: name the server's own address", resp.StatusCode)
 	}
-	out := odd("what answered (HTTP %d) is not the relay of a server", resp.StatusCode)
+	out := unusable("what answered (HTTP %d) is not the relay of a server", resp.StatusCode)
 	out.RetryAfter = retryAfter(resp)
 	return out
 }
 
-// odd makes the fault of an answer that cannot be used.
-func odd(format string, args ...any) *fault.Error {
+// unusable makes the fault of an answer that cannot be used.
+func unusable(format string, args ...any) *fault.Error {
 	return &fault.Error{Kind: fault.Unavailable, Message: fmt.Sprintf(format, args...)}
 }
 

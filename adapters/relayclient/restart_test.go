@@ -21,7 +21,7 @@ import (
 
 func TestTheNextLifeSettlesWhatWasHeld(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	at := time.Date(2026, time.January, 5, 8, 30, 0, 0, time.UTC)
 	running := w.claimed(func(r *execution.RelayRun) { r.StartedAt, r.LogOmitted, r.LogBytes = &at, 5, 9 })
 	w.must(w.Begin(t.Context(), running.Lease))
@@ -29,7 +29,7 @@ func TestTheNextLifeSettlesWhatWasHeld(t *testing.T) {
 	w.fake.expire(lost.Lease.RunID)
 	w.fake.set(func() { w.fake.records[ended.Lease.RunID].run.Status = runs.Succeeded })
 	w.again()
-	list, err := w.Held(t.Context(), worker)
+	list, err := w.Leased(t.Context(), worker)
 	w.must(err)
 	slices.SortFunc(list, func(a, b *runs.Run) int { return strings.Compare(a.ID, b.ID) })
 	want := []*runs.Run{
@@ -49,36 +49,36 @@ func TestTheNextLifeSettlesWhatWasHeld(t *testing.T) {
 	if r := w.fake.see(running.Lease.RunID); r.run.Status != runs.Interrupted || string(r.log) != "x" {
 		t.Errorf("the run is %s with %q", r.run.Status, r.log)
 	}
-	if list, err := w.Held(t.Context(), worker); len(list) != 0 || err != nil {
+	if list, err := w.Leased(t.Context(), worker); len(list) != 0 || err != nil {
 		t.Errorf("held are %v, %v", list, err)
 	}
 }
 
 func TestHeldAsksAgainWhereTheServerIsAway(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	a := w.begun()
 	w.again()
-	for _, r := range []reply{{502, "text/html", page}, told(401, execution.BadWorkerToken.Name), told(404, execution.RelayDisabled.Name)} {
+	for _, r := range []reply{{502, "text/html", page}, problemReply(401, execution.BadWorkerToken.Name), problemReply(404, execution.RelayDisabled.Name)} {
 		w.fake.set(func() {
 			w.fake.instead = func(rw http.ResponseWriter, _ *http.Request, _ []byte) bool { r.give(rw); return true }
 		})
-		if list, err := w.Held(t.Context(), worker); list != nil || !fault.Is(err, fault.Unavailable) {
+		if list, err := w.Leased(t.Context(), worker); list != nil || !fault.Is(err, fault.Unavailable) {
 			t.Errorf("held are %v, %v", list, err)
 		}
 		w.kept(a.Lease.RunID)
 	}
 	w.fake.set(func() { w.fake.instead = nil })
-	if list, err := w.Held(t.Context(), worker); len(list) != 1 || err != nil {
+	if list, err := w.Leased(t.Context(), worker); len(list) != 1 || err != nil {
 		t.Errorf("held are %v, %v", list, err)
 	}
 	w.fake.set(func() {
 		w.fake.instead = func(rw http.ResponseWriter, _ *http.Request, _ []byte) bool {
-			told(400, "invalid").give(rw)
+			problemReply(400, "invalid").give(rw)
 			return true
 		}
 	})
-	if list, err := w.Held(t.Context(), worker); len(list) != 0 || err != nil { // it will never say more
+	if list, err := w.Leased(t.Context(), worker); len(list) != 0 || err != nil { // it will never say more
 		t.Errorf("held are %v, %v", list, err)
 	}
 	w.kept()
@@ -86,7 +86,7 @@ func TestHeldAsksAgainWhereTheServerIsAway(t *testing.T) {
 
 func TestHeldOfAnotherEpoch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	w.begun()
 	w.again()
 	w.fake.set(func() {
@@ -95,7 +95,7 @@ func TestHeldOfAnotherEpoch(t *testing.T) {
 			return true
 		}
 	})
-	if list, err := w.Held(t.Context(), worker); len(list) != 0 || err != nil {
+	if list, err := w.Leased(t.Context(), worker); len(list) != 0 || err != nil {
 		t.Errorf("held are %v, %v", list, err)
 	}
 	w.kept()
@@ -103,14 +103,14 @@ func TestHeldOfAnotherEpoch(t *testing.T) {
 
 func TestHeldTellsWorkersApart(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	a := w.claimed()
 	w.fake.submit(runs.Single, "q")
 	b, err := w.Claim(t.Context(), runs.ClaimRequest{Worker: "relay/w2", Queues: []string{"q"}})
 	w.must(err)
 	w.again()
 	for name, id := range map[string]string{"": a.Lease.RunID, "w1": a.Lease.RunID, worker: a.Lease.RunID, "relay/w2": b.Lease.RunID} {
-		if list, err := w.Held(t.Context(), name); err != nil || len(list) != 1 || list[0].ID != id {
+		if list, err := w.Leased(t.Context(), name); err != nil || len(list) != 1 || list[0].ID != id {
 			t.Errorf("%q holds %v, %v", name, list, err)
 		}
 	}
@@ -121,7 +121,7 @@ func TestHeldTellsWorkersApart(t *testing.T) {
 
 func TestFilesThatAreNoClaims(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	a := w.begun()
 	claims := filepath.Join(w.dir, "claims")
 	good, err := os.ReadFile(filepath.Join(claims, a.Lease.RunID+".json"))
@@ -136,7 +136,7 @@ func TestFilesThatAreNoClaims(t *testing.T) {
 	w.must(os.Symlink(filepath.Join(claims, a.Lease.RunID+".json"), filepath.Join(claims, "link.json")))
 	w.must(os.WriteFile(filepath.Join(claims, "run_9.part"), good, 0o600))
 	w.again()
-	list, err := w.Held(t.Context(), worker)
+	list, err := w.Leased(t.Context(), worker)
 	if err != nil || len(list) != 1 || list[0].ID != a.Lease.RunID {
 		t.Errorf("held are %v, %v", list, err)
 	}
@@ -155,7 +155,7 @@ func TestFilesThatAreNoClaims(t *testing.T) {
 
 func TestClaimsOnDiskArePrivate(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	claims := filepath.Join(w.dir, "claims")
 	w.must(os.Chmod(claims, 0o755))
 	w.again()
@@ -184,7 +184,7 @@ func TestClaimsOnDiskArePrivate(t *testing.T) {
 // A run that this worker claims again is its newest claim; the end of the older one leaves that alone.
 func TestARunThatIsClaimedAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	old := w.claimed()
 	w.fake.expire(old.Lease.RunID)
 	anew := w.claim()
@@ -200,7 +200,7 @@ func TestARunThatIsClaimedAgain(t *testing.T) {
 // What ended while its file could not be removed is not asked for again.
 func TestAFileThatCameBack(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	a := w.begun()
 	path := filepath.Join(w.dir, "claims", a.Lease.RunID+".json")
 	raw, err := os.ReadFile(path)
@@ -208,7 +208,7 @@ func TestAFileThatCameBack(t *testing.T) {
 	w.must(w.Finish(t.Context(), a.Lease, runs.Ending{Status: runs.Succeeded}))
 	w.must(os.WriteFile(path, raw, 0o600))
 	calls := len(w.fake.calls(a.Lease.RunID))
-	if list, err := w.Held(context.Background(), worker); len(list) != 0 || err != nil || len(w.fake.calls(a.Lease.RunID)) != calls {
+	if list, err := w.Leased(context.Background(), worker); len(list) != 0 || err != nil || len(w.fake.calls(a.Lease.RunID)) != calls {
 		t.Errorf("held are %v, %v", list, err)
 	}
 	w.kept()

@@ -22,7 +22,7 @@ import (
 const canary = "CANARYzQ8mJ4v7Xw2"
 
 // sealed makes every grant of a world bring secrets.
-func (w *world) sealed() {
+func (w *fixture) sealed() {
 	w.fake.set(func() {
 		w.fake.grant = func(g *execution.RelayGrant) {
 			g.Secrets = &execution.RelaySecrets{
@@ -38,9 +38,9 @@ func owner(a *runs.Assignment) secrets.Owner {
 	return secrets.Owner{ID: a.Lease.RunID, Epoch: a.Lease.Epoch}
 }
 
-func TestSecretsAreGivenOnce(t *testing.T) {
+func TestSecretsAreProvidedOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	w.sealed()
 	a, b := w.claimed(), w.claimed()
 	for _, o := range []secrets.Owner{{ID: a.Lease.RunID}, {ID: a.Lease.RunID, Epoch: 2}, {ID: "run_x", Epoch: 1}} {
@@ -49,14 +49,14 @@ func TestSecretsAreGivenOnce(t *testing.T) {
 		}
 	}
 	var got secrets.Injection
-	var given atomic.Int64
+	var provided atomic.Int64
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {
 			in, err := w.Secrets().Provide(t.Context(), owner(a), []string{"crd_1"})
 			switch {
 			case err == nil:
-				given.Add(1)
+				provided.Add(1)
 				got = in
 			case !secrets.Unresolved.Is(err) || strings.Contains(err.Error(), canary):
 				t.Error(err)
@@ -69,8 +69,8 @@ func TestSecretsAreGivenOnce(t *testing.T) {
 		Files: []secrets.File{{Name: "conf", Content: canary + "\x00\xff"}}, Hide: []secret.Text{canary},
 		Login: secrets.Login{User: "u", Password: canary},
 	}
-	if diff := cmp.Diff(want, got); diff != "" || given.Load() != 1 {
-		t.Errorf("%d times: %s", given.Load(), diff)
+	if diff := cmp.Diff(want, got); diff != "" || provided.Load() != 1 {
+		t.Errorf("%d times: %s", provided.Load(), diff)
 	}
 	w.Secrets().Release(t.Context(), owner(b))
 	if _, err := w.Secrets().Provide(t.Context(), owner(b), nil); !secrets.Unresolved.Is(err) {
@@ -80,7 +80,7 @@ func TestSecretsAreGivenOnce(t *testing.T) {
 
 func TestSecretsEndWithTheirClaim(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	w.sealed()
 	for name, end := range map[string]func(a *runs.Assignment){
 		"finished": func(a *runs.Assignment) { w.must(w.Finish(t.Context(), a.Lease, runs.Ending{Status: runs.Failed})) },
@@ -104,7 +104,7 @@ func TestSecretsEndWithTheirClaim(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	none := newWorld(t, nil)
+	none := newFixture(t, nil)
 	a := none.claimed()
 	if in, err := none.Secrets().Provide(t.Context(), owner(a), nil); err != nil || !cmp.Equal(in, secrets.Injection{}) {
 		t.Errorf("a claim without secrets: %+v, %v", in, err)
@@ -113,7 +113,7 @@ func TestSecretsEndWithTheirClaim(t *testing.T) {
 
 func TestSecretsAreNowhereElse(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
+	w := newFixture(t, nil)
 	w.sealed()
 	a := w.claimed()
 	w.must(w.Begin(t.Context(), a.Lease))
@@ -133,7 +133,7 @@ func TestSecretsAreNowhereElse(t *testing.T) {
 		return err
 	}))
 	w.again() // the next life has none
-	if list, err := w.Held(t.Context(), worker); err != nil || len(list) != 1 {
+	if list, err := w.Leased(t.Context(), worker); err != nil || len(list) != 1 {
 		t.Fatalf("held are %v, %v", list, err)
 	}
 	if _, err := w.Secrets().Provide(t.Context(), owner(a), nil); !secrets.Unresolved.Is(err) {

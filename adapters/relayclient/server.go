@@ -197,16 +197,16 @@ func read(resp *http.Response, out any, limit int64) error {
 	case err != nil:
 		return unreachable(err)
 	case int64(len(body)) > limit:
-		return odd("the server's answer has more than %d bytes", limit)
+		return unusable("the server's answer has more than %d bytes", limit)
 	case out == nil && len(body) == 0:
 		return nil
 	case media(resp) != "application/json":
-		return odd("what answered (HTTP %d) is not the relay of a server", resp.StatusCode)
+		return unusable("what answered (HTTP %d) is not the relay of a server", resp.StatusCode)
 	case out == nil:
 		return nil
 	}
 	if json.Unmarshal(body, out) != nil { // its error may quote a secret
-		return odd("the server's answer (HTTP %d) is not what was asked for", resp.StatusCode)
+		return unusable("the server's answer (HTTP %d) is not what was asked for", resp.StatusCode)
 	}
 	return nil
 }

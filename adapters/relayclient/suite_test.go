@@ -26,7 +26,7 @@ func (p plain) Claim(ctx context.Context, r runs.ClaimRequest) (*runs.Assignment
 func TestControlPlane(t *testing.T) {
 	t.Parallel()
 	executiontest.Run(t, func(t *testing.T) executiontest.Fixture {
-		w := newWorld(t, nil)
+		w := newFixture(t, nil)
 		return executiontest.Fixture{
 			Plane:  plain{w.Client},
 			Submit: func(_ *testing.T, kind runs.Kind, queue string) string { return w.fake.submit(kind, queue) },

@@ -26,7 +26,7 @@ type bounds struct {
 	depth   int // directories around a file
 }
 
-func stock() bounds {
+func defaultBounds() bounds {
 	return bounds{entries: 600_000, bytes: 4 << 30, name: 4096, names: 64 << 20, depth: 128}
 }
 

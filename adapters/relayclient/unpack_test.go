@@ -317,11 +317,11 @@ func FuzzUnpack(f *testing.F) {
 		if err == nil && !bytes.Contains(raw, make([]byte, trailer)) {
 			t.Error("an archive without an end is accepted")
 		}
-		judge(t, base, made)
+		checkUnpacked(t, base, made)
 	})
 }
 
-func judge(t *testing.T, base string, made map[string]string) {
+func checkUnpacked(t *testing.T, base string, made map[string]string) {
 	t.Helper()
 	size := 0
 	for name, what := range made {

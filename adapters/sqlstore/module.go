@@ -52,6 +52,6 @@ var Module = fx.Module("sqlstore",
 )
 
 // holders are the tables in which something rests sealed.
-func holders(d *db.DB) []secrets.Holder {
+func holders(d *db.DB) []secrets.SealedStore {
 	return slices.Concat(sqlsecrets.New(d).Holders(), sqlcatalog.New(d).Holders(), sqlscheduling.New(d).Holders(), sqlnotify.New(d).Holders())
 }

@@ -150,9 +150,9 @@ func TestTheModuleProvidesEveryHolder(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t, db.SQLite, migrations.FS)
 	var held []string
-	app := fx.New(fx.NopLogger, fx.Supply(d), sqlstore.Module, fx.Invoke(fx.Annotate(func(holders ...secrets.Holder) {
+	app := fx.New(fx.NopLogger, fx.Supply(d), sqlstore.Module, fx.Invoke(fx.Annotate(func(holders ...secrets.SealedStore) {
 		for _, h := range holders {
-			held = append(held, h.Holds())
+			held = append(held, h.Name())
 		}
 	}, fx.ParamTags(`group:"sealed_holders"`))))
 	if err := app.Err(); err != nil {

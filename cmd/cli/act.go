@@ -19,7 +19,7 @@ func interruptible(ctx context.Context) (context.Context, func()) {
 }
 
 // detached says that an interrupt ended the following and nothing else.
-func detached(w world, id string) error {
+func detached(w environment, id string) error {
 	_, _ = fmt.Fprintf(w.err, "writ: no longer following %[1]s; it goes on.\n  follow again  writ logs -f %[1]s\n  end it        writ cancel %[1]s\n",
 		oneLine(id, 80))
 	return errSilent
@@ -37,7 +37,7 @@ func (o outage) lost(err error) {
 }
 
 // actionCommand is a command that acts on one run and prints its state.
-func actionCommand(w world, verb, short string, withReason bool) *cobra.Command {
+func actionCommand(w environment, verb, short string, withReason bool) *cobra.Command {
 	var conn connection
 	var asJSON bool
 	var reason string

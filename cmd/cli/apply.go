@@ -29,7 +29,7 @@ type applyFlags struct {
 	asJSON       bool
 }
 
-func applyCommand(w world) *cobra.Command {
+func applyCommand(w environment) *cobra.Command {
 	var f applyFlags
 	c := &cobra.Command{
 		Use: "apply -f DIR|FILE", Short: "Make the catalog what files say", Example: applyExample, Args: args(cobra.NoArgs),
@@ -48,7 +48,7 @@ func applyCommand(w world) *cobra.Command {
 	return c
 }
 
-func (f *applyFlags) run(ctx context.Context, w world) error {
+func (f *applyFlags) run(ctx context.Context, w environment) error {
 	c, err := f.conn.client(w)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (f *applyFlags) run(ctx context.Context, w world) error {
 		return err
 	}
 	kinds, prune := f.scope(docs)
-	h, err := readHoldings(ctx, c, kinds)
+	h, err := readServerObjects(ctx, c, kinds)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (f *applyFlags) run(ctx context.Context, w world) error {
 }
 
 // consistent refuses flags that do not go together, before anything is asked.
-func (f *applyFlags) consistent(w world) error {
+func (f *applyFlags) consistent(w environment) error {
 	for i, name := range f.kinds {
 		k, ok := manifest.KindOf(name)
 		if !ok {
@@ -163,7 +163,7 @@ func confirm(in *bufio.Reader, out io.Writer, n int) bool {
 }
 
 // apply does the steps and stops at the first that fails.
-func (p *plan) apply(ctx context.Context, w world, s screen, quiet bool) error {
+func (p *plan) apply(ctx context.Context, w environment, s screen, quiet bool) error {
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	for i, x := range p.steps {

@@ -8,8 +8,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// shown is an object as it may be read.
-func (s *catalogServer) shown(plural, id string, k *kept, whole bool) obj {
+// render is an object as it may be read.
+func (s *catalogServer) render(plural, id string, k *kept, whole bool) obj {
 	out := obj{"id": id, "created_by": "usr_1", "created_at": "2026-05-01T12:00:00Z", "updated_at": "2026-05-01T12:00:00Z", "last_error": "a derived member"}
 	for name, v := range k.fields {
 		out[name] = v
@@ -34,11 +34,11 @@ func starred(config any) any {
 	if !ok {
 		return config
 	}
-	shown := obj{}
+	visible := obj{}
 	for name := range headers {
-		shown[name] = "***"
+		visible[name] = "***"
 	}
-	return obj{"url": c["url"], "headers": shown}
+	return obj{"url": c["url"], "headers": visible}
 }
 
 func masked(address string) string {
@@ -78,20 +78,20 @@ func redact(in string, v any) any {
 }
 
 // unmask puts back what a client repeats as it read it.
-func unmask(shown, given, stored any) any {
-	switch x := given.(type) {
+func unmask(visible, provided, stored any) any {
+	switch x := provided.(type) {
 	case string:
-		if was, ok := stored.(string); ok && x == shown && x != was {
+		if was, ok := stored.(string); ok && x == visible && x != was {
 			return stored
 		}
 	case obj:
-		a, _ := shown.(obj)
+		a, _ := visible.(obj)
 		b, _ := stored.(obj)
 		for name := range x {
 			x[name] = unmask(a[name], x[name], b[name])
 		}
 	case []any:
-		a, _ := shown.([]any)
+		a, _ := visible.([]any)
 		b, _ := stored.([]any)
 		for i := range x {
 			if i < len(a) && i < len(b) {
@@ -99,5 +99,5 @@ func unmask(shown, given, stored any) any {
 			}
 		}
 	}
-	return given
+	return provided
 }

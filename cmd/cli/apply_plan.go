@@ -34,7 +34,7 @@ type planStep struct {
 
 // plan is what an apply does, in this order.
 type plan struct {
-	held  *holdings
+	held  *serverObjects
 	steps []*planStep
 }
 
@@ -59,7 +59,7 @@ func (s scope) has(k manifest.Key) bool {
 }
 
 // settle gives documents the names of their organizations and finds what they name.
-func settle(h *holdings, docs []*manifest.Document, org string, drop func(manifest.Key) bool) error {
+func settle(h *serverObjects, docs []*manifest.Document, org string, drop func(manifest.Key) bool) error {
 	var problems manifest.Problems
 	x := h.index(func(k manifest.Key) bool { return !drop(k) })
 	seen := make(map[manifest.Key]bool, len(docs))
@@ -94,7 +94,7 @@ func settle(h *holdings, docs []*manifest.Document, org string, drop func(manife
 }
 
 // makePlan compares documents with what the server has. prune is nil where nothing is deleted.
-func makePlan(ctx context.Context, h *holdings, docs []*manifest.Document, org string, prune *scope) (*plan, error) {
+func makePlan(ctx context.Context, h *serverObjects, docs []*manifest.Document, org string, prune *scope) (*plan, error) {
 	named := make(map[manifest.Key]bool, len(docs))
 	for _, d := range docs {
 		k := d.Key
@@ -136,7 +136,7 @@ func makePlan(ctx context.Context, h *holdings, docs []*manifest.Document, org s
 	return p, p.prune(ctx, drop)
 }
 
-func (s *planStep) unbacked(h *holdings) manifest.Problems {
+func (s *planStep) unbacked(h *serverObjects) manifest.Problems {
 	if s.was == nil {
 		return manifest.Unbacked(s.doc, nil)
 	}
@@ -152,7 +152,7 @@ func (p *plan) compare(ctx context.Context, kind manifest.Kind, d *manifest.Docu
 		return s, nil
 	}
 	was := p.held.spec(s.was)
-	if content, ok := d.Spec["content"].(string); ok && was["content"] == nil && word(s.was.row, "digest") == digest(content) {
+	if content, ok := d.Spec["content"].(string); ok && was["content"] == nil && stringField(s.was.row, "digest") == digest(content) {
 		was["content"] = content
 	}
 	if len(manifest.Compare(kind, was, d.Spec)) == 0 {
@@ -223,7 +223,7 @@ func (p *plan) perform(ctx context.Context, s *planStep) error {
 	if s.answer, _, err = p.held.c.exchange(ctx, http.MethodPost, kind.Path, "", body); err != nil {
 		return p.refusal(s, err)
 	}
-	p.held.objects[s.key] = &stored{Key: s.key, id: word(s.answer, "id"), row: s.answer}
+	p.held.objects[s.key] = &stored{Key: s.key, id: stringField(s.answer, "id"), row: s.answer}
 	return nil
 }
 

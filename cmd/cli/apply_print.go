@@ -59,17 +59,17 @@ func colouredLine(s screen, l string) string {
 	return text
 }
 
-var doneWords = map[string]string{actCreate: "created", actUpdate: "changed", actDelete: "deleted"}
+var doneTexts = map[string]string{actCreate: "created", actUpdate: "changed", actDelete: "deleted"}
 
 // printDone tells of a step that was done, with what the server shows this once.
 func (x *planStep) printDone(s screen) {
-	id := word(x.answer, "id")
+	id := stringField(x.answer, "id")
 	if x.was != nil {
 		id = x.was.id
 	}
-	_, _ = fmt.Fprintf(s.w, "%s %s %s\n", doneWords[x.action], oneLine(x.key.String(), 300), oneLine(id, 80))
-	if secret := word(x.answer, "signing_secret"); secret != "" {
-		_, _ = fmt.Fprintf(s.w, "  hook path       %s\n  signing secret  %s\n  Both are shown this once.\n", plainText(word(x.answer, "hook_path")), plainText(secret))
+	_, _ = fmt.Fprintf(s.w, "%s %s %s\n", doneTexts[x.action], oneLine(x.key.String(), 300), oneLine(id, 80))
+	if secret := stringField(x.answer, "signing_secret"); secret != "" {
+		_, _ = fmt.Fprintf(s.w, "  hook path       %s\n  signing secret  %s\n  Both are shown this once.\n", plainText(stringField(x.answer, "hook_path")), plainText(secret))
 	}
 }
 
@@ -115,8 +115,8 @@ func planOf(p *plan, applied bool, err error) planView {
 	}
 	for _, x := range p.steps {
 		s := stepView{
-			Action: x.action, Kind: x.key.Kind, Name: x.key.Name, Org: x.key.Org, ID: word(x.answer, "id"), Done: x.done,
-			HookPath: word(x.answer, "hook_path"), SigningSecret: word(x.answer, "signing_secret"),
+			Action: x.action, Kind: x.key.Kind, Name: x.key.Name, Org: x.key.Org, ID: stringField(x.answer, "id"), Done: x.done,
+			HookPath: stringField(x.answer, "hook_path"), SigningSecret: stringField(x.answer, "signing_secret"),
 		}
 		if x.was != nil {
 			s.ID = x.was.id

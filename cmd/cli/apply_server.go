@@ -28,8 +28,8 @@ type stored struct {
 	row     map[string]any // numbers are json.Number
 }
 
-// holdings are the objects of a server, by name.
-type holdings struct {
+// serverObjects are the objects of a server, by name.
+type serverObjects struct {
 	c       *client
 	orgs    map[string]string // names by id
 	objects map[manifest.Key]*stored
@@ -93,20 +93,20 @@ func (c *client) rows(ctx context.Context, path, member string, query url.Values
 	return nil, fmt.Errorf("the server has more than %d of %s", maxObjects, member)
 }
 
-func word(row map[string]any, member string) string {
+func stringField(row map[string]any, member string) string {
 	s, _ := row[member].(string)
 	return s
 }
 
-// concealed reports whether the server does not tell a list: it has none, or not for this caller.
-func concealed(err error) bool {
+// unlistable reports whether the server does not tell a list: it has none, or not for this caller.
+func unlistable(err error) bool {
 	var api *apiError
 	return errors.As(err, &api) && slices.Contains([]int{http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed}, api.Status)
 }
 
-// readHoldings reads all objects of the kinds, of those that they name, and the names of organizations and credentials.
-func readHoldings(ctx context.Context, c *client, kinds []string) (*holdings, error) {
-	h := &holdings{c: c, orgs: map[string]string{}, objects: map[manifest.Key]*stored{}, keys: map[string]manifest.Key{}}
+// readServerObjects reads all objects of the kinds, of those that they name, and the names of organizations and credentials.
+func readServerObjects(ctx context.Context, c *client, kinds []string) (*serverObjects, error) {
+	h := &serverObjects{c: c, orgs: map[string]string{}, objects: map[manifest.Key]*stored{}, keys: map[string]manifest.Key{}}
 	wanted := slices.Clone(kinds)
 	for i := 0; i < len(wanted); i++ {
 		k, _ := manifest.KindOf(wanted[i])
@@ -117,11 +117,11 @@ func readHoldings(ctx context.Context, c *client, kinds []string) (*holdings, er
 		}
 	}
 	orgs, err := c.rows(ctx, "/v1/orgs", "orgs", nil)
-	if err != nil && !concealed(err) {
+	if err != nil && !unlistable(err) {
 		return nil, err
 	}
 	for _, o := range orgs {
-		h.orgs[word(o, "id")] = word(o, "name")
+		h.orgs[stringField(o, "id")] = stringField(o, "name")
 	}
 	for _, k := range manifest.Kinds() {
 		if !slices.Contains(wanted, k.Name) {
@@ -135,7 +135,7 @@ func readHoldings(ctx context.Context, c *client, kinds []string) (*holdings, er
 	}
 	if slices.Contains(wanted, manifest.Credential) {
 		rows, err := c.rows(ctx, "/v1/credentials", "credentials", nil)
-		if err != nil && !concealed(err) {
+		if err != nil && !unlistable(err) {
 			return nil, fmt.Errorf("list the credentials: %w", err)
 		}
 		h.unlisted = err != nil
@@ -144,16 +144,16 @@ func readHoldings(ctx context.Context, c *client, kinds []string) (*holdings, er
 	return h, nil
 }
 
-func (h *holdings) add(kind string, rows []map[string]any) {
+func (h *serverObjects) add(kind string, rows []map[string]any) {
 	for _, r := range rows {
-		k := manifest.Key{Kind: kind, Name: word(r, "name"), Org: h.org(word(r, "org_id"))}
-		h.objects[k] = &stored{Key: k, id: word(r, "id"), row: r}
-		h.keys[word(r, "id")] = k
+		k := manifest.Key{Kind: kind, Name: stringField(r, "name"), Org: h.org(stringField(r, "org_id"))}
+		h.objects[k] = &stored{Key: k, id: stringField(r, "id"), row: r}
+		h.keys[stringField(r, "id")] = k
 	}
 }
 
 // org is the name of an organization, or its id where nobody tells the name.
-func (h *holdings) org(id string) string {
+func (h *serverObjects) org(id string) string {
 	if name := h.orgs[id]; name != "" {
 		return name
 	}
@@ -161,7 +161,7 @@ func (h *holdings) org(id string) string {
 }
 
 // orgID is the id of an organization by its name; ok is false where there is none.
-func (h *holdings) orgID(name string) (id string, ok bool) {
+func (h *serverObjects) orgID(name string) (id string, ok bool) {
 	for id, n := range h.orgs {
 		if n == name {
 			return id, true
@@ -171,7 +171,7 @@ func (h *holdings) orgID(name string) (id string, ok bool) {
 }
 
 // name tells what an id names.
-func (h *holdings) name(kind, id string) manifest.Ref {
+func (h *serverObjects) name(kind, id string) manifest.Ref {
 	if k, ok := h.keys[id]; ok && k.Kind == kind {
 		return manifest.Ref{Key: k}
 	}
@@ -179,7 +179,7 @@ func (h *holdings) name(kind, id string) manifest.Ref {
 }
 
 // id tells the id of an object.
-func (h *holdings) id(k manifest.Key) (string, error) {
+func (h *serverObjects) id(k manifest.Key) (string, error) {
 	if o := h.objects[k]; o != nil && o.id != "" {
 		return o.id, nil
 	}
@@ -187,13 +187,13 @@ func (h *holdings) id(k manifest.Key) (string, error) {
 }
 
 // spec is an object as documents have it.
-func (h *holdings) spec(o *stored) map[string]any {
+func (h *serverObjects) spec(o *stored) map[string]any {
 	k, _ := manifest.KindOf(o.Kind)
 	return manifest.FromAPI(k, o.row, h.name)
 }
 
 // index knows the names of all objects that pass.
-func (h *holdings) index(pass func(manifest.Key) bool) manifest.Index {
+func (h *serverObjects) index(pass func(manifest.Key) bool) manifest.Index {
 	x := manifest.Index{}
 	for k := range h.objects {
 		if pass(k) {
@@ -209,7 +209,7 @@ func objectPath(kind, id string) string {
 }
 
 // whole reads an object with its tag.
-func (h *holdings) whole(ctx context.Context, o *stored) error {
+func (h *serverObjects) whole(ctx context.Context, o *stored) error {
 	row, tag, err := h.c.exchange(ctx, http.MethodGet, objectPath(o.Kind, o.id), "", nil)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", o.Key, err)

@@ -70,10 +70,10 @@ func newCatalogServer(t *testing.T) *catalogServer {
 func (s *catalogServer) put(plural string, fields obj) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.keep(plural, fields)
+	return s.store(plural, fields)
 }
 
-func (s *catalogServer) keep(plural string, fields obj) string {
+func (s *catalogServer) store(plural string, fields obj) string {
 	s.next++
 	id := fmt.Sprintf("%s_%026d", catalogPrefixes[plural], s.next)
 	s.objects[plural][id] = &kept{fields: fields, revision: 1}
@@ -116,7 +116,7 @@ func (s *catalogServer) list(w http.ResponseWriter, r *http.Request) {
 	limit = min(limit, s.page)
 	rows := []obj{}
 	for _, id := range ids[min(offset, len(ids)):min(offset+limit, len(ids))] {
-		rows = append(rows, s.shown(plural, id, all[id], false))
+		rows = append(rows, s.render(plural, id, all[id], false))
 	}
 	body := obj{strings.ReplaceAll(plural, "-", "_"): rows, "count": len(rows), "total": len(ids), "limit": limit}
 	w.Header().Set("Content-Type", "application/json")
@@ -132,7 +132,7 @@ func (s *catalogServer) get(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, http.StatusNotFound, "there is no such object")
 		return
 	}
-	s.answer(w, http.StatusOK, k, s.shown(plural, id, k, true))
+	s.answer(w, http.StatusOK, k, s.render(plural, id, k, true))
 }
 
 func stale(r *http.Request, k *kept) bool {
@@ -178,12 +178,12 @@ func (s *catalogServer) write(w http.ResponseWriter, r *http.Request) {
 	s.bodies = append(s.bodies, body)
 	if k != nil {
 		k.fields, k.revision = fields, k.revision+1
-		s.answer(w, http.StatusOK, k, s.shown(plural, id, k, true))
+		s.answer(w, http.StatusOK, k, s.render(plural, id, k, true))
 		return
 	}
-	id = s.keep(plural, fields)
+	id = s.store(plural, fields)
 	k = s.objects[plural][id]
-	out := s.shown(plural, id, k, true)
+	out := s.render(plural, id, k, true)
 	if plural == "triggers" {
 		out["token"], out["hook_path"], out["signing_secret"] = "tok"+id, "/hooks/tok"+id, "shh-"+id
 	}
@@ -201,11 +201,11 @@ func (s *catalogServer) fields(plural, id string, k *kept, body obj) (obj, strin
 	out := obj{}
 	for _, m := range known {
 		name, required := strings.CutSuffix(m, "*")
-		v, given := body[name]
-		if required && !given || plural == "inventories" && name == "content" && !given && k == nil {
+		v, provided := body[name]
+		if required && !provided || plural == "inventories" && name == "content" && !provided && k == nil {
 			return nil, name + ": is missing"
 		}
-		if k != nil && !given && (plural == "triggers" || name == "content") {
+		if k != nil && !provided && (plural == "triggers" || name == "content") {
 			v = k.fields[name]
 		}
 		switch x := v.(type) {
@@ -225,9 +225,9 @@ func (s *catalogServer) fields(plural, id string, k *kept, body obj) (obj, strin
 		out[name] = v
 	}
 	if k != nil {
-		shown := s.shown(plural, id, k, true)
+		visible := s.render(plural, id, k, true)
 		for name := range out {
-			out[name] = unmask(shown[name], out[name], k.fields[name])
+			out[name] = unmask(visible[name], out[name], k.fields[name])
 		}
 	}
 	for name, v := range map[string]bool{"enabled": true, "require_signature": true} {
@@ -310,7 +310,7 @@ func (s *catalogServer) changed() []string {
 func (s *catalogServer) writ(t testing.TB, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	w := world{out: &o, err: &e, in: strings.NewReader(""), environ: []string{"WRIT_SERVER=" + s.URL, "WRIT_TOKEN=writ_test"}}
+	w := environment{out: &o, err: &e, in: strings.NewReader(""), environ: []string{"WRIT_SERVER=" + s.URL, "WRIT_TOKEN=writ_test"}}
 	code = execute(t.Context(), w, args)
 	return code, o.String(), e.String()
 }

@@ -16,12 +16,12 @@ import (
 func tree(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, said := range files {
+	for name, input := range files {
 		at := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(at, []byte(said), 0o600); err != nil {
+		if err := os.WriteFile(at, []byte(input), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -280,10 +280,10 @@ deleted trigger "push"`
 
 func TestConfirm(t *testing.T) {
 	t.Parallel()
-	for said, want := range map[string]bool{"y\n": true, "Yes\n": true, "n\n": false, "\n": false, "": false, "yes": true} {
+	for input, want := range map[string]bool{"y\n": true, "Yes\n": true, "n\n": false, "\n": false, "": false, "yes": true} {
 		var out strings.Builder
-		if got := confirm(bufio.NewReader(strings.NewReader(said)), &out, 2); got != want || !strings.HasPrefix(out.String(), "Delete 2 objects? [y/N] ") {
-			t.Errorf("%q: %v, %q", said, got, out.String())
+		if got := confirm(bufio.NewReader(strings.NewReader(input)), &out, 2); got != want || !strings.HasPrefix(out.String(), "Delete 2 objects? [y/N] ") {
+			t.Errorf("%q: %v, %q", input, got, out.String())
 		}
 	}
 }

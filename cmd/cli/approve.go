@@ -2,6 +2,6 @@ package cli
 
 import "github.com/spf13/cobra"
 
-func approveCommand(w world) *cobra.Command {
+func approveCommand(w environment) *cobra.Command {
 	return actionCommand(w, "approve", "Release a held run", true)
 }

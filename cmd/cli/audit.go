@@ -11,7 +11,7 @@ type exitCode int
 
 func (e exitCode) Error() string { return "exit code " + strconv.Itoa(int(e)) }
 
-func auditCommand(w world) *cobra.Command {
+func auditCommand(w environment) *cobra.Command {
 	c := &cobra.Command{
 		Use: "audit", Short: "Check, prove and keep the trail of what was done", Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },

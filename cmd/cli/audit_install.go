@@ -28,17 +28,17 @@ func (i *install) register(c *cobra.Command) {
 }
 
 // settings are those of the server, with what the flags of the command say instead.
-func (i *install) settings(w world) (compose.Settings, error) {
+func (i *install) settings(w environment) (compose.Settings, error) {
 	serve := &serveFlags{}
 	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	serve.register(fs)
 	serve.config = i.config
-	if err := serve.load(fs, world{environ: w.environ, err: w.err}); err != nil {
+	if err := serve.load(fs, environment{environ: w.environ, err: w.err}); err != nil {
 		return compose.Settings{}, err
 	}
-	for flag, given := range map[*string]string{&serve.db: i.url, &serve.dataDir: i.dataDir, &serve.signingKeyFile: i.keyFile} {
-		if given != "" {
-			*flag = given
+	for flag, provided := range map[*string]string{&serve.db: i.url, &serve.dataDir: i.dataDir, &serve.signingKeyFile: i.keyFile} {
+		if provided != "" {
+			*flag = provided
 		}
 	}
 	serve.logLevel = "error" // the command itself says what it did
@@ -46,7 +46,7 @@ func (i *install) settings(w world) (compose.Settings, error) {
 }
 
 // with opens the trail for fn and closes it again.
-func (i *install) with(ctx context.Context, w world, fn func(context.Context, *compose.Trail) error) error {
+func (i *install) with(ctx context.Context, w environment, fn func(context.Context, *compose.Trail) error) error {
 	s, err := i.settings(w)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (i *install) with(ctx context.Context, w world, fn func(context.Context, *c
 	return errors.Join(err, t.Close(context.WithoutCancel(ctx)))
 }
 
-func bundleCommand(w world) *cobra.Command {
+func bundleCommand(w environment) *cobra.Command {
 	var in install
 	var q audit.BundleQuery
 	var format, out string
@@ -94,7 +94,7 @@ func bundleCommand(w world) *cobra.Command {
 	return c
 }
 
-func receiptCommand(w world) *cobra.Command {
+func receiptCommand(w environment) *cobra.Command {
 	var in install
 	var q audit.ReceiptQuery
 	var from, out string
@@ -130,7 +130,7 @@ func receiptCommand(w world) *cobra.Command {
 
 // writeFile writes a file whole or not at all. What is there and is no file, such as a device or a pipe, is written to and never
 // replaced.
-func writeFile(w world, name string, fill func(io.Writer) error) error {
+func writeFile(w environment, name string, fill func(io.Writer) error) error {
 	if name == "-" {
 		return fill(w.out)
 	}

@@ -35,7 +35,7 @@ func remember(name string, read []byte, change func(known []byte) ([]byte, error
 	case !bytes.Equal(now, read):
 		return errMoved
 	}
-	return writeFile(world{}, name, func(to io.Writer) error {
+	return writeFile(environment{}, name, func(to io.Writer) error {
 		_, err := to.Write(known)
 		return err
 	})
@@ -53,8 +53,8 @@ func alone(name string) (release func(), err error) {
 	return func() { _ = dir.Close() }, nil
 }
 
-// keepConflict notes both heads of a log that tells two histories, behind those that were noted before.
-func keepConflict(pin, file string, v proof.Verdict) error {
+// saveConflict notes both heads of a log that tells two histories, behind those that were noted before.
+func saveConflict(pin, file string, v proof.Verdict) error {
 	name := pin + ".conflict"
 	text := fmt.Sprintf("# Two histories of %s. Known before:\n%s\n# In %s:\n%s\n", v.Origin, v.Conflict[0], oneLine(file, maxDetail), v.Conflict[1])
 	release, err := alone(name)

@@ -145,7 +145,7 @@ func TestWriteFileReplacesFilesAlone(t *testing.T) {
 		piped <- string(raw)
 	}()
 	for _, name := range []string{link, pipe} {
-		if err := writeFile(world{}, name, fill); err != nil {
+		if err := writeFile(environment{}, name, fill); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -156,12 +156,12 @@ func TestWriteFileReplacesFilesAlone(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 	for name, path := range map[string]string{"a folder": t.TempDir(), "no folder": filepath.Join(t.TempDir(), "gone", "x")} {
-		if err := writeFile(world{}, path, fill); err == nil {
+		if err := writeFile(environment{}, path, fill); err == nil {
 			t.Errorf("%s is written to", name)
 		}
 	}
 	broken := syscall.ENOSPC // as of a full disk
-	if err := writeFile(world{}, target, func(to io.Writer) error { return errors.Join(fill(to), broken) }); !errors.Is(err, broken) || text(t, target) != "new" {
+	if err := writeFile(environment{}, target, func(to io.Writer) error { return errors.Join(fill(to), broken) }); !errors.Is(err, broken) || text(t, target) != "new" {
 		t.Errorf("%v: %q", err, text(t, target))
 	}
 	if left, err := os.ReadDir(filepath.Dir(target)); err != nil || len(left) != 2 {
@@ -197,7 +197,7 @@ func TestAuditVerifyOfOtherFiles(t *testing.T) {
 	}
 	endless := io.MultiReader(strings.NewReader(`{"payload":"`), zero{})
 	var out, errs bytes.Buffer
-	if code := execute(t.Context(), world{out: &out, err: &errs, in: endless}, []string{"audit", "verify", "-"}); code != exitUsage {
+	if code := execute(t.Context(), environment{out: &out, err: &errs, in: endless}, []string{"audit", "verify", "-"}); code != exitUsage {
 		t.Errorf("exit %d, %q", code, errs.String())
 	}
 }

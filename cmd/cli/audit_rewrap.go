@@ -21,7 +21,7 @@ type rewrapView struct {
 	Lost    []string       `json:"lost"`
 }
 
-func keyRewrapCommand(w world) *cobra.Command {
+func keyRewrapCommand(w environment) *cobra.Command {
 	var in install
 	var keyFile, to string
 	var addKey, asJSON bool
@@ -59,7 +59,7 @@ func keyRewrapCommand(w world) *cobra.Command {
 	return c
 }
 
-func addEncryptionKey(ctx context.Context, w world, s compose.Settings, asJSON bool) error {
+func addEncryptionKey(ctx context.Context, w environment, s compose.Settings, asJSON bool) error {
 	id, err := compose.AddEncryptionKey(ctx, s)
 	if err != nil {
 		return err
@@ -71,18 +71,18 @@ func addEncryptionKey(ctx context.Context, w world, s compose.Settings, asJSON b
 	return err
 }
 
-func rewrap(ctx context.Context, w world, s compose.Settings, to string, asJSON bool) error {
+func rewrap(ctx context.Context, w environment, s compose.Settings, to string, asJSON bool) error {
 	done, err := compose.Rewrap(ctx, s, to)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		err = printJSON(w.out, rewrapView{KeyID: done.KeyID, Held: done.Held, Wrapped: done.Wrapped, Lost: append([]string{}, done.Lost...)})
+		err = printJSON(w.out, rewrapView{KeyID: done.KeyID, Held: done.Total, Wrapped: done.Wrapped, Lost: append([]string{}, done.Lost...)})
 	} else {
 		_, err = fmt.Fprintf(w.out, "secrets are sealed under the key %s\n", done.KeyID)
-		for _, what := range slices.Sorted(maps.Keys(done.Held)) {
+		for _, what := range slices.Sorted(maps.Keys(done.Total)) {
 			if err == nil {
-				_, err = fmt.Fprintf(w.out, "%s: %d wrapped anew, %d in all\n", what, done.Wrapped[what], done.Held[what])
+				_, err = fmt.Fprintf(w.out, "%s: %d wrapped anew, %d in all\n", what, done.Wrapped[what], done.Total[what])
 			}
 		}
 	}

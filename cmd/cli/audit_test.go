@@ -31,7 +31,7 @@ func vector(t *testing.T, name string) string {
 func callAudit(t *testing.T, in string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	code = execute(t.Context(), world{out: &o, err: &e, in: strings.NewReader(in)}, append([]string{"audit", "verify"}, args...))
+	code = execute(t.Context(), environment{out: &o, err: &e, in: strings.NewReader(in)}, append([]string{"audit", "verify"}, args...))
 	return code, o.String(), e.String()
 }
 

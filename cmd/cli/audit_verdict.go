@@ -13,7 +13,7 @@ import (
 // maxDetail is how many cells of a detail are shown.
 const maxDetail = 300
 
-func printVerdict(w world, v proof.Verdict, asJSON bool) error {
+func printVerdict(w environment, v proof.Verdict, asJSON bool) error {
 	if asJSON {
 		return printJSON(w.out, v)
 	}
@@ -22,7 +22,7 @@ func printVerdict(w world, v proof.Verdict, asJSON bool) error {
 }
 
 // printChain prints the verdict over a database.
-func printChain(w world, v audit.ChainVerdict) error {
+func printChain(w environment, v audit.ChainVerdict) error {
 	text := v.Sentence()
 	if v.OK {
 		text = fmt.Sprintf("The chain holds: %s, and heads that were seen before cover %d of them.", entries(v.Count), v.Anchored)

@@ -19,8 +19,8 @@ import (
 // exitUnpinned says that a file is intact and that nothing says by whom it is.
 const exitUnpinned = proof.ExitUnpinned
 
-// maxTrustFile bounds a seal and a file of known logs.
-const maxTrustFile = 1 << 20
+// maxSealFile bounds a seal and a file of known logs.
+const maxSealFile = 1 << 20
 
 type verifyFlags struct {
 	install
@@ -29,7 +29,7 @@ type verifyFlags struct {
 	asJSON                 bool
 }
 
-func verifyCommand(w world) *cobra.Command {
+func verifyCommand(w environment) *cobra.Command {
 	var f verifyFlags
 	c := &cobra.Command{
 		Use: "verify [FILE]", Short: "Check a bundle, a receipt, or the chain of a database", Args: args(cobra.MaximumNArgs(1)),
@@ -37,16 +37,16 @@ func verifyCommand(w world) *cobra.Command {
 			"file it checks the chain of the database, and what is stored beside it. Of --key, --seal and --pin each has to agree. Exit codes: 0 verified by a key that\n" +
 			"was given, 1 not verified, 2 usage, or something cannot be read or written, 3 intact, but no key was given.",
 		RunE: func(c *cobra.Command, a []string) error {
-			given := func(name string) bool { return c.Flags().Changed(name) }
+			provided := func(name string) bool { return c.Flags().Changed(name) }
 			for name, value := range map[string]string{"seal": f.seal, "pin": f.pin, "from": f.from} {
-				if given(name) && value == "" { // such as a variable that is not set: what was to be demanded must not be left out
+				if provided(name) && value == "" { // such as a variable that is not set: what was to be demanded must not be left out
 					return usagef("--%s is empty", name)
 				}
 			}
 			switch {
 			case len(a) == 0:
 				return f.verifyChain(c.Context(), w)
-			case given("db") || given("data-dir") || given("config") || given("signing-key-file"):
+			case provided("db") || provided("data-dir") || provided("config") || provided("signing-key-file"):
 				return usagef("take a file or --db: a file is checked with nothing but what --key, --seal and --pin say")
 			}
 			return f.verifyFile(c.Context(), w, a[0])
@@ -63,8 +63,8 @@ func verifyCommand(w world) *cobra.Command {
 	return c
 }
 
-// trust reads what the flags say of keys and heads.
-func (f *verifyFlags) trust() (proof.Trust, error) {
+// trusted reads what the flags say of keys and heads.
+func (f *verifyFlags) trusted() (proof.Trust, error) {
 	t := proof.Trust{VKeys: f.keys, Witnesses: f.witnesses}
 	if f.from != "" {
 		h, err := proof.ParseHead(f.from)
@@ -102,15 +102,15 @@ func small(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	raw, err := io.ReadAll(io.LimitReader(file, maxTrustFile+1))
-	if err == nil && len(raw) > maxTrustFile {
+	raw, err := io.ReadAll(io.LimitReader(file, maxSealFile+1))
+	if err == nil && len(raw) > maxSealFile {
 		err = fmt.Errorf("%s is too large", name)
 	}
 	return raw, err
 }
 
-func (f *verifyFlags) verifyFile(ctx context.Context, w world, name string) error {
-	trust, err := f.trust()
+func (f *verifyFlags) verifyFile(ctx context.Context, w environment, name string) error {
+	trusted, err := f.trusted()
 	if err != nil {
 		return err
 	}
@@ -119,37 +119,37 @@ func (f *verifyFlags) verifyFile(ctx context.Context, w world, name string) erro
 		return usagef("%s", oneLine(err.Error(), maxDetail))
 	}
 	defer done()
-	v, err := proof.VerifyFile(ctx, bufio.NewReaderSize(in, 256<<10), trust, clock.New().Now())
+	v, err := proof.VerifyFile(ctx, bufio.NewReaderSize(in, 256<<10), trusted, clock.New().Now())
 	if err != nil {
 		return usagef("%s: %s", oneLine(name, maxDetail), oneLine(err.Error(), maxDetail))
 	}
-	unkept := f.remember(trust, name, v)
+	pinErr := f.remember(trusted, name, v)
 	if err := printVerdict(w, v, f.asJSON); err != nil {
 		return err
 	}
-	return f.end(w, v, unkept, true)
+	return f.end(w, v, pinErr, true)
 }
 
 // remember keeps what the verdict says of its log, where that was asked for.
-func (f *verifyFlags) remember(trust proof.Trust, name string, v proof.Verdict) error {
+func (f *verifyFlags) remember(trusted proof.Trust, name string, v proof.Verdict) error {
 	switch {
 	case f.pin == "":
 	case v.OK:
-		return remember(f.pin, trust.Known, func(known []byte) ([]byte, error) { return proof.Pin(known, v) })
+		return remember(f.pin, trusted.Known, func(known []byte) ([]byte, error) { return proof.Pin(known, v) })
 	case len(v.Conflict) == 2:
-		return keepConflict(f.pin, name, v)
+		return saveConflict(f.pin, name, v)
 	}
 	return nil
 }
 
 // end ends the command as the verdict asks for, once it was printed. Where nothing was trusted beforehand nothing has to be pinned
 // unless that is demanded.
-func (f *verifyFlags) end(w world, v proof.Verdict, unkept error, pinned bool) error {
+func (f *verifyFlags) end(w environment, v proof.Verdict, pinErr error, pinned bool) error {
 	switch {
-	case unkept != nil && v.OK:
-		return usagef("--pin: %s", oneLine(unkept.Error(), maxDetail))
-	case unkept != nil:
-		_, _ = fmt.Fprintf(w.err, "writ: --pin: %s\n", oneLine(unkept.Error(), maxDetail))
+	case pinErr != nil && v.OK:
+		return usagef("--pin: %s", oneLine(pinErr.Error(), maxDetail))
+	case pinErr != nil:
+		_, _ = fmt.Fprintf(w.err, "writ: --pin: %s\n", oneLine(pinErr.Error(), maxDetail))
 		return errSilent
 	case !v.OK:
 		return errSilent
@@ -167,21 +167,21 @@ type chainView struct {
 }
 
 // verifyChain checks the chain of a database.
-func (f *verifyFlags) verifyChain(ctx context.Context, w world) error {
-	trust, err := f.trust()
+func (f *verifyFlags) verifyChain(ctx context.Context, w environment) error {
+	trusted, err := f.trusted()
 	if err != nil {
 		return err
 	}
 	var v audit.ChainVerdict
 	err = f.with(ctx, w, func(ctx context.Context, t *compose.Trail) (err error) {
-		v, err = t.Prover.Verify(ctx, trust)
+		v, err = t.Prover.Verify(ctx, trusted)
 		return err
 	})
 	if err != nil {
 		// One that cannot be read is no chain that does not hold: who watches exit codes has to tell them apart.
 		return usageError{err}
 	}
-	unkept := f.remember(trust, "the database", v.Verdict)
+	pinErr := f.remember(trusted, "the database", v.Verdict)
 	if f.asJSON {
 		err = printJSON(w.out, chainView{v.Verdict, fmt.Sprintf("%x", v.Head), v.Anchored})
 	} else {
@@ -190,10 +190,10 @@ func (f *verifyFlags) verifyChain(ctx context.Context, w world) error {
 	if err != nil {
 		return err
 	}
-	return f.end(w, v.Verdict, unkept, len(f.keys) > 0 || f.seal != "" || f.pin != "")
+	return f.end(w, v.Verdict, pinErr, len(f.keys) > 0 || f.seal != "" || f.pin != "")
 }
 
-func open(w world, name string) (in io.Reader, done func(), err error) {
+func open(w environment, name string) (in io.Reader, done func(), err error) {
 	if name == "-" {
 		return w.in, func() {}, nil
 	}

@@ -2,6 +2,6 @@ package cli
 
 import "github.com/spf13/cobra"
 
-func cancelCommand(w world) *cobra.Command {
+func cancelCommand(w environment) *cobra.Command {
 	return actionCommand(w, "cancel", "End a held, pending or running run", false)
 }

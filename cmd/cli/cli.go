@@ -32,8 +32,8 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // errSilent ends a command as failed where everything worth saying has been said.
 var errSilent = errors.New("failed")
 
-// world is what a command may touch beside its flags.
-type world struct {
+// environment is what a command may touch beside its flags.
+type environment struct {
 	out, err io.Writer
 	in       io.Reader
 	environ  []string
@@ -41,7 +41,7 @@ type world struct {
 	options  []compose.Option
 }
 
-func (w world) env(name string) string {
+func (w environment) env(name string) string {
 	for i := len(w.environ) - 1; i >= 0; i-- {
 		if v, ok := strings.CutPrefix(w.environ[i], name+"="); ok {
 			return v
@@ -53,11 +53,11 @@ func (w world) env(name string) string {
 // Execute runs the command line of the process and returns its exit code: 0 done, 1 failed, 2 usage. The pages in docs
 // are served beside the user interface; nil skips them. The options replace adapters of servers and workers.
 func Execute(docs fs.FS, options ...compose.Option) int {
-	w := world{out: os.Stdout, err: os.Stderr, in: os.Stdin, environ: os.Environ(), docs: docs, options: options}
+	w := environment{out: os.Stdout, err: os.Stderr, in: os.Stdin, environ: os.Environ(), docs: docs, options: options}
 	return execute(context.Background(), w, os.Args[1:])
 }
 
-func execute(ctx context.Context, w world, args []string) int {
+func execute(ctx context.Context, w environment, args []string) int {
 	root := rootCommand(w)
 	root.SetArgs(args)
 	root.SetOut(w.out)
@@ -82,7 +82,7 @@ func execute(ctx context.Context, w world, args []string) int {
 	}
 }
 
-func rootCommand(w world) *cobra.Command {
+func rootCommand(w environment) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "writ",
 		Short:         "Run, approve, follow and audit automation against fleets of hosts",

@@ -68,7 +68,7 @@ func (f *connection) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.token, "token", "", "bearer token (WRIT_TOKEN; safer there, where no process list shows it)")
 }
 
-func (f *connection) client(w world) (*client, error) {
+func (f *connection) client(w environment) (*client, error) {
 	base, token := f.server, f.token
 	if base == "" {
 		base = w.env("WRIT_SERVER")

@@ -49,12 +49,12 @@ func newFakeServer(t *testing.T, record map[string]any, streams ...func(http.Res
 		_, _ = io.WriteString(w, "all\x1b[2Jof it\xff\n")
 	})
 	mux.HandleFunc("GET /v1/runs/{id}/stream", f.stream)
-	f.Server = httptest.NewServer(f.keep(mux))
+	f.Server = httptest.NewServer(f.capture(mux))
 	t.Cleanup(f.Close)
 	return f
 }
 
-func (f *fakeServer) keep(next http.Handler) http.Handler {
+func (f *fakeServer) capture(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, _ := io.ReadAll(r.Body)
 		var body map[string]any
@@ -118,7 +118,7 @@ func (f *fakeServer) asked(t *testing.T, want string) int {
 func call(t *testing.T, f *fakeServer, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	w := world{out: &o, err: &e, in: strings.NewReader("echo from stdin"), environ: []string{"WRIT_SERVER=" + f.URL + "/", "WRIT_TOKEN=writ_test"}}
+	w := environment{out: &o, err: &e, in: strings.NewReader("echo from stdin"), environ: []string{"WRIT_SERVER=" + f.URL + "/", "WRIT_TOKEN=writ_test"}}
 	code = execute(t.Context(), w, args)
 	return code, o.String(), e.String()
 }

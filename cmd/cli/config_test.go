@@ -56,7 +56,7 @@ func TestConfigsLoad(t *testing.T) {
 		}
 		fs, f := serveFlagSet()
 		f.config = file
-		w := world{out: &bytes.Buffer{}, err: &bytes.Buffer{}}
+		w := environment{out: &bytes.Buffer{}, err: &bytes.Buffer{}}
 		if err := f.load(fs, w); err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue
@@ -73,7 +73,7 @@ func TestExampleIsTheDefault(t *testing.T) {
 	want, _ := serveFlagSet()
 	got, f := serveFlagSet()
 	f.config = filepath.Join("..", "..", "configs", "writ.example.yaml")
-	if err := f.load(got, world{err: &bytes.Buffer{}}); err != nil {
+	if err := f.load(got, environment{err: &bytes.Buffer{}}); err != nil {
 		t.Fatal(err)
 	}
 	want.VisitAll(func(d *pflag.Flag) {
@@ -92,7 +92,7 @@ func TestServeSettings(t *testing.T) {
 	if err := fs.Parse([]string{"--addr", "localhost:0", "--open", "--retain-runs", "90d", "--trusted-proxies", "10.1.2.3/8,::1", "--queue", "a,b", "--queue", "c"}); err != nil {
 		t.Fatal(err)
 	}
-	w := world{out: &bytes.Buffer{}, err: &bytes.Buffer{}, environ: []string{"WRIT_KILL_GRACE=3", "WRIT_TOKEN=x", "WRIT_EXECUTERS=3"}}
+	w := environment{out: &bytes.Buffer{}, err: &bytes.Buffer{}, environ: []string{"WRIT_KILL_GRACE=3", "WRIT_TOKEN=x", "WRIT_EXECUTERS=3"}}
 	if err := f.load(fs, w); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestServeUsage(t *testing.T) {
 		{args: []string{"extra"}, want: "unknown command"},
 	} {
 		var out, errs bytes.Buffer
-		w := world{out: &out, err: &errs, environ: c.env}
+		w := environment{out: &out, err: &errs, environ: c.env}
 		args := append([]string{"serve", "--db", filepath.Join(t.TempDir(), "writ.db")}, c.args...)
 		if code := execute(t.Context(), w, args); code != exitUsage || !strings.Contains(errs.String(), c.want) || out.Len() > 0 {
 			t.Errorf("%v %v: exit %d, %q, want %q", c.args, c.env, code, errs.String(), c.want)

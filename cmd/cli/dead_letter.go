@@ -26,7 +26,7 @@ type deadLetter struct {
 	LastAt     time.Time `json:"last_at"`
 }
 
-func deadLetterCommand(w world) *cobra.Command {
+func deadLetterCommand(w environment) *cobra.Command {
 	c := &cobra.Command{
 		Use: "dead-letter", Short: "List, retry and delete events that a subscriber did not handle", Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
@@ -47,7 +47,7 @@ func (c *client) deadLetters(ctx context.Context) ([]deadLetter, error) {
 	})
 }
 
-func deadLetterListCommand(w world) *cobra.Command {
+func deadLetterListCommand(w environment) *cobra.Command {
 	var conn connection
 	var asJSON bool
 	c := &cobra.Command{
@@ -84,7 +84,7 @@ func deadLetterListCommand(w world) *cobra.Command {
 	return c
 }
 
-func deadLetterRetryCommand(w world) *cobra.Command {
+func deadLetterRetryCommand(w environment) *cobra.Command {
 	var conn connection
 	var all, asJSON bool
 	c := &cobra.Command{
@@ -119,7 +119,7 @@ func deadLetterRetryCommand(w world) *cobra.Command {
 	return c
 }
 
-func deadLetterDeleteCommand(w world) *cobra.Command {
+func deadLetterDeleteCommand(w environment) *cobra.Command {
 	var conn connection
 	var asJSON bool
 	c := &cobra.Command{
@@ -140,7 +140,7 @@ func deadLetterDeleteCommand(w world) *cobra.Command {
 }
 
 // eachID acts on each id, also after one that was refused, and says what was done.
-func eachID(w world, ids []string, did string, asJSON bool, act func(id string) error) error {
+func eachID(w environment, ids []string, did string, asJSON bool, act func(id string) error) error {
 	done := make([]string, 0, len(ids))
 	var refused error
 	for _, id := range ids {

@@ -50,7 +50,7 @@ func TestDeadLetterCommands(t *testing.T) {
 	url, did := deadLetterServer(t)
 	call := func(args ...string) (code int, out, errs string) {
 		var o, e bytes.Buffer
-		code = execute(t.Context(), world{out: &o, err: &e, in: strings.NewReader(""), environ: []string{"WRIT_SERVER=" + url}},
+		code = execute(t.Context(), environment{out: &o, err: &e, in: strings.NewReader(""), environ: []string{"WRIT_SERVER=" + url}},
 			append([]string{"dead-letter"}, args...))
 		return code, o.String(), e.String()
 	}

@@ -55,7 +55,7 @@ func (f *executorFlags) register(fs *pflag.FlagSet, dataDir, token string) {
 }
 
 // load fills what the command line left open from the environment and the file.
-func (f *executorFlags) load(fs *pflag.FlagSet, w world) error {
+func (f *executorFlags) load(fs *pflag.FlagSet, w environment) error {
 	if f.config == "" {
 		f.config = w.env(config.EnvName("config"))
 	}
@@ -78,7 +78,7 @@ func reserved() []string {
 }
 
 // executor turns the flags into settings.
-func (f *executorFlags) executor(w world) (compose.Executor, error) {
+func (f *executorFlags) executor(w environment) (compose.Executor, error) {
 	log, err := logging.New(w.err, logging.Config{Level: f.logLevel, Format: f.logFormat})
 	if err != nil {
 		return compose.Executor{}, err

@@ -22,7 +22,7 @@ type exportFlags struct {
 	asJSON bool
 }
 
-func exportCommand(w world) *cobra.Command {
+func exportCommand(w environment) *cobra.Command {
 	var f exportFlags
 	c := &cobra.Command{
 		Use: "export DIR", Short: "Write the catalog into files that apply takes", Example: exportExample, Args: args(cobra.ExactArgs(1)),
@@ -37,7 +37,7 @@ func exportCommand(w world) *cobra.Command {
 	return c
 }
 
-func (f *exportFlags) run(ctx context.Context, w world, dir string) error {
+func (f *exportFlags) run(ctx context.Context, w environment, dir string) error {
 	c, err := f.conn.client(w)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (f *exportFlags) run(ctx context.Context, w world, dir string) error {
 		return err
 	}
 	defer func() { _ = out.close() }()
-	h, err := readHoldings(ctx, c, withFilled(kinds))
+	h, err := readServerObjects(ctx, c, withFilled(kinds))
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func withFilled(kinds []string) []string {
 }
 
 // write writes every object of the kinds and returns the files that it wrote.
-func (f *exportFlags) write(ctx context.Context, h *holdings, kinds []string, out *exportDir) ([]string, error) {
+func (f *exportFlags) write(ctx context.Context, h *serverObjects, kinds []string, out *exportDir) ([]string, error) {
 	x := h.index(func(manifest.Key) bool { return true })
 	filled := filledInventories(h)
 	written := []string{}
@@ -124,7 +124,7 @@ func (f *exportFlags) write(ctx context.Context, h *holdings, kinds []string, ou
 }
 
 // document makes the document of an object.
-func document(ctx context.Context, h *holdings, o *stored, filled bool) (*manifest.Document, error) {
+func document(ctx context.Context, h *serverObjects, o *stored, filled bool) (*manifest.Document, error) {
 	if o.Kind == manifest.Inventory && !filled {
 		if err := h.whole(ctx, o); err != nil {
 			return nil, err
@@ -144,11 +144,11 @@ func document(ctx context.Context, h *holdings, o *stored, filled bool) (*manife
 }
 
 // filledInventories are the ids of inventories that a source fills.
-func filledInventories(h *holdings) map[string]bool {
+func filledInventories(h *serverObjects) map[string]bool {
 	out := make(map[string]bool)
 	for k, o := range h.objects {
 		if k.Kind == manifest.Source {
-			out[word(o.row, "inventory_id")] = true
+			out[stringField(o.row, "inventory_id")] = true
 		}
 	}
 	return out

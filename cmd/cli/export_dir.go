@@ -120,7 +120,7 @@ func sortedNames(m map[string]string) []string {
 }
 
 // file writes a file whole or not at all. One that is there is replaced only where it is of the same object.
-func (f *exportFolder) file(name, said string, known bool) error {
+func (f *exportFolder) file(name, input string, known bool) error {
 	at := path.Join(f.kind.Plural, name)
 	if _, err := f.root.Lstat(at); !errors.Is(err, fs.ErrNotExist) && !known {
 		return fmt.Errorf("%s is in the way: it is no file of an earlier export", path.Join(f.name, at))
@@ -130,7 +130,7 @@ func (f *exportFolder) file(name, said string, known bool) error {
 	if err != nil {
 		return fmt.Errorf("write the export: %w", err)
 	}
-	_, err = io.WriteString(w, said)
+	_, err = io.WriteString(w, input)
 	if err := errors.Join(err, w.Close()); err != nil {
 		_ = f.root.Remove(part)
 		return fmt.Errorf("write the export: %w", err)

@@ -109,11 +109,11 @@ func TestExportLeavesOthersAlone(t *testing.T) {
 		}
 	}
 	rename("templates/flow.yaml", "templates/renamed.yaml")
-	for name, said := range map[string]string{"templates/mine.yaml": "kind: Template\nname: mine\n", "README.md": "x", "templates/deploy-all.yaml": "not a document"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(said), 0o600); err != nil {
+	for name, input := range map[string]string{"templates/mine.yaml": "kind: Template\nname: mine\n", "README.md": "x", "templates/deploy-all.yaml": "not a document"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(input), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		before[name] = said
+		before[name] = input
 	}
 	before["templates/renamed.yaml"] = before["templates/flow.yaml"]
 	delete(before, "templates/flow.yaml")
@@ -148,9 +148,9 @@ func pick(t *rapid.T, label string, ids []string) string {
 func fill(t *rapid.T, s *catalogServer) {
 	orgs := []string{s.put("orgs", obj{"name": "Retail"}), s.put("orgs", obj{"name": "bank & co"})}
 	keys := []string{s.put("credentials", obj{"name": "key"}), s.put("credentials", obj{"name": "key", "org_id": orgs[0]}), s.put("credentials", obj{"name": "yes"})}
-	said := rapid.OneOf(rapid.StringMatching(`[ -~]{0,12}`), rapid.StringMatching(`([ -~]{0,6}\n){1,8}`), rapid.SampledFrom([]string{"yes", "1.10", "a\r\nb\n", "é: ü", "- x", "{{ x }}"}))
+	input := rapid.OneOf(rapid.StringMatching(`[ -~]{0,12}`), rapid.StringMatching(`([ -~]{0,6}\n){1,8}`), rapid.SampledFrom([]string{"yes", "1.10", "a\r\nb\n", "é: ü", "- x", "{{ x }}"}))
 	names := rapid.SampledFrom([]string{"web", "Web", "web!", "1.0", "on", "a: b", "日本", "x/y"})
-	anything := rapid.OneOf(rapid.Map(said, func(s string) any { return s }), rapid.SampledFrom([]any{json.Number("1"), json.Number("1.50"), json.Number("98765432109876543210"), true, nil, []any{"a", false}, obj{"b": "c"}}))
+	anything := rapid.OneOf(rapid.Map(input, func(s string) any { return s }), rapid.SampledFrom([]any{json.Number("1"), json.Number("1.50"), json.Number("98765432109876543210"), true, nil, []any{"a", false}, obj{"b": "c"}}))
 	ids := map[string][]string{}
 	several := func(plural string, make func(label string) obj) {
 		taken := map[string]bool{}
@@ -170,22 +170,22 @@ func fill(t *rapid.T, s *catalogServer) {
 		}
 	}
 	several("projects", func(l string) obj {
-		return obj{"repo_url": "https://x/" + said.Draw(t, l), "branch": said.Draw(t, l+" branch"), "credential_id": pick(t, l+" key", keys), "install_deps": true}
+		return obj{"repo_url": "https://x/" + input.Draw(t, l), "branch": input.Draw(t, l+" branch"), "credential_id": pick(t, l+" key", keys), "install_deps": true}
 	})
 	several("inventories", func(l string) obj {
-		return obj{"content": said.Draw(t, l), "format": rapid.SampledFrom([]string{"ini", "yaml", "json"}).Draw(t, l+" format"), "credential_ids": []any{pick(t, l+" key", keys[:1]) + "", keys[1]}[1:]}
+		return obj{"content": input.Draw(t, l), "format": rapid.SampledFrom([]string{"ini", "yaml", "json"}).Draw(t, l+" format"), "credential_ids": []any{pick(t, l+" key", keys[:1]) + "", keys[1]}[1:]}
 	})
 	if len(ids["inventories"]) > 0 {
 		several("inventory-sources", func(l string) obj {
-			return obj{"kind": "script", "config": obj{"content": "x" + said.Draw(t, l)}, "inventory_id": rapid.SampledFrom(ids["inventories"]).Draw(t, l+" inventory"),
+			return obj{"kind": "script", "config": obj{"content": "x" + input.Draw(t, l)}, "inventory_id": rapid.SampledFrom(ids["inventories"]).Draw(t, l+" inventory"),
 				"sync_interval": json.Number("60")}
 		})
 	}
 	several("templates", func(l string) obj {
 		return obj{
-			"tool": "bash", "command": said.Draw(t, l), "inventory_id": pick(t, l+" inventory", ids["inventories"]), "project_id": pick(t, l+" project", ids["projects"]),
-			"extra_vars": obj{"a": anything.Draw(t, l+" a"), said.Draw(t, l+" b"): anything.Draw(t, l+" c")}, "credential_ids": []any{keys[0], keys[2]},
-			"survey": []any{obj{"var": "v", "type": "int", "default": json.Number("0"), "label": "l" + said.Draw(t, l+" label")}},
+			"tool": "bash", "command": input.Draw(t, l), "inventory_id": pick(t, l+" inventory", ids["inventories"]), "project_id": pick(t, l+" project", ids["projects"]),
+			"extra_vars": obj{"a": anything.Draw(t, l+" a"), input.Draw(t, l+" b"): anything.Draw(t, l+" c")}, "credential_ids": []any{keys[0], keys[2]},
+			"survey": []any{obj{"var": "v", "type": "int", "default": json.Number("0"), "label": "l" + input.Draw(t, l+" label")}},
 		}
 	})
 	if len(ids["templates"]) > 0 {
@@ -193,7 +193,7 @@ func fill(t *rapid.T, s *catalogServer) {
 			return obj{"cron": "* * * * *", "enabled": rapid.Bool().Draw(t, l), "template_id": rapid.SampledFrom(ids["templates"]).Draw(t, l+" template"), "answers": obj{"v": json.Number("3")}}
 		})
 		several("triggers", func(l string) obj {
-			return obj{"require_signature": rapid.Bool().Draw(t, l), "template_id": rapid.SampledFrom(ids["templates"]).Draw(t, l+" template"), "branch": said.Draw(t, l+" branch")}
+			return obj{"require_signature": rapid.Bool().Draw(t, l), "template_id": rapid.SampledFrom(ids["templates"]).Draw(t, l+" template"), "branch": input.Draw(t, l+" branch")}
 		})
 	}
 }

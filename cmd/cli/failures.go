@@ -74,11 +74,11 @@ func (o *outcome) failures() []failure {
 	return out
 }
 
-// maxShownGroups bounds the groups that are printed; the rest is counted.
-const maxShownGroups = 20
+// maxPrintedGroups bounds the groups that are printed; the rest is counted.
+const maxPrintedGroups = 20
 
 func printFailures(s screen, groups []failure) {
-	for _, g := range groups[:min(len(groups), maxShownGroups)] {
+	for _, g := range groups[:min(len(groups), maxPrintedGroups)] {
 		hosts := strings.Join(g.Hosts, ", ")
 		if more := g.Count - len(g.Hosts); more > 0 {
 			hosts += fmt.Sprintf(" and %d more", more)
@@ -87,7 +87,7 @@ func printFailures(s screen, groups []failure) {
 		s.paragraph("  ", g.Outcome+" on "+count(g.Count, "host")+": "+strings.Join(strings.Fields(hosts), " "))
 		s.paragraph("    ", firstOf(g.Message, "no message"))
 	}
-	if more := len(groups) - maxShownGroups; more > 0 {
+	if more := len(groups) - maxPrintedGroups; more > 0 {
 		_, _ = fmt.Fprintf(s.w, "\nand %s\n", count(more, "other kind")+" of failure")
 	}
 }

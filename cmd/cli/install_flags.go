@@ -29,7 +29,7 @@ func (f *installFlags) register(fs *pflag.FlagSet, db, key string) {
 }
 
 // install turns the flags into settings.
-func (f *installFlags) install(w world) (compose.Install, error) {
+func (f *installFlags) install(w environment) (compose.Install, error) {
 	private, err := prefixes("allow-private-egress", f.allowPrivate)
 	if err != nil {
 		return compose.Install{}, err

@@ -30,7 +30,7 @@ type launchFlags struct {
 	follow, raw, asJSON                      bool
 }
 
-func launchCommand(w world) *cobra.Command {
+func launchCommand(w environment) *cobra.Command {
 	var f launchFlags
 	c := &cobra.Command{
 		Use: "launch NAME", Short: "Launch a template, answering its survey", Example: launchExample, Args: args(cobra.ExactArgs(1)),
@@ -64,7 +64,7 @@ func launchCommand(w world) *cobra.Command {
 	return c
 }
 
-func (f *launchFlags) launch(ctx context.Context, w world, name string, changed func(string) bool) error {
+func (f *launchFlags) launch(ctx context.Context, w environment, name string, changed func(string) bool) error {
 	c, err := f.conn.client(w)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (f *launchFlags) launch(ctx context.Context, w world, name string, changed 
 	if err != nil {
 		return err
 	}
-	given, err := f.given()
+	provided, err := f.answerTexts()
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (f *launchFlags) launch(ctx context.Context, w world, name string, changed 
 			return err
 		}
 	}
-	answers, err := answer(t.Survey, given)
+	answers, err := answer(t.Survey, provided)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (f *launchFlags) launch(ctx context.Context, w world, name string, changed 
 	return f.send(ctx, w, c, id, body)
 }
 
-func (f *launchFlags) send(ctx context.Context, w world, c *client, id string, body map[string]any) error {
+func (f *launchFlags) send(ctx context.Context, w environment, c *client, id string, body map[string]any) error {
 	with := *c
 	if f.k != "" {
 		with.header = http.Header{"Idempotency-Key": {f.k}}
@@ -153,8 +153,8 @@ func (f *launchFlags) overrides(changed func(string) bool) (map[string]any, erro
 	return body, nil
 }
 
-// given reads the answers of the file and of the flags, as they are written.
-func (f *launchFlags) given() (map[string]string, error) {
+// answerTexts reads the answers of the file and of the flags, as they are written.
+func (f *launchFlags) answerTexts() (map[string]string, error) {
 	out := map[string]string{}
 	if f.answersFile != "" {
 		file, err := os.Open(f.answersFile)
@@ -166,8 +166,8 @@ func (f *launchFlags) given() (map[string]string, error) {
 			return nil, usageError{err}
 		}
 	}
-	said, err := pairs("answer", f.answers)
-	for k, v := range said {
+	input, err := pairs("answer", f.answers)
+	for k, v := range input {
 		out[k] = v
 	}
 	return out, err
@@ -183,17 +183,17 @@ func (c *client) find(ctx context.Context, kind, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var ids, told []string
+	var ids, candidates []string
 	for _, r := range rows {
-		if word(r, "name") != name {
+		if stringField(r, "name") != name {
 			continue
 		}
-		ids = append(ids, word(r, "id"))
+		ids = append(ids, stringField(r, "id"))
 		org := "no organization"
-		if o := word(r, "org_id"); o != "" {
+		if o := stringField(r, "org_id"); o != "" {
 			org = "organization " + c.orgName(ctx, o)
 		}
-		told = append(told, oneLine(fmt.Sprintf("%s (%s)", word(r, "id"), org), 200))
+		candidates = append(candidates, oneLine(fmt.Sprintf("%s (%s)", stringField(r, "id"), org), 200))
 	}
 	switch len(ids) {
 	case 0:
@@ -201,14 +201,14 @@ func (c *client) find(ctx context.Context, kind, name string) (string, error) {
 	case 1:
 		return ids[0], nil
 	default:
-		return "", fmt.Errorf("several are named %q, say which by its id: %s", name, strings.Join(told, ", "))
+		return "", fmt.Errorf("several are named %q, say which by its id: %s", name, strings.Join(candidates, ", "))
 	}
 }
 
 // orgName is an organization's name and id, or its id alone where the name is not told.
 func (c *client) orgName(ctx context.Context, id string) string {
 	o, _, err := c.exchange(ctx, http.MethodGet, "/v1/orgs/"+url.PathEscape(id), "", nil)
-	if name := word(o, "name"); err == nil && name != "" {
+	if name := stringField(o, "name"); err == nil && name != "" {
 		return fmt.Sprintf("%s, %s", name, id)
 	}
 	return id

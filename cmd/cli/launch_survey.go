@@ -14,14 +14,14 @@ import (
 )
 
 // answer gives every answer the type that its question asks for. A text stays a text, also one that looks like a number.
-func answer(survey []question, given map[string]string) (map[string]any, error) {
-	out := make(map[string]any, len(given))
-	for _, name := range slices.Sorted(maps.Keys(given)) {
+func answer(survey []question, provided map[string]string) (map[string]any, error) {
+	out := make(map[string]any, len(provided))
+	for _, name := range slices.Sorted(maps.Keys(provided)) {
 		i := slices.IndexFunc(survey, func(q question) bool { return q.Var == name })
 		if i < 0 {
 			return nil, usagef("the survey does not ask for %q%s", name, oneLine(asked(survey), 2000))
 		}
-		v, err := survey[i].parse(given[name])
+		v, err := survey[i].parse(provided[name])
 		if err != nil {
 			return nil, usagef("the answer %s %s", name, oneLine(err.Error(), 2000))
 		}
@@ -106,24 +106,24 @@ func (a *asker) ask(survey []question, answers map[string]any) error {
 
 // question asks one question, nil for its default.
 func (a *asker) question(q *question) (any, error) {
-	a.show(q)
+	a.printQuestion(q)
 	for range maxTries {
 		_, _ = fmt.Fprint(a.out, "> ")
-		said, err := a.line()
-		if err == nil && said != "" && q.Type == "multiline" {
-			said, err = a.more(said)
+		input, err := a.line()
+		if err == nil && input != "" && q.Type == "multiline" {
+			input, err = a.more(input)
 		}
 		switch {
 		case err != nil:
 			_, _ = fmt.Fprintln(a.out)
 			return nil, fmt.Errorf("the survey asks for %s, and nothing was answered", q.Var)
-		case said == "" && q.hasDefault():
+		case input == "" && q.hasDefault():
 			return nil, nil
-		case said == "":
+		case input == "":
 			_, _ = fmt.Fprintln(a.out, "  An answer is needed.")
 			continue
 		}
-		v, err := q.parse(q.picked(said))
+		v, err := q.parse(q.picked(input))
 		if err == nil {
 			return v, nil
 		}
@@ -132,8 +132,8 @@ func (a *asker) question(q *question) (any, error) {
 	return nil, fmt.Errorf("the survey asks for %s, and no answer fitted", q.Var)
 }
 
-// show writes what a question asks.
-func (a *asker) show(q *question) {
+// printQuestion writes what a question asks.
+func (a *asker) printQuestion(q *question) {
 	title := firstOf(q.Label, q.Var)
 	if p := q.preset(); p != "" {
 		title += " [" + p + "]"

@@ -12,7 +12,7 @@ import (
 )
 
 // typed is a terminal on which somebody has typed.
-func typed(t *testing.T, said string) *os.File {
+func typed(t *testing.T, input string) *os.File {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
@@ -32,17 +32,17 @@ func typed(t *testing.T, said string) *os.File {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = slave.Close() })
-	if _, err := master.WriteString(said); err != nil {
+	if _, err := master.WriteString(input); err != nil {
 		t.Fatal(err)
 	}
 	return slave
 }
 
 // writOn runs a command against the server with a terminal as its input.
-func (s *catalogServer) writOn(t *testing.T, said string, args ...string) (code int, out, errs string) {
+func (s *catalogServer) writOn(t *testing.T, input string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	w := world{out: &o, err: &e, in: typed(t, said), environ: []string{"WRIT_SERVER=" + s.URL, "WRIT_TOKEN=writ_test"}}
+	w := environment{out: &o, err: &e, in: typed(t, input), environ: []string{"WRIT_SERVER=" + s.URL, "WRIT_TOKEN=writ_test"}}
 	code = execute(t.Context(), w, args)
 	return code, o.String(), e.String()
 }

@@ -92,7 +92,7 @@ func TestLaunchFollows(t *testing.T) {
 	mux.HandleFunc("GET /v1/templates/{id}", func(w http.ResponseWriter, _ *http.Request) { f.answer(w, 200, obj{"id": "tpl_1"}) })
 	mux.HandleFunc("POST /v1/templates/{id}/launch", func(w http.ResponseWriter, _ *http.Request) { f.answer(w, 201, f.record) })
 	mux.Handle("/", f.Config.Handler)
-	f.Config.Handler = f.keep(mux)
+	f.Config.Handler = f.capture(mux)
 	code, out, _ := call(t, f, "launch", "deploy", "-f")
 	if code != exitFailed || !strings.Contains(out, "PLAY web") || !strings.Contains(out, "run_1 failed") {
 		t.Errorf("exit %d, %s", code, out)
@@ -109,9 +109,9 @@ func TestAsking(t *testing.T) {
 		t.Fatal(err)
 	}
 	survey[3].Required, survey[4].Required = true, true
-	ask := func(said string, answers map[string]any) (string, error) {
+	ask := func(input string, answers map[string]any) (string, error) {
 		var out strings.Builder
-		err := (&asker{in: bufio.NewReader(strings.NewReader(said)), out: &out}).ask(survey, answers)
+		err := (&asker{in: bufio.NewReader(strings.NewReader(input)), out: &out}).ask(survey, answers)
 		return out.String(), err
 	}
 	answers := map[string]any{"version": "7"}

@@ -133,10 +133,10 @@ const maxParagraph = 8
 
 // paragraph shows a message of others, wrapped and indented; its own line breaks stay.
 func (s screen) paragraph(indent, text string) {
-	room := s.width() - len(indent)
+	avail := s.width() - len(indent)
 	var lines []string
 	for line := range strings.Lines(strings.TrimSpace(plainText(text))) {
-		lines = append(lines, wrap(strings.TrimRight(line, "\n"), room)...)
+		lines = append(lines, wrap(strings.TrimRight(line, "\n"), avail)...)
 		if len(lines) > maxParagraph {
 			lines = append(lines[:maxParagraph], "…")
 			break
@@ -148,12 +148,12 @@ func (s screen) paragraph(indent, text string) {
 }
 
 // wrap breaks a line at spaces, and a word that is longer than a line where the line ends.
-func wrap(line string, room int) []string {
+func wrap(line string, avail int) []string {
 	var out []string
-	for line = strings.ReplaceAll(line, "\t", "    "); cellsOf(line) > room; {
+	for line = strings.ReplaceAll(line, "\t", "    "); cellsOf(line) > avail; {
 		at, used, space := 0, 0, 0
 		for i, r := range line {
-			if used += cells(r); used > room && i > 0 {
+			if used += cells(r); used > avail && i > 0 {
 				break
 			}
 			if at = i + len(string(r)); r == ' ' && i > 0 {

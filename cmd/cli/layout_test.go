@@ -36,14 +36,14 @@ func TestWrap(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`([a-z]{0,12}| |漢|é){0,60}`).Draw(t, "text")
-		room := rapid.IntRange(2, 30).Draw(t, "room")
-		lines := wrap(text, room)
+		avail := rapid.IntRange(2, 30).Draw(t, "room")
+		lines := wrap(text, avail)
 		if strings.Join(lines, "") != text {
 			t.Fatalf("%q became %q", text, lines)
 		}
 		for _, l := range lines {
-			if cellsOf(l) > room {
-				t.Fatalf("%q is wider than %d", l, room)
+			if cellsOf(l) > avail {
+				t.Fatalf("%q is wider than %d", l, avail)
 			}
 		}
 	})
@@ -52,7 +52,7 @@ func TestWrap(t *testing.T) {
 func TestWidth(t *testing.T) {
 	t.Parallel()
 	for columns, want := range map[string]int{"": plainWide, "x": plainWide, "-3": plainWide, "120": 120, "3": narrowest} {
-		if got := newScreen(world{out: &bytes.Buffer{}, environ: []string{"COLUMNS=" + columns}}).width(); got != want {
+		if got := newScreen(environment{out: &bytes.Buffer{}, environ: []string{"COLUMNS=" + columns}}).width(); got != want {
 			t.Errorf("COLUMNS=%s: %d, want %d", columns, got, want)
 		}
 	}
@@ -126,8 +126,8 @@ func TestRescued(t *testing.T) {
 	}
 }
 
-// TestNoRetryBeforeTheFirstWord returns at once where nothing was ever heard of the run.
-func TestNoRetryBeforeTheFirstWord(t *testing.T) {
+// TestNoRetryBeforeTheFirstEvent returns at once where nothing was ever heard of the run.
+func TestNoRetryBeforeTheFirstEvent(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		f    follower
@@ -137,7 +137,7 @@ func TestNoRetryBeforeTheFirstWord(t *testing.T) {
 		{follower{}, errBroken, false}, {follower{known: true}, errBroken, true}, {follower{known: true}, &apiError{Status: 401}, false},
 		{follower{}, &apiError{Status: 503}, true}, {follower{}, errors.Join(&apiError{Status: 429}), true},
 	} {
-		if got := c.f.mendable(c.err); got != c.want {
+		if got := c.f.retryable(c.err); got != c.want {
 			t.Errorf("%v: %v", c.err, got)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/platform/config"
 )
 
-func logsCommand(w world) *cobra.Command {
+func logsCommand(w environment) *cobra.Command {
 	var conn connection
 	var follow bool
 	var tail config.Size
@@ -39,7 +39,7 @@ func logsCommand(w world) *cobra.Command {
 	return c
 }
 
-func printLog(ctx context.Context, w world, c *client, id string, tail int64) error {
+func printLog(ctx context.Context, w environment, c *client, id string, tail int64) error {
 	path := runPath(id, "/logs")
 	if tail > 0 {
 		path += "?tail=" + strconv.FormatInt(tail, 10)
@@ -61,7 +61,7 @@ func printLog(ctx context.Context, w world, c *client, id string, tail int64) er
 }
 
 // whoPrints explains an empty log of a run that is made of others.
-func (c *client) whoPrints(ctx context.Context, w world, id string) {
+func (c *client) whoPrints(ctx context.Context, w environment, id string) {
 	var r record
 	if c.call(ctx, http.MethodGet, runPath(id, ""), nil, &r) != nil {
 		return
@@ -81,7 +81,7 @@ func (*logOnly) run(record)              {}
 func (*logOnly) event(event)             {}
 func (l *logOnly) log(text string) error { return l.out.write(text) }
 
-func followLog(ctx context.Context, w world, c *client, id string) error {
+func followLog(ctx context.Context, w environment, c *client, id string) error {
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	r, err := c.follow(ctx, id, &logOnly{outage: outage{w.err}, out: logWriter{screen: newScreen(w)}})

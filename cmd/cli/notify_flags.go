@@ -54,7 +54,7 @@ func target(k notify.Kind) string {
 	}
 }
 
-func (f *notifyFlags) apply(s *compose.Settings, w world) error {
+func (f *notifyFlags) apply(s *compose.Settings, w environment) error {
 	n := compose.Notify{
 		SMTP: compose.SMTP{
 			Addr: f.smtpAddr, From: f.smtpFrom, Username: f.smtpUsername, Password: secret.Text(w.env(smtpPasswordEnv)),
@@ -69,9 +69,9 @@ func (f *notifyFlags) apply(s *compose.Settings, w world) error {
 		return fmt.Errorf("notify-on: expected finish or failure")
 	}
 	for _, k := range notify.Kinds() {
-		for _, given := range *f.targets[k.Name] {
+		for _, provided := range *f.targets[k.Name] {
 			// A variable of the environment holds several on a line each.
-			for text := range strings.Lines(given) {
+			for text := range strings.Lines(provided) {
 				if text = strings.TrimSpace(text); text == "" {
 					continue
 				}

@@ -23,10 +23,10 @@ const (
 
 // Bounds of what is kept and shown of one run.
 const (
-	maxCells     = 2_000_000
-	maxRows      = 40
-	maxCols      = 60
-	maxWordHosts = 8
+	maxCells      = 2_000_000
+	maxRows       = 40
+	maxCols       = 60
+	maxTableHosts = 8
 )
 
 func outcomeOf(e event) string {
@@ -139,17 +139,17 @@ func (o *outcome) print(s screen) {
 	}
 	names := slices.Sorted(maps.Keys(o.cells))
 	_, _ = fmt.Fprintln(s.w)
-	words := o.words(s, names)
-	if words {
+	drawn := o.taskTable(s, names)
+	if drawn {
 		_, _ = fmt.Fprintln(s.w)
 	}
-	o.hosts(s, names, !words)
+	o.hosts(s, names, !drawn)
 }
 
-// words draws a table of tasks by hosts, unless it is too wide.
-func (o *outcome) words(s screen, names []string) bool {
-	room := s.width()
-	if len(names) > maxWordHosts {
+// taskTable draws a table of tasks by hosts, unless it is too wide.
+func (o *outcome) taskTable(s screen, names []string) bool {
+	avail := s.width()
+	if len(names) > maxTableHosts {
 		return false
 	}
 	heading := []string{"TASK"}
@@ -159,9 +159,9 @@ func (o *outcome) words(s screen, names []string) bool {
 		for _, c := range o.cells[h] {
 			n = max(n, len(outcomes[c]))
 		}
-		room -= 2 + n
+		avail -= 2 + n
 	}
-	if room < 24 {
+	if avail < 24 {
 		return false
 	}
 	var rows [][]field
@@ -173,7 +173,7 @@ func (o *outcome) words(s screen, names []string) bool {
 		case len(o.tasks) > maxRows && worst <= rankOf("ok"):
 			quiet++
 		default:
-			rows = append(rows, append([]field{{text: oneLine(task, room)}}, row...))
+			rows = append(rows, append([]field{{text: oneLine(task, avail)}}, row...))
 		}
 	}
 	s.table(heading, rows[max(0, len(rows)-maxRows):])
@@ -256,13 +256,13 @@ func (o *outcome) hosts(s screen, names []string, strips bool) {
 	if strips {
 		slices.SortStableFunc(names, func(a, b string) int { return by[b].worst() - by[a].worst() })
 	}
-	shown := names[:min(len(names), maxRows)]
-	heading, rows := sums(shown, by)
+	visible := names[:min(len(names), maxRows)]
+	heading, rows := sums(visible, by)
 	if strips {
-		heading = o.strips(s, shown, heading, rows)
+		heading = o.strips(s, visible, heading, rows)
 	}
 	s.table(heading, rows)
-	if more := len(names) - len(shown); more > 0 {
+	if more := len(names) - len(visible); more > 0 {
 		_, _ = fmt.Fprintf(s.w, "and %s, none of them worse\n", count(more, "more host"))
 	}
 	if strips {
@@ -287,13 +287,13 @@ func (o *outcome) strips(s screen, names, heading []string, rows [][]field) []st
 		}
 		used += n + 2
 	}
-	room := min(s.width()-used, maxCols)
-	if room < 10 {
+	avail := min(s.width()-used, maxCols)
+	if avail < 10 {
 		return heading
 	}
 	first := 0
-	if len(o.tasks) > room {
-		first = len(o.tasks) - room + 1
+	if len(o.tasks) > avail {
+		first = len(o.tasks) - avail + 1
 	}
 	for i, h := range names {
 		rows[i] = append(rows[i], field{text: o.strip(s, h, first)})

@@ -80,9 +80,9 @@ func (c *client) hostSums(ctx context.Context, s screen, id string) {
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return by[b].worst() - by[a].worst() })
 	_, _ = fmt.Fprintln(s.w)
-	shown := names[:min(len(names), maxRows)]
-	s.table(sums(shown, by))
-	if more := len(names) - len(shown); more > 0 {
+	visible := names[:min(len(names), maxRows)]
+	s.table(sums(visible, by))
+	if more := len(names) - len(visible); more > 0 {
 		_, _ = fmt.Fprintf(s.w, "and %s, none of them worse\n", count(more, "more host"))
 	}
 }

@@ -25,7 +25,7 @@ func (f *passwordFlags) register(c *cobra.Command) {
 const maxPasswordInput = 8 << 10
 
 // read returns the password that the flags ask for, nil where they ask for none.
-func (f *passwordFlags) read(w world) (*identity.Password, error) {
+func (f *passwordFlags) read(w environment) (*identity.Password, error) {
 	switch {
 	case f.ask && f.stdin:
 		return nil, usageError{errors.New("--password and --password-stdin exclude each other")}
@@ -35,7 +35,7 @@ func (f *passwordFlags) read(w world) (*identity.Password, error) {
 			return nil, fmt.Errorf("read the password: %w", err)
 		}
 		line, _, _ := strings.Cut(string(raw), "\n")
-		return given(strings.TrimSuffix(line, "\r"))
+		return newPassword(strings.TrimSuffix(line, "\r"))
 	case f.ask:
 		return askPassword(w)
 	default:
@@ -43,7 +43,7 @@ func (f *passwordFlags) read(w world) (*identity.Password, error) {
 	}
 }
 
-func askPassword(w world) (*identity.Password, error) {
+func askPassword(w environment) (*identity.Password, error) {
 	in, ok := w.in.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) { //nolint:gosec // file descriptors are small
 		return nil, usageError{errors.New("--password needs a terminal; use --password-stdin elsewhere")}
@@ -61,11 +61,11 @@ func askPassword(w world) (*identity.Password, error) {
 	if typed[0] != typed[1] {
 		return nil, errors.New("the two passwords differ")
 	}
-	return given(typed[0])
+	return newPassword(typed[0])
 }
 
-// given refuses nothing in place of a password: the account would silently have none.
-func given(text string) (*identity.Password, error) {
+// newPassword refuses nothing in place of a password: the account would silently have none.
+func newPassword(text string) (*identity.Password, error) {
 	if text == "" {
 		return nil, errors.New("the password is empty")
 	}

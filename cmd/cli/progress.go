@@ -38,7 +38,7 @@ func newProgress(s screen, raw bool) *progress {
 	return &progress{screen: s, logs: logWriter{screen: s}, raw: raw, counts: map[string]int{}, steps: map[string]string{}}
 }
 
-func (p *progress) say(format string, a ...any) {
+func (p *progress) printLine(format string, a ...any) {
 	p.flush()
 	_, _ = fmt.Fprintf(p.w, format+"\n", a...)
 }
@@ -54,15 +54,15 @@ func (p *progress) run(r record) {
 			if r.HeldBy != nil {
 				by = " by " + oneLine(r.HeldBy.Name, 40)
 			}
-			p.say("%s %s is held%s until somebody decides: writ approve %s", p.paint(r.Status, mark(r.Status)), oneLine(r.ID, 80), by, oneLine(r.ID, 80))
+			p.printLine("%s %s is held%s until somebody decides: writ approve %s", p.paint(r.Status, mark(r.Status)), oneLine(r.ID, 80), by, oneLine(r.ID, 80))
 		case !r.ended():
-			p.say("%s %s %s", p.paint(r.Status, mark(r.Status)), oneLine(r.ID, 80), p.paint(r.Status, oneLine(r.Status, 40)))
+			p.printLine("%s %s %s", p.paint(r.Status, mark(r.Status)), oneLine(r.ID, 80), p.paint(r.Status, oneLine(r.Status, 40)))
 		}
 	}
 	for _, s := range r.Steps {
 		if p.steps[s.Name] != s.Status {
 			p.steps[s.Name] = s.Status
-			p.say("  %s step %s %s", p.paint(s.Status, mark(s.Status)), oneLine(s.Name, 60), p.paint(s.Status, oneLine(s.Status, 40)))
+			p.printLine("  %s step %s %s", p.paint(s.Status, mark(s.Status)), oneLine(s.Name, 60), p.paint(s.Status, oneLine(s.Status, 40)))
 		}
 	}
 }
@@ -76,7 +76,7 @@ func (p *progress) event(e event) {
 	switch e.Type {
 	case "play_started":
 		p.endTask()
-		p.say("\n%s %s", p.paint("bold", "PLAY"), p.paint("bold", oneLine(e.Play, p.width()-5)))
+		p.printLine("\n%s %s", p.paint("bold", "PLAY"), p.paint("bold", oneLine(e.Play, p.width()-5)))
 	case "task_started":
 		p.begin(e)
 	case "host_ok", "host_failed", "host_unreachable", "host_skipped":
@@ -87,7 +87,7 @@ func (p *progress) event(e event) {
 }
 
 func (p *progress) warn(message string) {
-	p.say("%s %s", p.paint("changed", "warning:"), oneLine(message, 400))
+	p.printLine("%s %s", p.paint("changed", "warning:"), oneLine(message, 400))
 }
 
 // begin makes a task the current one.
@@ -163,12 +163,12 @@ func (p *progress) flush() {
 
 func (p *progress) endTask() {
 	if p.task != "" {
-		p.say("%s", p.taskLine(1<<10))
+		p.printLine("%s", p.taskLine(1<<10))
 		for _, f := range p.failures {
-			p.say("      %s", f)
+			p.printLine("      %s", f)
 		}
 		if more := p.counts["failed"] + p.counts["unreachable"] - len(p.failures); more > 0 {
-			p.say("      and %s", count(more, "more host"))
+			p.printLine("      and %s", count(more, "more host"))
 		}
 	}
 	p.task, p.key, p.took, p.counts, p.failures = "", "", 0, map[string]int{}, nil

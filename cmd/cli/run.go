@@ -13,7 +13,7 @@ const runExample = `  writ run --playbook site.yml --inventory hosts.ini --limit
   writ run --tool bash --command 'uptime'
   writ run --tool python --file report.py --extra-var month=5`
 
-func runCommand(w world) *cobra.Command {
+func runCommand(w environment) *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
 		Use: "run", Short: "Submit a run and follow it", Example: runExample, Args: args(cobra.NoArgs),
@@ -28,7 +28,7 @@ func runCommand(w world) *cobra.Command {
 	return c
 }
 
-func (f *runFlags) submit(ctx context.Context, w world) error {
+func (f *runFlags) submit(ctx context.Context, w environment) error {
 	c, err := f.conn.client(w)
 	if err != nil {
 		return err
@@ -56,14 +56,14 @@ func (f *runFlags) submit(ctx context.Context, w world) error {
 }
 
 // followRun shows a run to its end and fails unless it succeeded.
-func followRun(ctx context.Context, w world, c *client, id string, raw, asJSON bool) error {
+func followRun(ctx context.Context, w environment, c *client, id string, raw, asJSON bool) error {
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	p := newProgress(newScreen(w), raw)
 	p.outage = outage{w.err}
 	var to watcher = p
 	if asJSON {
-		to = silent{outage{w.err}}
+		to = nullWatcher{outage{w.err}}
 	}
 	r, err := c.follow(ctx, id, to)
 	if err != nil {
@@ -85,9 +85,9 @@ func followRun(ctx context.Context, w world, c *client, id string, raw, asJSON b
 	return r.verdict()
 }
 
-// silent watches without showing anything.
-type silent struct{ outage }
+// nullWatcher watches without showing anything.
+type nullWatcher struct{ outage }
 
-func (silent) run(record)       {}
-func (silent) event(event)      {}
-func (silent) log(string) error { return nil }
+func (nullWatcher) run(record)       {}
+func (nullWatcher) event(event)      {}
+func (nullWatcher) log(string) error { return nil }

@@ -61,7 +61,7 @@ func (f *runFlags) register(c *cobra.Command) {
 }
 
 // body makes the request's body; members that are not set are absent.
-func (f *runFlags) body(w world) (map[string]any, error) {
+func (f *runFlags) body(w environment) (map[string]any, error) {
 	command, err := f.script(w)
 	vars, varsErr := variables(f.extraVars)
 	labels, labelsErr := pairs("label", f.labels)
@@ -105,7 +105,7 @@ func firstError(errs ...error) error {
 // maxScript bounds a script that is read from a file; the server's own limit on bodies is the same.
 const maxScript = 1 << 20
 
-func (f *runFlags) script(w world) (string, error) {
+func (f *runFlags) script(w environment) (string, error) {
 	if f.file == "" {
 		return f.command, nil
 	}

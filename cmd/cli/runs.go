@@ -28,7 +28,7 @@ type listFlags struct {
 	asJSON      bool
 }
 
-func runsCommand(w world) *cobra.Command {
+func runsCommand(w environment) *cobra.Command {
 	var f listFlags
 	c := &cobra.Command{
 		Use: "runs [ID]", Short: "List runs, newest first, or show one", Example: runsExample, Args: args(cobra.MaximumNArgs(1)),
@@ -73,7 +73,7 @@ func (f *listFlags) values(now time.Time) (url.Values, error) {
 	return q, nil
 }
 
-func (f *listFlags) list(ctx context.Context, w world, c *client) error {
+func (f *listFlags) list(ctx context.Context, w environment, c *client) error {
 	now := clock.New().Now()
 	q, err := f.values(now)
 	if err != nil {
@@ -129,23 +129,23 @@ func runsTable(s screen, rows []record, now time.Time) {
 			used[j] = max(used[j], cellsOf(f.text), len(heading[j]))
 		}
 	}
-	room := mostName
+	avail := mostName
 	if s.tty {
-		room = s.width() - 2*(len(used)-1)
+		avail = s.width() - 2*(len(used)-1)
 		for j, n := range used {
 			if j != name {
-				room -= n
+				avail -= n
 			}
 		}
-		room = min(room, mostName)
+		avail = min(avail, mostName)
 	}
-	narrow := room < leastName
+	narrow := avail < leastName
 	if narrow {
-		room = max(room+used[tool]+2, leastName)
+		avail = max(avail+used[tool]+2, leastName)
 		heading = append(heading[:tool:tool], heading[tool+1:]...)
 	}
 	for i, r := range table {
-		r[name].text = cut(r[name].text, room)
+		r[name].text = cut(r[name].text, avail)
 		if narrow {
 			table[i] = append(r[:tool:tool], r[tool+1:]...)
 		}
@@ -188,7 +188,7 @@ func age(d time.Duration) string {
 	}
 }
 
-func (f *listFlags) one(ctx context.Context, w world, c *client, id string) error {
+func (f *listFlags) one(ctx context.Context, w environment, c *client, id string) error {
 	var r record
 	if err := c.call(ctx, http.MethodGet, runPath(id, ""), nil, &r); err != nil {
 		return err

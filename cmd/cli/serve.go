@@ -21,7 +21,7 @@ const gcPercent = 60
 const fromEverywhere = "Every flag can also be set by the environment (WRIT_ and the flag's name, as in\n" +
 	"WRIT_RUN_TIMEOUT) and by a YAML file (--config): flag beats environment beats file beats default."
 
-func serveCommand(w world) *cobra.Command {
+func serveCommand(w environment) *cobra.Command {
 	f := &serveFlags{}
 	c := &cobra.Command{
 		Use: "serve", Short: "Run a server", Args: args(cobra.NoArgs), Long: "Run a server. " + fromEverywhere,
@@ -66,7 +66,7 @@ type daemon interface {
 }
 
 // live runs a daemon until a signal or an error of its own. The first signal drains, the second ends the process.
-func live(ctx context.Context, w world, x *compose.Executor, assemble func() (daemon, error)) error {
+func live(ctx context.Context, w environment, x *compose.Executor, assemble func() (daemon, error)) error {
 	if w.env("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}

@@ -68,7 +68,7 @@ func (f *serveFlags) register(fs *pflag.FlagSet) {
 }
 
 // settings turns the flags into what a server is told.
-func (f *serveFlags) settings(w world) (compose.Settings, error) {
+func (f *serveFlags) settings(w environment) (compose.Settings, error) {
 	executor, err := f.executor(w)
 	if err != nil {
 		return compose.Settings{}, usageError{err}

@@ -57,7 +57,7 @@ func (f *signInFlags) register(fs *pflag.FlagSet) {
 }
 
 // apply puts the providers into the settings.
-func (f *signInFlags) apply(s *compose.Settings, w world) error {
+func (f *signInFlags) apply(s *compose.Settings, w environment) error {
 	oidcRoles, err := f.oidcRoles.roles("oidc")
 	if err != nil {
 		return err

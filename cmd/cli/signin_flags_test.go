@@ -18,7 +18,7 @@ func signInOf(t *testing.T, environ []string, flags ...string) (compose.Settings
 	if err := fs.Parse(flags); err != nil {
 		t.Fatalf("%v: %v", flags, err)
 	}
-	w := world{out: &bytes.Buffer{}, err: &bytes.Buffer{}, environ: environ}
+	w := environment{out: &bytes.Buffer{}, err: &bytes.Buffer{}, environ: environ}
 	var s compose.Settings
 	if err := f.load(fs, w); err != nil {
 		return s, err

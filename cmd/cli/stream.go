@@ -17,7 +17,7 @@ import (
 // Limits of following a run.
 const (
 	maxFrame     = 16 << 20         // one server-sent event
-	silence      = 60 * time.Second // the server says something every 15 s
+	readTimeout  = 60 * time.Second // the server says something every 15 s
 	maxAttempts  = 30               // without a single event between them
 	firstBackoff = 200 * time.Millisecond
 	lastBackoff  = 5 * time.Second
@@ -40,7 +40,7 @@ type follower struct {
 	after     int64
 	logOffset int64
 	last      record
-	heard     bool // since the connection was made
+	received  bool // since the connection was made
 	known     bool // ever
 	broken    bool
 	ended     bool
@@ -62,10 +62,10 @@ func (c *client) follow(ctx context.Context, id string, to watcher) (record, err
 			return f.last, f.refresh(ctx)
 		case ctx.Err() != nil:
 			return f.last, ctx.Err()
-		case f.heard:
-			attempt, backoff, f.heard = 1, firstBackoff, false
+		case f.received:
+			attempt, backoff, f.received = 1, firstBackoff, false
 		}
-		if !f.mendable(err) || attempt >= maxAttempts {
+		if !f.retryable(err) || attempt >= maxAttempts {
 			return f.last, err
 		}
 		if !f.broken {
@@ -79,8 +79,8 @@ func (c *client) follow(ctx context.Context, id string, to watcher) (record, err
 	}
 }
 
-// mendable reports whether trying again may help.
-func (f *follower) mendable(err error) bool {
+// retryable reports whether trying again may help.
+func (f *follower) retryable(err error) bool {
 	var api *apiError
 	if errors.As(err, &api) {
 		return api.Status >= 500 || api.Status == http.StatusTooManyRequests
@@ -119,7 +119,7 @@ func (f *follower) once(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	quiet := time.AfterFunc(silence, cancel)
+	quiet := time.AfterFunc(readTimeout, cancel)
 	defer quiet.Stop()
 	q := url.Values{"ticket": {t.Ticket}, "after": {strconv.FormatInt(f.after, 10)}, "log_offset": {strconv.FormatInt(f.logOffset, 10)}}
 	resp, err := (&client{base: f.c.base, http: f.c.http}).request(ctx, http.MethodGet, runPath(f.id, "/stream?"+q.Encode()), nil)
@@ -127,7 +127,7 @@ func (f *follower) once(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	return f.read(resp.Body, func() { quiet.Reset(silence) })
+	return f.read(resp.Body, func() { quiet.Reset(readTimeout) })
 }
 
 // read reads server-sent events until the run's end.
@@ -156,7 +156,7 @@ func (f *follower) read(body io.Reader, alive func()) error {
 }
 
 func (f *follower) dispatch(kind, data string) error {
-	f.heard, f.known = true, true
+	f.received, f.known = true, true
 	if f.broken {
 		f.broken = false
 		f.to.lost(nil)

@@ -17,7 +17,7 @@ type screen struct {
 	columns int // of COLUMNS; a terminal's own count beats it
 }
 
-func newScreen(w world) screen {
+func newScreen(w environment) screen {
 	s := screen{w: w.out, columns: columnsOf(w.env("COLUMNS"))}
 	if f, ok := w.out.(*os.File); ok {
 		s.tty = term.IsTerminal(int(f.Fd())) //nolint:gosec // file descriptors are small
@@ -75,12 +75,12 @@ func (s screen) paint(status, text string) string {
 // question marks.
 func plainText(s string) string {
 	clean := func(r rune) bool { return (r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f)) || r == '\n' || r == '\t' }
-	if utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !clean(r) || deceives(r) }) < 0 {
+	if utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !clean(r) || isBidiControl(r) }) < 0 {
 		return s
 	}
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(s, "?") {
-		if clean(r) && !deceives(r) {
+		if clean(r) && !isBidiControl(r) {
 			b.WriteRune(r)
 		} else {
 			b.WriteString(escaped(r))
@@ -89,8 +89,8 @@ func plainText(s string) string {
 	return b.String()
 }
 
-// deceives reports whether a character turns the direction of what follows, so that a line reads as another.
-func deceives(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }
+// isBidiControl reports whether a character turns the direction of what follows, so that a line reads as another.
+func isBidiControl(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }
 
 func escaped(r rune) string {
 	const digits = "0123456789abcdef"

@@ -73,7 +73,7 @@ func TestColours(t *testing.T) {
 	if got := (screen{colour: true}).paint("failed", "x"); got != "\x1b[31mx\x1b[0m" {
 		t.Errorf("%q with colours", got)
 	}
-	if s := newScreen(world{out: &bytes.Buffer{}}); s.tty || s.colour {
+	if s := newScreen(environment{out: &bytes.Buffer{}}); s.tty || s.colour {
 		t.Error("a buffer is a terminal")
 	}
 }

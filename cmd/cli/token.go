@@ -18,7 +18,7 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-func tokenCommand(w world) *cobra.Command {
+func tokenCommand(w environment) *cobra.Command {
 	c := &cobra.Command{
 		Use: "token", Short: "Make, list and revoke bearer tokens, directly on the database", Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
@@ -36,12 +36,12 @@ func (d *database) register(c *cobra.Command) {
 }
 
 // with opens the database for fn and closes it again.
-func (d *database) with(ctx context.Context, w world, fn func(context.Context, *compose.Accounts) error) error {
+func (d *database) with(ctx context.Context, w environment, fn func(context.Context, *compose.Accounts) error) error {
 	serve := &serveFlags{}
 	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	serve.register(fs)
 	serve.config = d.config
-	if err := serve.load(fs, world{environ: w.environ, err: w.err}); err != nil {
+	if err := serve.load(fs, environment{environ: w.environ, err: w.err}); err != nil {
 		return err
 	}
 	if d.url == "" {
@@ -88,7 +88,7 @@ func viewOf(t identity.Token, secret string) tokenView {
 	return v
 }
 
-func tokenNewCommand(w world) *cobra.Command {
+func tokenNewCommand(w environment) *cobra.Command {
 	var d database
 	var name, owner string
 	var ttl config.Duration
@@ -121,7 +121,7 @@ func tokenNewCommand(w world) *cobra.Command {
 	return c
 }
 
-func tokenListCommand(w world) *cobra.Command {
+func tokenListCommand(w environment) *cobra.Command {
 	var d database
 	var asJSON bool
 	c := &cobra.Command{
@@ -144,7 +144,7 @@ func tokenListCommand(w world) *cobra.Command {
 	return c
 }
 
-func printTokensJSON(w world, list []identity.Token) error {
+func printTokensJSON(w environment, list []identity.Token) error {
 	views := make([]tokenView, 0, len(list))
 	for _, t := range list {
 		views = append(views, viewOf(t, ""))
@@ -152,7 +152,7 @@ func printTokensJSON(w world, list []identity.Token) error {
 	return printJSON(w.out, map[string]any{"tokens": views, "count": len(views)})
 }
 
-func printTokens(w world, list []identity.Token) error {
+func printTokens(w environment, list []identity.Token) error {
 	tw := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(tw, "ID\tKIND\tNAME\tUSER\tCREATED\tEXPIRES\tLAST USED")
 	for _, t := range list {
@@ -168,7 +168,7 @@ func instant(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04:05")
 }
 
-func tokenRevokeCommand(w world) *cobra.Command {
+func tokenRevokeCommand(w environment) *cobra.Command {
 	var d database
 	var asJSON bool
 	c := &cobra.Command{

@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-func userCommand(w world) *cobra.Command {
+func userCommand(w environment) *cobra.Command {
 	c := &cobra.Command{
 		Use: "user", Short: "Make, list, change and delete accounts, directly on the database", Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
@@ -51,7 +51,7 @@ func viewOfUser(a identity.Account) userView {
 	return v
 }
 
-func userNewCommand(w world) *cobra.Command {
+func userNewCommand(w environment) *cobra.Command {
 	var d database
 	var role string
 	var secret passwordFlags
@@ -84,7 +84,7 @@ func userNewCommand(w world) *cobra.Command {
 	return c
 }
 
-func userListCommand(w world) *cobra.Command {
+func userListCommand(w environment) *cobra.Command {
 	var d database
 	var asJSON bool
 	c := &cobra.Command{
@@ -125,7 +125,7 @@ func everyRow[T any](ctx context.Context, list func(context.Context, page.Window
 	}
 }
 
-func printUsers(w world, list []identity.Account) error {
+func printUsers(w environment, list []identity.Account) error {
 	tw := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(tw, "ID\tUSERNAME\tROLE\tPASSWORD\tPROVIDERS\tCREATED")
 	for _, a := range list {
@@ -142,7 +142,7 @@ func printUsers(w world, list []identity.Account) error {
 	return tw.Flush()
 }
 
-func userSetCommand(w world) *cobra.Command {
+func userSetCommand(w environment) *cobra.Command {
 	var d database
 	var role, rename string
 	var link linkFlags
@@ -209,18 +209,18 @@ func (f *linkFlags) register(c *cobra.Command) {
 
 // read returns the identities that the flags ask for, nil where they ask for none.
 func (f *linkFlags) read(c *cobra.Command) (*[]identity.Link, error) {
-	given := 0
+	provided := 0
 	for _, text := range []string{f.protocol, f.issuer, f.subject} {
 		if text != "" {
-			given++
+			provided++
 		}
 	}
 	switch {
-	case f.unlink && given > 0, given != 0 && given != 3:
+	case f.unlink && provided > 0, provided != 0 && provided != 3:
 		return nil, usageError{fmt.Errorf("--protocol, --issuer and --subject belong together, and --unlink stands alone\nSee '%s --help'", c.CommandPath())}
 	case f.unlink:
 		return &[]identity.Link{}, nil
-	case given == 0:
+	case provided == 0:
 		return nil, nil
 	case !identity.Protocol(f.protocol).Valid():
 		return nil, usageError{fmt.Errorf("--protocol: expected oidc or saml\nSee '%s --help'", c.CommandPath())}
@@ -229,7 +229,7 @@ func (f *linkFlags) read(c *cobra.Command) (*[]identity.Link, error) {
 	}
 }
 
-func userDeleteCommand(w world) *cobra.Command {
+func userDeleteCommand(w environment) *cobra.Command {
 	var d database
 	var asJSON bool
 	c := &cobra.Command{
@@ -256,7 +256,7 @@ func userDeleteCommand(w world) *cobra.Command {
 	return c
 }
 
-func printUser(w world, verb string, a identity.Account, asJSON bool) error {
+func printUser(w environment, verb string, a identity.Account, asJSON bool) error {
 	if asJSON {
 		return printJSON(w.out, viewOfUser(a))
 	}

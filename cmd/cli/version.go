@@ -34,7 +34,7 @@ func readBuild() build {
 	return b
 }
 
-func versionCommand(w world) *cobra.Command {
+func versionCommand(w environment) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: args(cobra.NoArgs),

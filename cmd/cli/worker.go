@@ -6,7 +6,7 @@ import (
 	"github.com/writ-automation/writ/cmd/compose"
 )
 
-func workerCommand(w world) *cobra.Command {
+func workerCommand(w environment) *cobra.Command {
 	f := &workerFlags{}
 	c := &cobra.Command{
 		Use: "worker", Short: "Execute runs in a process of its own", Args: args(cobra.NoArgs),

@@ -31,7 +31,7 @@ func (f *workerFlags) register(fs *pflag.FlagSet) {
 
 // load fills what the command line left open. Where it names the database or the server, the other one counts only if it is named there as
 // well: a variable for another command takes no part.
-func (f *workerFlags) load(fs *pflag.FlagSet, w world) error {
+func (f *workerFlags) load(fs *pflag.FlagSet, w environment) error {
 	if err := f.executorFlags.load(fs, w); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (f *workerFlags) load(fs *pflag.FlagSet, w world) error {
 }
 
 // settings turns the flags into what a worker is told.
-func (f *workerFlags) settings(w world) (compose.WorkerSettings, error) {
+func (f *workerFlags) settings(w environment) (compose.WorkerSettings, error) {
 	executor, err := f.executor(w)
 	if err != nil {
 		return compose.WorkerSettings{}, usageError{err}

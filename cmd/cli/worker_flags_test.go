@@ -25,7 +25,7 @@ func workerOf(t *testing.T, environ []string, flags ...string) (compose.WorkerSe
 	if err := fs.Parse(flags); err != nil {
 		t.Fatalf("%v: %v", flags, err)
 	}
-	w := world{out: &bytes.Buffer{}, err: &bytes.Buffer{}, environ: environ}
+	w := environment{out: &bytes.Buffer{}, err: &bytes.Buffer{}, environ: environ}
 	if err := f.load(fs, w); err != nil {
 		return compose.WorkerSettings{}, err
 	}
@@ -127,7 +127,7 @@ func TestWorkerUsage(t *testing.T) {
 		{nil, []string{"extra"}, "unknown command"},
 	} {
 		var out, errs bytes.Buffer
-		w := world{out: &out, err: &errs, environ: c.env}
+		w := environment{out: &out, err: &errs, environ: c.env}
 		code := execute(t.Context(), w, append([]string{"worker"}, c.args...))
 		if code != exitUsage || !strings.Contains(errs.String(), c.want) || out.Len() > 0 || strings.Contains(errs.String(), "c4nary") {
 			t.Errorf("%v %v: exit %d, %q, want %q", c.env, c.args, code, errs.String(), c.want)
@@ -150,7 +150,7 @@ func TestServeWorkerToken(t *testing.T) {
 		{nil, []string{"--worker-token", sampleToken, "--worker-queue", ""}, "worker-queue: a queue needs a name"},
 	} {
 		var out, errs bytes.Buffer
-		w := world{out: &out, err: &errs, environ: c.env}
+		w := environment{out: &out, err: &errs, environ: c.env}
 		args := append([]string{"serve", "--db", filepath.Join(t.TempDir(), "writ.db")}, c.args...)
 		if code := execute(t.Context(), w, args); code != exitUsage || !strings.Contains(errs.String(), c.want) || strings.Contains(errs.String(), "c4nary") {
 			t.Errorf("%v %v: exit %d, %q", c.env, c.args, code, errs.String())
@@ -158,14 +158,14 @@ func TestServeWorkerToken(t *testing.T) {
 	}
 	for _, command := range []string{"serve", "worker"} {
 		var out, errs bytes.Buffer
-		w := world{out: &out, err: &errs, environ: []string{"WRIT_WORKER_TOKEN=" + sampleToken}}
+		w := environment{out: &out, err: &errs, environ: []string{"WRIT_WORKER_TOKEN=" + sampleToken}}
 		if code := execute(t.Context(), w, []string{command, "--help"}); code != exitDone || strings.Contains(out.String()+errs.String(), "c4nary") ||
 			!strings.Contains(out.String(), "WRIT_WORKER_TOKEN") {
 			t.Errorf("%s --help: exit %d, %q", command, code, out.String())
 		}
 	}
 	fs, f := serveFlagSet()
-	w := world{out: &bytes.Buffer{}, err: &bytes.Buffer{}, environ: []string{"WRIT_WORKER_TOKEN=" + sampleToken, "WRIT_WORKER_QUEUE=dmz,edge"}}
+	w := environment{out: &bytes.Buffer{}, err: &bytes.Buffer{}, environ: []string{"WRIT_WORKER_TOKEN=" + sampleToken, "WRIT_WORKER_QUEUE=dmz,edge"}}
 	if err := f.load(fs, w); err != nil {
 		t.Fatal(err)
 	}

@@ -66,11 +66,11 @@ func TestWorkersWait(t *testing.T) {
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for says, w := range map[string]*process{
+	for message, w := range map[string]*process{
 		"the server cannot be reached": worker(t, "--server", "http://"+address),
 		"waits for a server":           worker(t, "--db", empty),
 	} {
-		w.awaitText(t, &w.err, says)
+		w.awaitText(t, &w.err, message)
 		w.signal(t, syscall.SIGTERM)
 		if code := w.exit(t); code != exitDone || strings.Contains(w.err.String(), "msg=ready") {
 			t.Errorf("exit %d\n%s", code, w.err.String())

@@ -20,7 +20,7 @@ import (
 )
 
 // deciders are the two modes over one store.
-func deciders(t testing.TB, w *accessWorld) map[bool]identity.Authorizer {
+func deciders(t testing.TB, w *accessModel) map[bool]identity.Authorizer {
 	t.Helper()
 	out := make(map[bool]identity.Authorizer)
 	for _, strict := range []bool{false, true} {
@@ -35,7 +35,7 @@ func deciders(t testing.TB, w *accessWorld) map[bool]identity.Authorizer {
 
 // failure says where two of the three disagree: the decisions, the lists and the world's own rules. It is empty where
 // they agree.
-func (w *accessWorld) failure(ctx context.Context, user string, deciders map[bool]identity.Authorizer, rows int) string {
+func (w *accessModel) failure(ctx context.Context, user string, deciders map[bool]identity.Authorizer, rows int) string {
 	c, err := w.store.Caller(ctx, user, "")
 	if err != nil {
 		return err.Error()
@@ -60,8 +60,8 @@ func (w *accessWorld) failure(ctx context.Context, user string, deciders map[boo
 		}
 		for kind := range objectKinds() {
 			slices.Sort(readable[kind])
-			if said := w.listed(ctx, kind, s, rows, readable[kind]); said != "" {
-				return fmt.Sprintf("%s %s lists as %s (strict %v, scope %+v): %s", u.Role, user, kind, strict, s, said)
+			if message := w.listed(ctx, kind, s, rows, readable[kind]); message != "" {
+				return fmt.Sprintf("%s %s lists as %s (strict %v, scope %+v): %s", u.Role, user, kind, strict, s, message)
 			}
 		}
 	}
@@ -69,7 +69,7 @@ func (w *accessWorld) failure(ctx context.Context, user string, deciders map[boo
 }
 
 // listed walks all pages of a list and one behind the last.
-func (w *accessWorld) listed(ctx context.Context, kind string, s access.Scope, rows int, want []string) string {
+func (w *accessModel) listed(ctx context.Context, kind string, s access.Scope, rows int, want []string) string {
 	var got []string
 	for {
 		found, total, err := w.store.Readable(ctx, kind, s, page.Window{Offset: len(got), Limit: rows})
@@ -111,8 +111,8 @@ func reach(ctx context.Context, a identity.Authorizer, p identity.Principal, obj
 	return top, nil
 }
 
-// smallWorlds is how many of them are enough: each takes a database some hundred statements.
-func smallWorlds() int { return depthtest.Of(12, 30) }
+// smallModels is how many of them are enough: each takes a database some hundred statements.
+func smallModels() int { return depthtest.Of(12, 30) }
 
 // TestListsAgreeWithDecisions draws small worlds and holds after every few changes what is listed and what is decided
 // against each other and against the world's own rules.
@@ -121,11 +121,11 @@ func TestListsAgreeWithDecisions(t *testing.T) {
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 		made := 0
 		rapid.Check(t, func(rt *rapid.T) {
-			if made == smallWorlds() {
+			if made == smallModels() {
 				return
 			}
 			wipe(t, d)
-			w := newAccessWorld(d, func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(rt, what) })
+			w := newAccessModel(d, func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(rt, what) })
 			both := deciders(t, w)
 			for range 3 {
 				w.addAccount()
@@ -140,8 +140,8 @@ func TestListsAgreeWithDecisions(t *testing.T) {
 				w.flush(t.Context(), t)
 				for range 2 {
 					if user, ok := one(w, w.roles, "account"); ok {
-						if said := w.failure(t.Context(), user, both, 3); said != "" {
-							rt.Fatal(said)
+						if message := w.failure(t.Context(), user, both, 3); message != "" {
+							rt.Fatal(message)
 						}
 					}
 				}
@@ -180,7 +180,7 @@ func TestListsAgreeWithDecisionsAtFullSize(t *testing.T) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		r := rand.New(rand.NewPCG(seed, 0))
-		w := newAccessWorld(d, func(n int, _ string) int { return r.IntN(n) })
+		w := newAccessModel(d, func(n int, _ string) int { return r.IntN(n) })
 		both := deciders(t, w)
 		fill := func(n int, fn func()) {
 			for range n {
@@ -206,8 +206,8 @@ func TestListsAgreeWithDecisionsAtFullSize(t *testing.T) {
 					continue
 				}
 				asked++
-				if said := w.failure(t.Context(), user, both, 100); said != "" {
-					t.Fatal(said)
+				if message := w.failure(t.Context(), user, both, 100); message != "" {
+					t.Fatal(message)
 				}
 			}
 			t.Logf("%d accounts, %d teams, %d organizations, %d objects, %d grants: asked for %d", len(w.roles), len(w.teams), len(w.orgs),

@@ -24,8 +24,8 @@ import (
 	portsystem "github.com/writ-automation/writ/ports/system"
 )
 
-// examination provides what the doctor looks at.
-func examination(s *Settings, dir *dataDir, runsDir string) fx.Option {
+// doctorChecks provides what the doctor looks at.
+func doctorChecks(s *Settings, dir *dataDir, runsDir string) fx.Option {
 	return fx.Options(system.Checks, fx.Module("examination", fx.Provide(
 		check(func(t execution.Catalog) (*probes.Tools, error) { return probes.NewTools(t, os.Getenv("PATH")) }),
 		check(func() (*probes.Disk, error) { return probes.NewDisk(s.directories(dir, runsDir)) }),
@@ -43,9 +43,9 @@ func examination(s *Settings, dir *dataDir, runsDir string) fx.Option {
 }
 
 // credentialCheck looks at what is kept sealed.
-func credentialCheck(c secrets.Store, v *sealed, h holders, engines map[string]extension.Engine) *system.CredentialCheck {
+func credentialCheck(c secrets.Store, v *sealed, h sealedStores, engines map[string]extension.Engine) *system.CredentialCheck {
 	return system.NewCredentialCheck(system.CredentialParams{
-		Credentials: c, Sealer: v, Holders: h.List, KeyID: v.keyID, KeyOf: sealer.KeyIDOf,
+		Credentials: c, Sealer: v, SealedStores: h.List, KeyID: v.keyID, KeyOf: sealer.KeyIDOf,
 		HasEngine: func(name string) bool { _, ok := engines[name]; return ok },
 	})
 }
@@ -65,11 +65,11 @@ func (s *Settings) directories(dir *dataDir, runsDir string) []probes.Directory 
 
 func (s *Settings) keyFiles(dir *dataDir) []probes.KeyFile {
 	var out []probes.KeyFile
-	add := func(text, given, own, use string) {
+	add := func(text, configured, own, use string) {
 		switch {
 		case text != "":
-		case given != "":
-			out = append(out, probes.KeyFile{Path: given, Use: use})
+		case configured != "":
+			out = append(out, probes.KeyFile{Path: configured, Use: use})
 		default:
 			out = append(out, probes.KeyFile{Path: dir.path(own), Use: use})
 		}

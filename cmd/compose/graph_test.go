@@ -51,7 +51,7 @@ type everyPort struct {
 	Authorizer  identity.Authorizer
 	Tokens      identity.Tokens
 	Bootstrap   identity.Bootstrap
-	People      identityPorts
+	Identity    identityPorts
 	Fleet       execution.Fleet
 	Plane       execution.ControlPlane
 	Catalog     execution.Catalog
@@ -93,7 +93,7 @@ type identityPorts struct {
 	SignIn     identity.SignIn
 	Self       identity.Self
 	Federation identity.Federation
-	Beginnings identity.Beginnings
+	Beginnings identity.SignInLimiter
 	Teams      identity.Teams
 	Orgs       identity.Orgs
 	Grants     identity.Grants

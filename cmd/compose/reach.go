@@ -22,10 +22,10 @@ const (
 // out by nobody here, and its lease runs out.
 type reach struct {
 	execution.ControlPlane
-	clock portclock.Clock
-	log   *slog.Logger
-	hello func(ctx context.Context) error // asks whether the server lets this worker claim
-	met   func(ctx context.Context)       // called once, when it does for the first time
+	clock      portclock.Clock
+	log        *slog.Logger
+	hello      func(ctx context.Context) error // asks whether the server lets this worker claim
+	onAdmitted func(ctx context.Context)       // called once, when it does for the first time
 
 	mu     sync.Mutex
 	known  bool // the server has answered
@@ -45,7 +45,7 @@ func (r *reach) Claim(ctx context.Context, q runs.ClaimRequest) (*runs.Assignmen
 			r.end(ctx, err)
 			return nil, nil
 		}
-		r.met(ctx)
+		r.onAdmitted(ctx)
 	}
 	a, err := r.ControlPlane.Claim(ctx, q)
 	r.end(ctx, err)

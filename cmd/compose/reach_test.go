@@ -38,11 +38,11 @@ var _ portclock.Clock = (*hand)(nil)
 // well.
 func TestReach(t *testing.T) {
 	t.Parallel()
-	var log said
+	var log logBuffer
 	plane, clock, hellos, ready := &claimed{}, &hand{now: time.Unix(1e9, 0)}, 0, 0
 	refused := errors.New("not this token")
 	r := &reach{
-		ControlPlane: plane, clock: clock, log: log.log(), met: func(context.Context) { ready++ },
+		ControlPlane: plane, clock: clock, log: log.log(), onAdmitted: func(context.Context) { ready++ },
 		hello: func(context.Context) error { hellos++; return refused },
 	}
 	claim := func(runs int) {
@@ -94,9 +94,9 @@ func TestReachOneAtATime(t *testing.T) {
 	t.Parallel()
 	asked, answer := make(chan struct{}), make(chan error)
 	plane := &claimed{}
-	var log said
+	var log logBuffer
 	r := &reach{
-		ControlPlane: plane, clock: &hand{now: time.Unix(1e9, 0)}, log: log.log(), met: func(context.Context) {},
+		ControlPlane: plane, clock: &hand{now: time.Unix(1e9, 0)}, log: log.log(), onAdmitted: func(context.Context) {},
 		hello: func(context.Context) error { close(asked); return <-answer },
 	}
 	done := make(chan *runs.Assignment)

@@ -30,7 +30,7 @@ func TestOwnDirIsOnesOwn(t *testing.T) {
 	}
 }
 
-func TestRunsDirAsTold(t *testing.T) {
+func TestRunsDirAsConfigured(t *testing.T) {
 	t.Parallel()
 	d := &dataDir{root: t.TempDir()}
 	s := Executor{RunsDir: "/somewhere"}

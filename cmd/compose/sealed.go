@@ -38,15 +38,15 @@ func sealing() fx.Option {
 // sealed is the sealer, once the database was asked whether secrets exist already.
 type sealed struct{ sealer atomic.Pointer[sealer.Sealer] }
 
-// holders are all tables in which something rests sealed.
-type holders struct {
+// sealedStores are all tables in which something rests sealed.
+type sealedStores struct {
 	fx.In
 
-	List []secrets.Holder `group:"sealed_holders"`
+	List []secrets.SealedStore `group:"sealed_holders"`
 }
 
 // openVault reads the encryption key, or makes it where nothing was ever sealed.
-func openVault(life fx.Lifecycle, s *Settings, dir *dataDir, v *sealed, h holders) {
+func openVault(life fx.Lifecycle, s *Settings, dir *dataDir, v *sealed, h sealedStores) {
 	life.Append(fx.Hook{OnStart: func(ctx context.Context) error {
 		from := s.keySource(dir.root)
 		for _, held := range h.List {
@@ -125,7 +125,7 @@ func Rewrap(ctx context.Context, s Settings, to string) (done secretsmodule.Wrap
 	var o *auditmodule.Opening
 	var unit tx.Unit
 	var rec audit.Recorder
-	var h holders
+	var h sealedStores
 	app := fx.New(
 		fx.WithLogger(quiet), fx.Supply(&s.Install, s.Log, s.auditConfig(root)), platform(), stores()[storeOf(s.DB)], auditmodule.Module,
 		fx.Populate(&d, &o, &unit, &rec, &h),
@@ -151,6 +151,6 @@ func Rewrap(ctx context.Context, s Settings, to string) (done secretsmodule.Wrap
 			return done, err
 		}
 	}
-	r := secretsmodule.Rewrapping{Unit: unit, Sealer: opened, Holders: h.List, Recorder: rec}
+	r := secretsmodule.Rewrapping{Unit: unit, Sealer: opened, SealedStores: h.List, Recorder: rec}
 	return r.Rewrap(ctx)
 }

@@ -28,11 +28,11 @@ import (
 
 // credentials provides what is kept sealed, what it gives to runs, and its REST.
 func credentials(s *Settings) fx.Option {
-	return fx.Options(lending(&s.Install, s.ReadOnly), agents(), httpsecrets.Module)
+	return fx.Options(runSecrets(&s.Install, s.ReadOnly), agents(), httpsecrets.Module)
 }
 
-// lending provides what credentials give to runs. Whoever leaves leftovers to others revokes no minted secret that another process left.
-func lending(i *Install, leftovers bool) fx.Option {
+// runSecrets provides what credentials give to runs. Whoever leaves leftovers to others revokes no minted secret that another process left.
+func runSecrets(i *Install, leftovers bool) fx.Option {
 	return fx.Options(
 		fx.Supply(secretsmodule.Config{ReadOnly: leftovers}),
 		fx.Module("engines", fx.Provide(

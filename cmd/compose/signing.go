@@ -20,13 +20,13 @@ const (
 
 // signingKeys is where the signing key of an install over this data directory rests.
 func (s *Settings) signingKeys(root string) signingKeys {
-	return signingKeys{text: s.SigningKey, given: s.SigningKeyFile, file: filepath.Join(root, signingFile)}
+	return signingKeys{text: s.SigningKey, configured: s.SigningKeyFile, file: filepath.Join(root, signingFile)}
 }
 
 // signingKeys is where signing.key rests: in the environment, in a file that the operator names, or in the data directory.
 type signingKeys struct {
-	text        secret.Text
-	given, file string
+	text             secret.Text
+	configured, file string
 }
 
 var _ auditmodule.Keys = signingKeys{}
@@ -36,8 +36,8 @@ func (k signingKeys) Load() ([]byte, error) {
 	switch {
 	case k.text != "":
 		return []byte(string(k.text)), nil
-	case k.given != "":
-		raw, err := readKey(k.given)
+	case k.configured != "":
+		raw, err := readKey(k.configured)
 		if err != nil {
 			return nil, fmt.Errorf("signing-key-file: %w", err)
 		}
@@ -71,8 +71,8 @@ func (k signingKeys) Save(pem []byte) error {
 
 // path is the file of the key.
 func (k signingKeys) path() string {
-	if k.given != "" {
-		return k.given
+	if k.configured != "" {
+		return k.configured
 	}
 	return k.file
 }
@@ -98,9 +98,9 @@ func (k signingKeys) change() (*keyChange, error) {
 	return &keyChange{keys: k, expect: expect}, err
 }
 
-// keep replaces the signing key where nobody else did meanwhile.
-func (c *keyChange) keep(pem []byte) error {
-	if err := c.hold(); err != nil {
+// replace replaces the signing key where nobody else did meanwhile.
+func (c *keyChange) replace(pem []byte) error {
+	if err := c.lock(); err != nil {
 		return err
 	}
 	present, err := c.keys.Load()
@@ -117,8 +117,8 @@ func (c *keyChange) keep(pem []byte) error {
 	return nil
 }
 
-// hold locks the file that the key was read from. What replaces it is another file, which whoever locks that compares.
-func (c *keyChange) hold() error {
+// lock locks the file that the key was read from. What replaces it is another file, which whoever locks that compares.
+func (c *keyChange) lock() error {
 	if c.held != nil || c.keys.text != "" {
 		return nil
 	}

@@ -46,11 +46,11 @@ func openTrail(life fx.Lifecycle, s *Settings, dir *dataDir, o *auditmodule.Open
 // at once.
 type Trail struct {
 	Prover audit.Prover
-	Keeper audit.Keeper
-	// KeepKey replaces the signing key where it rests. It is an error where another command did or does.
-	KeepKey func(pem []byte) error
-	change  *keyChange
-	app     *fx.App
+	Admin  audit.Keeper
+	// ReplaceKey replaces the signing key where it rests. It is an error where another command did or does.
+	ReplaceKey func(pem []byte) error
+	change     *keyChange
+	app        *fx.App
 }
 
 // OpenTrail opens the trail of an install that has been started before. It creates nothing and migrates nothing.
@@ -68,12 +68,12 @@ func OpenTrail(ctx context.Context, s Settings) (*Trail, error) {
 	if t.change, err = s.signingKeys(root).change(); err != nil {
 		return nil, fmt.Errorf("read the signing key: %w", err)
 	}
-	t.KeepKey = t.change.keep
+	t.ReplaceKey = t.change.replace
 	var d *db.DB
 	var o *auditmodule.Opening
 	t.app = fx.New(
 		fx.WithLogger(quiet), fx.Supply(&s.Install, s.Log, cfg), platform(), stores()[storeOf(s.DB)], auditmodule.Module,
-		fx.Populate(&t.Prover, &t.Keeper, &d, &o),
+		fx.Populate(&t.Prover, &t.Admin, &d, &o),
 	)
 	if err := t.app.Err(); err != nil {
 		return nil, rootCause(err)

@@ -36,7 +36,7 @@ func begun(t *testing.T) Settings {
 func rotates(t *testing.T, s Settings) {
 	t.Helper()
 	k := opened(t, s)
-	if _, err := k.Keeper.Rotate(t.Context(), k.KeepKey); err != nil {
+	if _, err := k.Admin.Rotate(t.Context(), k.ReplaceKey); err != nil {
 		t.Errorf("the signing key is lost: %v", err)
 	}
 	if err := k.Close(t.Context()); err != nil {
@@ -49,11 +49,11 @@ func TestRotationsAtOnceLoseNoKey(t *testing.T) {
 	t.Parallel()
 	s := begun(t)
 	one, other := opened(t, s), opened(t, s)
-	_, err := one.Keeper.Rotate(t.Context(), func(pem []byte) error {
-		if err := one.KeepKey(pem); err != nil {
+	_, err := one.Admin.Rotate(t.Context(), func(pem []byte) error {
+		if err := one.ReplaceKey(pem); err != nil {
 			return err
 		}
-		if _, err := other.Keeper.Rotate(t.Context(), other.KeepKey); err == nil {
+		if _, err := other.Admin.Rotate(t.Context(), other.ReplaceKey); err == nil {
 			t.Error("a second rotation passes the first")
 		}
 		return nil
@@ -62,7 +62,7 @@ func TestRotationsAtOnceLoseNoKey(t *testing.T) {
 		t.Error(err)
 	}
 	// It cannot go on either with what it knows of the file, once the first one is over.
-	if _, err := other.Keeper.Rotate(t.Context(), other.KeepKey); err == nil {
+	if _, err := other.Admin.Rotate(t.Context(), other.ReplaceKey); err == nil {
 		t.Error("a key is replaced that this command never read")
 	}
 	_, _ = one.Close(t.Context()), other.Close(t.Context())
@@ -75,15 +75,15 @@ func TestARotationThatWasKilled(t *testing.T) {
 	s := begun(t)
 	killed := errors.New("killed")
 	k := opened(t, s)
-	if _, err := k.Keeper.Rotate(t.Context(), func(pem []byte) error { return errors.Join(k.KeepKey(pem), killed) }); !errors.Is(err, killed) {
+	if _, err := k.Admin.Rotate(t.Context(), func(pem []byte) error { return errors.Join(k.ReplaceKey(pem), killed) }); !errors.Is(err, killed) {
 		t.Fatal(err)
 	}
 	_ = k.Close(t.Context())
 	var log bytes.Buffer
 	s.Log = slog.New(slog.NewTextHandler(&log, nil))
 	start(t, s).stop(t)
-	if said := log.String(); !strings.Contains(said, "signing.key.previous") {
-		t.Errorf("the start says nothing of what to do: %s", said)
+	if message := log.String(); !strings.Contains(message, "signing.key.previous") {
+		t.Errorf("the start says nothing of what to do: %s", message)
 	}
 	key := filepath.Join(s.DataDir, signingFile)
 	if err := os.Rename(key+".previous", key); err != nil {

@@ -40,8 +40,8 @@ func databaseOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 	return fx.Options(
 		fx.Supply(s, &s.Install, executing, s.trailConfig(), runsmodule.Config{LogCap: s.LogCap}),
 		platform(), stores()[storeOf(s.DB)], tools(), auditmodule.Module,
-		fx.Module("first", fx.Invoke(awaitSchema, borrowKeys, borrowSigning)),
-		sealing(), lending(&s.Install, true), agents(), fetching(&s.Install, dir, false),
+		fx.Module("first", fx.Invoke(awaitSchema, readServerKeys, borrowSigning)),
+		sealing(), runSecrets(&s.Install, true), agents(), fetching(&s.Install, dir, false),
 		runsmodule.WorkModule, catalogmodule.MaterialModule,
 		fx.Supply(s.audience()), fx.Module("work", fx.Provide(plane, fx.Annotate(outbox.NewWriter, fx.As(new(events.Publisher))))),
 		fx.Supply(auditmodule.HolderName(executing.Worker), fx.Annotate(anchor.NewHeadShelf(dir.path(headsDir)), fx.As(new(audit.HeadShelf)))),
@@ -81,10 +81,10 @@ func awaitSchema(life fx.Lifecycle, d *db.DB, log *slog.Logger) {
 	}})
 }
 
-// borrowKeys reads the encryption key that the servers seal with. A worker makes none.
-func borrowKeys(life fx.Lifecycle, i *Install, dir *dataDir, v *sealed, log *slog.Logger) {
+// readServerKeys reads the encryption key that the servers seal with. A worker makes none.
+func readServerKeys(life fx.Lifecycle, i *Install, dir *dataDir, v *sealed, log *slog.Logger) {
 	life.Append(fx.Hook{OnStart: func(ctx context.Context) error {
-		from, err := i.borrowed(dir.root)
+		from, err := i.serverKeys(dir.root)
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func borrowKeys(life fx.Lifecycle, i *Install, dir *dataDir, v *sealed, log *slo
 func (s *WorkerSettings) trailConfig() auditmodule.Config {
 	c := auditmodule.Config{Version: s.Info.Version}
 	if s.SigningKeyFile != "" {
-		c.Keys = signingKeys{given: s.SigningKeyFile}
+		c.Keys = signingKeys{configured: s.SigningKeyFile}
 	}
 	return c
 }
@@ -113,9 +113,9 @@ func (s *WorkerSettings) trailConfig() auditmodule.Config {
 // by them.
 func borrowSigning(life fx.Lifecycle, o *auditmodule.Opening) { life.Append(fx.StartHook(o.Join)) }
 
-// borrowed is where a worker finds the encryption keys of the servers: as told, else in its own data directory, else in the one that a
+// serverKeys is where a worker finds the encryption keys of the servers: as told, else in its own data directory, else in the one that a
 // server over this database has by default.
-func (i *Install) borrowed(root string) (sealer.KeySource, error) {
+func (i *Install) serverKeys(root string) (sealer.KeySource, error) {
 	from := i.keySource(root)
 	from.Existing = true
 	if from.File != "" || from.Text != "" {

@@ -89,8 +89,8 @@ func newRelayClient(life fx.Lifecycle, c relayclient.Config) (*relayclient.Clien
 func newReach(life fx.Lifecycle, c *relayclient.Client, k portclock.Clock, x execution.Config, log *slog.Logger) *reach {
 	r := &reach{
 		ControlPlane: c, clock: k, log: log,
-		hello: c.Leave, // a claim that takes no run shows whether the server lets this worker claim
-		met:   func(ctx context.Context) { ready(ctx, log, &x) },
+		hello:      c.Leave, // a claim that takes no run shows whether the server lets this worker claim
+		onAdmitted: func(ctx context.Context) { ready(ctx, log, &x) },
 	}
 	life.Append(fx.StopHook(func(ctx context.Context) {
 		bound, cancel := context.WithTimeout(ctx, leaveTime)

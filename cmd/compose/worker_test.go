@@ -37,25 +37,25 @@ type workerPort struct {
 	Agents    secrets.Agents
 }
 
-// said is a log that is read while it is written.
-type said struct {
+// logBuffer is a log that is read while it is written.
+type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (s *said) Write(p []byte) (int, error) {
+func (s *logBuffer) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.b.Write(p)
 }
 
-func (s *said) String() string {
+func (s *logBuffer) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.b.String()
 }
 
-func (s *said) log() *slog.Logger { return slog.New(slog.NewTextHandler(s, nil)) }
+func (s *logBuffer) log() *slog.Logger { return slog.New(slog.NewTextHandler(s, nil)) }
 
 const sampleToken = "c4nary-token-of-workers-0123456789"
 
@@ -115,7 +115,7 @@ func TestDatabaseWorker(t *testing.T) {
 			s.DB = dbtest.Fresh(t, db.Engine(engine), migrations.FS)
 			srv := start(t, s)
 			defer srv.stop(t)
-			var log said
+			var log logBuffer
 			w := databaseWorker(t, s)
 			w.Log, w.EncryptionKeyFile = log.log(), filepath.Join(s.DataDir, "encryption.key")
 			defer startWorker(t, w)()
@@ -152,7 +152,7 @@ func TestWorkerWaitsForTheSchema(t *testing.T) {
 	if err := os.WriteFile(s.DB, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var log said
+	var log logBuffer
 	w.Log = log.log()
 	worker, err := NewWorker(w)
 	if err != nil {
@@ -182,7 +182,7 @@ func TestBorrowedKeys(t *testing.T) {
 	i := Install{DB: filepath.Join(dir, "writ.db")}
 	look := func(what, file, in string) {
 		t.Helper()
-		from, err := i.borrowed(own)
+		from, err := i.serverKeys(own)
 		if err != nil || from.File != file || from.Dir != in || !from.Existing {
 			t.Errorf("%s: %+v %v", what, from, err)
 		}

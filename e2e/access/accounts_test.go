@@ -145,7 +145,7 @@ func TestTheLastAdminStays(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		s := harness.Start(t, harness.Options{DB: dbURL})
-		var admins []person
+		var admins []account
 		for i := range 6 {
 			admins = append(admins, join(t, s, fmt.Sprint("admin", i), "admin"))
 		}

@@ -16,7 +16,7 @@ func TestGrantsOnAQueue(t *testing.T) {
 		viewer, operator := join(t, s, "vic", "viewer"), join(t, s, "ola", "operator")
 		before := s.Submit(on("vault"))
 		other := s.Submit(on("plain"))
-		for _, p := range []person{viewer, operator} {
+		for _, p := range []account{viewer, operator} {
 			want(t, p.Client, http.MethodGet, "/v1/runs/"+before.ID, nil, 200)
 		}
 		want(t, operator.Client, http.MethodPost, "/v1/runs", on("vault"), 201)
@@ -36,7 +36,7 @@ func TestGrantsOnAQueue(t *testing.T) {
 
 		// Who reads the run of the restricted queue, lists how many runs, and may do what to it.
 		for _, c := range []struct {
-			person
+			account
 			read, total, submit, cancel int
 		}{
 			{viewer, 404, 1, 403, 403},
@@ -76,7 +76,7 @@ func TestGrantsOnAQueue(t *testing.T) {
 		// So does the last reader's account: the queue stays restricted.
 		want(t, s.Client, http.MethodDelete, "/v1/users/"+reader.ID, nil, 204)
 		want(t, reader.Client, http.MethodGet, "/v1/runs/"+before.ID, nil, 401)
-		for _, p := range []person{viewer, operator, stranger} {
+		for _, p := range []account{viewer, operator, stranger} {
 			want(t, p.Client, http.MethodGet, "/v1/runs/"+before.ID, nil, 404)
 		}
 		// An admin gives a grant and takes it back: the queue follows the roles again.

@@ -40,8 +40,8 @@ func TestOneChangeOfARevision(t *testing.T) {
 	})
 }
 
-// TestSessionsLastAsLongAsTheyAreTold ends a session after --session-ttl, and no token that a program has.
-func TestSessionsLastAsLongAsTheyAreTold(t *testing.T) {
+// TestSessionsLastAsLongAsConfigured ends a session after --session-ttl, and no token that a program has.
+func TestSessionsLastAsLongAsConfigured(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{Flags: []string{"--session-ttl", "3s"}})
 	made(t, s.Client, "/v1/users", harness.Body{"username": "ola", "role": "viewer", "password": password})

@@ -17,8 +17,8 @@ func TestSAMLBinding(t *testing.T) {
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		const site = "https://writ.example:9"
 		f := federate(t, newIDP(t), harness.Options{DB: dbURL, Flags: []string{"--public-url", site}})
-		f.person(t, "ada", "engineers")
-		f.person(t, "eve", "engineers")
+		f.setUser(t, "ada", "engineers")
+		f.setUser(t, "eve", "engineers")
 		const unbound, foreign = "the browser brought no binding", "the binding is not that of the browser that began"
 		for _, accept := range []string{asPage, asJSON} {
 			thief, victim := f.browser(t, "eve"), f.browser(t, "ada")

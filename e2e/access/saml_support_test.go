@@ -54,11 +54,11 @@ type federated struct {
 	saw  []string
 }
 
-// keeping makes NameIDs persistent; the provider by itself has transient ones alone.
-type keeping struct{ saml.DefaultAssertionMaker }
+// persistentNames makes NameIDs persistent; the provider by itself has transient ones alone.
+type persistentNames struct{ saml.DefaultAssertionMaker }
 
 // MakeAssertion implements saml.AssertionMaker.
-func (k keeping) MakeAssertion(req *saml.IdpAuthnRequest, s *saml.Session) error {
+func (k persistentNames) MakeAssertion(req *saml.IdpAuthnRequest, s *saml.Session) error {
 	persistent := *s
 	persistent.NameIDFormat = string(saml.PersistentNameIDFormat)
 	return k.DefaultAssertionMaker.MakeAssertion(req, &persistent)
@@ -100,7 +100,7 @@ func newIDP(t *testing.T) harness.Client {
 		t.Fatal(err)
 	}
 	idp.IDP.SignatureMethod = dsig.RSASHA256SignatureMethod
-	idp.IDP.AssertionMaker = keeping{}
+	idp.IDP.AssertionMaker = persistentNames{}
 	// By default its login form makes a session and leaves the request behind; sent here it goes on with it.
 	idp.IDP.LoginURL = idp.IDP.SSOURL
 	front.Config.Handler = idp
@@ -132,8 +132,8 @@ func federate(t *testing.T, idp harness.Client, o harness.Options, metadata ...s
 // subject is the NameID of a user of the provider.
 func subject(name string) string { return canary + "-" + name + "@example.com" }
 
-// person sets who the provider knows by a name.
-func (f *federated) person(t *testing.T, name string, groups ...string) {
+// setUser sets who the provider knows by a name.
+func (f *federated) setUser(t *testing.T, name string, groups ...string) {
 	t.Helper()
 	want(t, f.idp, http.MethodPut, "/users/"+name, harness.Body{"name": name, "password": password, "email": subject(name), "groups": groups}, 204)
 }
@@ -286,12 +286,12 @@ func (f *federated) refused(t *testing.T, what string, a harness.Answer, status 
 	harness.Eventually(t, 10*time.Second, "the request is logged", func() bool { return strings.Contains(f.Output(), id) })
 	_, line, _ := strings.Cut(f.Output(), id)
 	line, rest, _ := strings.Cut(line, "\n")
-	said := fmt.Sprintf("status=%d ", status) + `\S+ \S+ reason=` + code
+	pattern := fmt.Sprintf("status=%d ", status) + `\S+ \S+ reason=` + code
 	if cause != "" {
-		said += " cause=" + regexp.QuoteMeta(strconv.Quote(cause))
+		pattern += " cause=" + regexp.QuoteMeta(strconv.Quote(cause))
 	}
-	if !regexp.MustCompile(`^method=POST route=`+acs+` `+said+`$`).MatchString(line) || strings.Contains(rest, id) {
-		t.Errorf("%s: the log says %q, want %s", what, line, said)
+	if !regexp.MustCompile(`^method=POST route=`+acs+` `+pattern+`$`).MatchString(line) || strings.Contains(rest, id) {
+		t.Errorf("%s: the log says %q, want %s", what, line, pattern)
 	}
 }
 

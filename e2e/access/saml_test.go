@@ -24,7 +24,7 @@ func TestSAMLBrowser(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		f := federate(t, newIDP(t), harness.Options{DB: dbURL})
-		f.person(t, "ada", "strangers", "engineers")
+		f.setUser(t, "ada", "strangers", "engineers")
 		b := f.browser(t, "ada")
 		a := b.post(b.answer(), asPage)
 		held := cookies(a)
@@ -87,7 +87,7 @@ func TestSAMLBrowser(t *testing.T) {
 func TestSAMLProgram(t *testing.T) {
 	t.Parallel()
 	f := federate(t, newIDP(t), harness.Options{})
-	f.person(t, "ada", "engineers")
+	f.setUser(t, "ada", "engineers")
 	first := f.browser(t, "ada").program()
 	if first.User.ID == "" || first.User.Username != "ada" || first.User.Role != "operator" || first.ExpiresAt == "" {
 		t.Fatalf("%+v", first)
@@ -101,7 +101,7 @@ func TestSAMLProgram(t *testing.T) {
 	}
 	want(t, f.As(first.Token), http.MethodGet, "/v1/auth/me", nil, 200)
 
-	f.person(t, "ada", "engineers", "chiefs")
+	f.setUser(t, "ada", "engineers", "chiefs")
 	raised := f.browser(t, "ada").program()
 	if raised.User.ID != first.User.ID || raised.User.Role != "admin" {
 		t.Errorf("%+v, before %+v", raised.User, first.User)
@@ -109,7 +109,7 @@ func TestSAMLProgram(t *testing.T) {
 	want(t, f.As(raised.Token), http.MethodGet, "/v1/users", nil, 200)
 	want(t, f.As(first.Token), http.MethodGet, "/v1/auth/me", nil, 401)
 
-	f.person(t, "ada", "engineers")
+	f.setUser(t, "ada", "engineers")
 	lowered := f.browser(t, "ada").program()
 	if lowered.User != first.User {
 		t.Errorf("%+v, before %+v", lowered.User, first.User)
@@ -131,12 +131,12 @@ func TestSAMLProgram(t *testing.T) {
 func TestSAMLNoRole(t *testing.T) {
 	t.Parallel()
 	f := federate(t, newIDP(t), harness.Options{})
-	f.person(t, "ada", "engineers")
+	f.setUser(t, "ada", "engineers")
 	f.browser(t, "ada").program()
 	before := f.accounts(t)
-	f.person(t, "eve", "strangers", "Engineers", "engineers,chiefs")
-	f.person(t, "none")
-	f.person(t, "ada", "strangers")
+	f.setUser(t, "eve", "strangers", "Engineers", "engineers,chiefs")
+	f.setUser(t, "none")
+	f.setUser(t, "ada", "strangers")
 	for _, name := range []string{"eve", "none", "ada"} {
 		for _, accept := range []string{asJSON, asPage} {
 			b := f.browser(t, name)
@@ -157,8 +157,8 @@ func TestSAMLNames(t *testing.T) {
 		f := federate(t, newIDP(t), harness.Options{DB: dbURL})
 		id := made(t, f.Client, "/v1/users", harness.Body{"username": "ada", "role": "viewer", "password": password, "email": subject("ada")})
 		before := f.accounts(t)
-		f.person(t, "ada", "engineers")
-		f.person(t, "admin", "chiefs")
+		f.setUser(t, "ada", "engineers")
+		f.setUser(t, "admin", "chiefs")
 		for _, name := range []string{"ada", "admin"} {
 			b := f.browser(t, name)
 			f.refused(t, name, b.post(b.answer(), asJSON), 409, "name_taken", "")
@@ -200,7 +200,7 @@ func TestSAMLReplay(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		f := federate(t, newIDP(t), harness.Options{DB: dbURL})
-		f.person(t, "ada", "engineers")
+		f.setUser(t, "ada", "engineers")
 		b := f.browser(t, "ada")
 		used := b.answer()
 		b.token(b.post(used, asJSON))
@@ -256,7 +256,7 @@ func TestSAMLReplay(t *testing.T) {
 func TestSAMLMetadata(t *testing.T) {
 	t.Parallel()
 	f := federate(t, newIDP(t), harness.Options{})
-	f.person(t, "ada", "engineers")
+	f.setUser(t, "ada", "engineers")
 	f.browser(t, "ada").program()
 	const path = "/auth/saml/metadata"
 	a := want(t, f.As(""), http.MethodGet, path, nil, 200)
@@ -299,7 +299,7 @@ func TestSAMLEncrypted(t *testing.T) {
 	}
 	f := federate(t, idp, harness.Options{}, "--saml-idp-metadata-file", filepath.Join(dir, "metadata.xml"),
 		"--saml-cert", filepath.Join(dir, "cert.pem"), "--saml-key", filepath.Join(dir, "key.pem"))
-	f.person(t, "ada", "engineers")
+	f.setUser(t, "ada", "engineers")
 	b := f.browser(t, "ada")
 	form := b.answer()
 	if root := document(t, form).Root(); root.SelectElement("EncryptedAssertion") == nil || root.SelectElement("Assertion") != nil {
@@ -346,7 +346,7 @@ func strip(el *etree.Element) *etree.Element {
 func TestSAMLForgeries(t *testing.T) {
 	t.Parallel()
 	f := federate(t, newIDP(t), harness.Options{})
-	f.person(t, "ada", "engineers")
+	f.setUser(t, "ada", "engineers")
 	b := f.browser(t, "ada")
 	// What is only read and written again is accepted, with and without the signature of the response.
 	b.token(b.post(b.answer(), asJSON))

@@ -11,9 +11,9 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// TestRevocationHoldsOnEveryServer takes rights away through one server and asks the other one at once: the first
+// TestRevocationWorksOnEveryServer takes rights away through one server and asks the other one at once: the first
 // request after the answer is refused there, for tokens, accounts, roles, grants and team memberships.
-func TestRevocationHoldsOnEveryServer(t *testing.T) {
+func TestRevocationWorksOnEveryServer(t *testing.T) {
 	t.Parallel()
 	url := dbtest.Fresh(t, db.Postgres, nil)
 	a := harness.Start(t, harness.Options{DB: url, Flags: []string{"--executors", "0"}})

@@ -19,8 +19,8 @@ const bound = 2 * 15
 
 // viewing is a live stream that somebody reads.
 type viewing struct {
-	told  atomic.Int64 // how often it told something: a comment tells nothing
-	ended atomic.Bool
+	lastUpdate atomic.Int64 // how often it told something: a comment tells nothing
+	ended      atomic.Bool
 }
 
 // view opens a run's stream by a ticket or by the token itself, and reads on. It returns once something was told.
@@ -45,13 +45,13 @@ func view(t *testing.T, c harness.Client, run string, ticket bool) *viewing {
 	go func() {
 		for sc := bufio.NewScanner(resp.Body); sc.Scan(); {
 			if strings.HasPrefix(sc.Text(), "data:") {
-				v.told.Add(1)
+				v.lastUpdate.Add(1)
 			}
 		}
 		_ = resp.Body.Close()
 		v.ended.Store(true)
 	}()
-	harness.Eventually(t, time.Minute, "the stream of "+run+" tells something", func() bool { return v.told.Load() > 0 })
+	harness.Eventually(t, time.Minute, "the stream of "+run+" tells something", func() bool { return v.lastUpdate.Load() > 0 })
 	return v
 }
 
@@ -73,12 +73,12 @@ func losses(t *testing.T, on, off *harness.Server) (lost []loss, kept []*viewing
 	}
 	const prints = "while :; do echo on; sleep 1; done"
 	vault, open, quiet := running("vault", prints), running("open", prints), running("vault", "sleep 600")
-	here := func(p person) harness.Client { return off.As(p.Token) }
-	member := func(name string) person { return join(t, on, name, "viewer") }
-	given := map[string]string{}
-	granted := func(name string) person {
+	here := func(p account) harness.Client { return off.As(p.Token) }
+	member := func(name string) account { return join(t, on, name, "viewer") }
+	grantIDs := map[string]string{}
+	granted := func(name string) account {
 		p := member(name)
-		given[name] = grant(t, on, "user:"+p.ID, "queue:vault", "read")
+		grantIDs[name] = grant(t, on, "user:"+p.ID, "queue:vault", "read")
 		return p
 	}
 	keeper, holder, silent, riser, leaver := granted("keeper"), granted("holder"), granted("silent"), granted("riser"), granted("leaver")
@@ -90,13 +90,13 @@ func losses(t *testing.T, on, off *harness.Server) (lost []loss, kept []*viewing
 	kept = []*viewing{view(t, here(keeper), vault, true), view(t, off.Client, open, false)}
 	for _, c := range []struct {
 		name   string
-		who    person
+		who    account
 		run    string
 		ticket bool
 		lose   func()
 	}{
-		{"the grant is deleted", holder, vault, true, func() { want(t, on.Client, http.MethodDelete, "/v1/grants/"+given["holder"], nil, 204) }},
-		{"the run prints nothing", silent, quiet, false, func() { want(t, on.Client, http.MethodDelete, "/v1/grants/"+given["silent"], nil, 204) }},
+		{"the grant is deleted", holder, vault, true, func() { want(t, on.Client, http.MethodDelete, "/v1/grants/"+grantIDs["holder"], nil, 204) }},
+		{"the run prints nothing", silent, quiet, false, func() { want(t, on.Client, http.MethodDelete, "/v1/grants/"+grantIDs["silent"], nil, 204) }},
 		{"the reader leaves the team", mate, vault, false, func() {
 			want(t, on.Client, http.MethodDelete, "/v1/teams/"+team+"/members/"+mate.ID, nil, 204)
 		}},
@@ -108,7 +108,7 @@ func losses(t *testing.T, on, off *harness.Server) (lost []loss, kept []*viewing
 	} {
 		v := view(t, here(c.who), c.run, c.ticket)
 		c.lose()
-		lost = append(lost, loss{c.name, kept[0].told.Load(), v})
+		lost = append(lost, loss{c.name, kept[0].lastUpdate.Load(), v})
 	}
 	return lost, kept
 }
@@ -123,15 +123,15 @@ func TestStreamsEndWithTheirGrant(t *testing.T) {
 		lost, kept := losses(t, on, off)
 		for _, l := range lost {
 			harness.Eventually(t, 5*time.Minute, "the stream ends: "+l.name, func() bool {
-				return l.ended.Load() || kept[0].ended.Load() || kept[0].told.Load() > l.since+bound
+				return l.ended.Load() || kept[0].ended.Load() || kept[0].lastUpdate.Load() > l.since+bound
 			})
 			if !l.ended.Load() {
 				t.Errorf("%s: the stream goes on", l.name)
 			}
 		}
 		for i, v := range kept {
-			mark := v.told.Load()
-			harness.Eventually(t, time.Minute, "a stream whose right holds goes on", func() bool { return v.ended.Load() || v.told.Load() > mark })
+			mark := v.lastUpdate.Load()
+			harness.Eventually(t, time.Minute, "a stream whose right holds goes on", func() bool { return v.ended.Load() || v.lastUpdate.Load() > mark })
 			if v.ended.Load() {
 				t.Errorf("stream %d ended although its right holds", i)
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// person is an account with a token.
-type person struct {
+// account is an account with a token.
+type account struct {
 	ID, Name string
 	harness.Client
 }
@@ -30,10 +30,10 @@ func made(t *testing.T, c harness.Client, path string, body harness.Body) string
 }
 
 // join makes an account of a role and a token for it.
-func join(t *testing.T, s *harness.Server, name, role string) person {
+func join(t *testing.T, s *harness.Server, name, role string) account {
 	t.Helper()
 	id := made(t, s.Client, "/v1/users", harness.Body{"username": name, "role": role})
-	return person{ID: id, Name: name, Client: s.As(mint(t, s, id, harness.Body{}))}
+	return account{ID: id, Name: name, Client: s.As(mint(t, s, id, harness.Body{}))}
 }
 
 // mint makes a token for an account.

@@ -13,7 +13,7 @@ func TestImports(t *testing.T) {
 	r := tree(t)
 	for _, s := range r.files {
 		for _, imported := range slices.Sorted(maps.Keys(s.imports())) {
-			v := Judge(s.pkg, imported, path.Base(s.path), s.test())
+			v := CheckImport(s.pkg, imported, path.Base(s.path), s.test())
 			if !v.OK {
 				t.Errorf("rule %q: %s:%d imports %s\n\twhy: %s", v.Rule, s.path,
 					r.line(s.file.Imports[s.imports()[imported]]), imported, v.Reason)
@@ -102,7 +102,7 @@ func TestRulesHaveTeeth(t *testing.T) {
 		if len(imported) > 2 && imported[:2] == "./" {
 			imported = path.Join(Module, imported)
 		}
-		if v := Judge(path.Join(Module, c.from), imported, c.file, c.test); v.OK != c.want {
+		if v := CheckImport(path.Join(Module, c.from), imported, c.file, c.test); v.OK != c.want {
 			t.Errorf("%s -> %s in %s: allowed=%v, want %v (rule %q)", c.from, c.imported, c.file, v.OK, c.want, v.Rule)
 		}
 	}

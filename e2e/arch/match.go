@@ -13,9 +13,9 @@ type Verdict struct {
 	Reason string
 }
 
-// Judge says whether a file may import a package. Both are import paths; file is the file's base name, and test
+// CheckImport says whether a file may import a package. Both are import paths; file is the file's base name, and test
 // tells a _test.go file.
-func Judge(from, imported, file string, test bool) Verdict {
+func CheckImport(from, imported, file string, test bool) Verdict {
 	from, imported = local(from), local(imported)
 	rule, ctx := ruleOf(from)
 	if rule == nil {

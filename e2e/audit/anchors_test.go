@@ -31,7 +31,7 @@ type made struct {
 }
 
 // anchored runs "writ audit anchor", which has to succeed.
-func (w *world) anchored(t *testing.T, flags ...string) []made {
+func (w *fixture) anchored(t *testing.T, flags ...string) []made {
 	t.Helper()
 	var out struct{ Anchors []made }
 	text := must(t, 0, slices.Concat([]string{"audit", "anchor", "--json"}, beside(w.Server), flags)...)
@@ -51,7 +51,7 @@ func kinds(list []made) string {
 }
 
 // unpacked writes the tiles of a server into a directory.
-func (w *world) unpacked(t *testing.T) (dir string) {
+func (w *fixture) unpacked(t *testing.T) (dir string) {
 	t.Helper()
 	a := w.Do(http.MethodGet, "/v1/audit/bundle?format=tiles", nil)
 	if a.Status != http.StatusOK {
@@ -117,7 +117,7 @@ func TestAnAuthorityVouches(t *testing.T) {
 	t.Parallel()
 	tsa := harness.NewAuthority(t)
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := &world{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
+		w := &fixture{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
 		run := w.Await(w.Submit(script("true")).ID).ID
 		url := tsa.URL + "/tsr?account=c4nary"
 		first, second := w.anchored(t, "--tsa", url), w.anchored(t, "--tsa", url)
@@ -144,7 +144,7 @@ func TestAnAuthorityVouches(t *testing.T) {
 				t.Errorf("a changed note passes: %s", out)
 			}
 		}
-		w.told(t, first[1].ID, "c4nary", run)
+		w.checkRecorded(t, first[1].ID, "c4nary", run)
 		for _, path := range []string{"/v1/audit/bundle", "/v1/runs/" + run + "/receipt"} {
 			file := saved(t, w.Client, path, "file.json")
 			out := must(t, 0, "audit", "verify", file, "--seal", saved(t, w.As(""), "/.well-known/seal.json", "seal.json"))
@@ -155,8 +155,8 @@ func TestAnAuthorityVouches(t *testing.T) {
 	})
 }
 
-// told looks at what the trail and the documents say of an anchor: its id, and never the secret of an address.
-func (w *world) told(t *testing.T, id, secret, run string) {
+// checkRecorded looks at what the trail and the documents say of an anchor: its id, and never the secret of an address.
+func (w *fixture) checkRecorded(t *testing.T, id, secret, run string) {
 	t.Helper()
 	found := false
 	for _, e := range trail(t, w.Server, 0) {
@@ -182,7 +182,7 @@ func TestOutsidersThatFail(t *testing.T) {
 	t.Parallel()
 	tsa := harness.NewAuthority(t)
 	tsa.Stamps("sha512")
-	w := &world{Server: harness.Start(t, harness.Options{}), t: t}
+	w := &fixture{Server: harness.Start(t, harness.Options{}), t: t}
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	odd := httptest.NewServer(http.NotFoundHandler())
@@ -191,8 +191,8 @@ func TestOutsidersThatFail(t *testing.T) {
 	stranger := newWitness(t, other) // it knows another log
 	outside := filepath.Join(t.TempDir(), "outside.head")
 	for name, c := range map[string]struct {
-		flags []string
-		says  string
+		flags   []string
+		message string
 	}{
 		"no authority":               {[]string{"--tsa", gone.URL}, "cannot be reached"},
 		"a refusal":                  {[]string{"--tsa", tsa.URL}, "refused"},
@@ -204,7 +204,7 @@ func TestOutsidersThatFail(t *testing.T) {
 	} {
 		before := verify(t, w.Server)
 		out, code := writ(t, slices.Concat([]string{"audit", "anchor"}, beside(w.Server), c.flags)...)
-		if code != 1 || !strings.Contains(out, c.says) {
+		if code != 1 || !strings.Contains(out, c.message) {
 			t.Errorf("%s: exit code %d\n%s", name, code, out)
 		}
 		if !strings.Contains(out, "as checkpoint (anc_") || strings.Contains(out, "as head_file") != (name == "one of two") {
@@ -227,7 +227,7 @@ func TestOutsidersThatFail(t *testing.T) {
 func TestAWitnessCosigns(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := &world{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
+		w := &fixture{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
 		who := newWitness(t, w.Server)
 		flags := []string{"--witness", who.url, "--witness-key", who.vkey}
 		for range 2 {
@@ -261,7 +261,7 @@ func TestAWitnessCosigns(t *testing.T) {
 // TestAHeadIsKeptElsewhere writes the head to a file of the operator's choice, twice.
 func TestAHeadIsKeptElsewhere(t *testing.T) {
 	t.Parallel()
-	w := &world{Server: harness.Start(t, harness.Options{}), t: t}
+	w := &fixture{Server: harness.Start(t, harness.Options{}), t: t}
 	file := filepath.Join(t.TempDir(), "share", "writ.head")
 	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)

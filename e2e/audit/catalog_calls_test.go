@@ -8,38 +8,38 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-func (w *world) project() string {
+func (w *fixture) project() string {
 	return w.id("/v1/projects", harness.Body{"name": w.name("p"), "repo_url": "file://" + w.repo})
 }
 
-func (w *world) inventory() string {
+func (w *fixture) inventory() string {
 	return w.id("/v1/inventories", harness.Body{"name": w.name("i"), "content": "a ansible_connection=local\n"})
 }
 
-func (w *world) sourceBody() harness.Body {
+func (w *fixture) sourceBody() harness.Body {
 	return harness.Body{
 		"name": w.name("s"), "kind": "project", "path": "hosts", "project_id": w.project(), "inventory_id": w.inventory(),
 	}
 }
 
-func (w *world) source() string { return w.id("/v1/inventory-sources", w.sourceBody()) }
+func (w *fixture) source() string { return w.id("/v1/inventory-sources", w.sourceBody()) }
 
-func (w *world) templateBody() harness.Body {
+func (w *fixture) templateBody() harness.Body {
 	return harness.Body{"name": w.name("t"), "tool": "bash", "command": "true", "queue": "parked"}
 }
 
-func (w *world) template() string { return w.id("/v1/templates", w.templateBody()) }
+func (w *fixture) template() string { return w.id("/v1/templates", w.templateBody()) }
 
-func (w *world) scheduleBody() harness.Body {
+func (w *fixture) scheduleBody() harness.Body {
 	return harness.Body{"name": w.name("c"), "cron": "@yearly", "template_id": w.template()}
 }
 
-func (w *world) triggerBody() harness.Body {
+func (w *fixture) triggerBody() harness.Body {
 	return harness.Body{"name": w.name("g"), "template_id": w.template(), "require_signature": false}
 }
 
 // makeRepo makes the repository of the projects.
-func (w *world) makeRepo() {
+func (w *fixture) makeRepo() {
 	w.t.Helper()
 	w.repo = w.t.TempDir() + "/repo"
 	if err := os.Mkdir(w.repo, 0o700); err != nil {
@@ -56,40 +56,40 @@ func (w *world) makeRepo() {
 }
 
 // catalogCalls prepares the recorded operations on what people launch and on what launches it.
-func catalogCalls() map[string]func(w *world) call {
-	out := map[string]func(w *world) call{
-		"sync-project": func(w *world) call { return call{path: "/v1/projects/" + w.project() + "/sync", object: "project"} },
-		"refresh-inventory-source": func(w *world) call {
+func catalogCalls() map[string]func(w *fixture) call {
+	out := map[string]func(w *fixture) call{
+		"sync-project": func(w *fixture) call { return call{path: "/v1/projects/" + w.project() + "/sync", object: "project"} },
+		"refresh-inventory-source": func(w *fixture) call {
 			return call{path: "/v1/inventory-sources/" + w.source() + "/refresh", object: "inventory_source"}
 		},
-		"rotate-trigger-secret": func(w *world) call {
+		"rotate-trigger-secret": func(w *fixture) call {
 			return call{path: "/v1/triggers/" + w.id("/v1/triggers", w.triggerBody()) + "/rotate-secret", object: "trigger"}
 		},
-		"launch-template": func(w *world) call { return call{path: "/v1/templates/" + w.template() + "/launch", object: "run"} },
+		"launch-template": func(w *fixture) call { return call{path: "/v1/templates/" + w.template() + "/launch", object: "run"} },
 	}
 	for _, k := range []struct {
 		noun, path, kind string
-		body             func(w *world) harness.Body
+		body             func(w *fixture) harness.Body
 	}{
-		{"project", "/v1/projects", "project", func(w *world) harness.Body {
+		{"project", "/v1/projects", "project", func(w *fixture) harness.Body {
 			return harness.Body{"name": w.name("p"), "repo_url": "file://" + w.repo}
 		}},
-		{"inventory", "/v1/inventories", "inventory", func(w *world) harness.Body { return harness.Body{"name": w.name("i"), "content": "a\n"} }},
-		{"inventory-source", "/v1/inventory-sources", "inventory_source", (*world).sourceBody},
-		{"template", "/v1/templates", "template", (*world).templateBody},
-		{"schedule", "/v1/schedules", "schedule", (*world).scheduleBody},
-		{"trigger", "/v1/triggers", "trigger", (*world).triggerBody},
+		{"inventory", "/v1/inventories", "inventory", func(w *fixture) harness.Body { return harness.Body{"name": w.name("i"), "content": "a\n"} }},
+		{"inventory-source", "/v1/inventory-sources", "inventory_source", (*fixture).sourceBody},
+		{"template", "/v1/templates", "template", (*fixture).templateBody},
+		{"schedule", "/v1/schedules", "schedule", (*fixture).scheduleBody},
+		{"trigger", "/v1/triggers", "trigger", (*fixture).triggerBody},
 	} {
-		out["create-"+k.noun] = func(w *world) call { return call{path: k.path, object: k.kind, body: k.body(w)} }
-		out["update-"+k.noun] = func(w *world) call {
+		out["create-"+k.noun] = func(w *fixture) call { return call{path: k.path, object: k.kind, body: k.body(w)} }
+		out["update-"+k.noun] = func(w *fixture) call {
 			body := k.body(w)
 			id := w.id(k.path, body)
 			body["name"] = w.name("renamed")
 			return call{path: k.path + "/" + id, object: k.kind, body: body}
 		}
-		out["delete-"+k.noun] = func(w *world) call { return call{path: k.path + "/" + w.id(k.path, k.body(w)), object: k.kind} }
+		out["delete-"+k.noun] = func(w *fixture) call { return call{path: k.path + "/" + w.id(k.path, k.body(w)), object: k.kind} }
 	}
-	out["deliver-hook"] = func(w *world) call {
+	out["deliver-hook"] = func(w *fixture) call {
 		made := w.Do(http.MethodPost, "/v1/triggers", w.triggerBody())
 		var t struct {
 			Path string `json:"hook_path"`

@@ -13,8 +13,8 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// world is an install in which every operation can succeed.
-type world struct {
+// fixture is an install in which every operation can succeed.
+type fixture struct {
 	*harness.Server
 	t    *testing.T
 	next int
@@ -25,7 +25,7 @@ type world struct {
 }
 
 // id makes something and returns its id.
-func (w *world) id(path string, body harness.Body) string {
+func (w *fixture) id(path string, body harness.Body) string {
 	w.t.Helper()
 	var out struct {
 		ID string `json:"id"`
@@ -37,36 +37,36 @@ func (w *world) id(path string, body harness.Body) string {
 	return out.ID
 }
 
-func (w *world) name(of string) string {
+func (w *fixture) name(of string) string {
 	w.next++
 	return fmt.Sprint(of, w.next)
 }
 
-func (w *world) user() string {
+func (w *fixture) user() string {
 	return w.id("/v1/users", harness.Body{"username": w.name("u"), "role": "viewer", "password": password})
 }
 
-func (w *world) team() string { return w.id("/v1/teams", harness.Body{"name": w.name("t")}) }
-func (w *world) org() string  { return w.id("/v1/orgs", harness.Body{"name": w.name("o")}) }
-func (w *world) token() string {
+func (w *fixture) team() string { return w.id("/v1/teams", harness.Body{"name": w.name("t")}) }
+func (w *fixture) org() string  { return w.id("/v1/orgs", harness.Body{"name": w.name("o")}) }
+func (w *fixture) token() string {
 	return w.id("/v1/tokens", harness.Body{"name": w.name("k")})
 }
 
-func (w *world) grantBody() harness.Body {
+func (w *fixture) grantBody() harness.Body {
 	return harness.Body{"subject": "user:" + w.user(), "object": "queue:" + w.name("q"), "level": "read"}
 }
 
 // parked is a run that nobody executes.
-func (w *world) parked() string {
+func (w *fixture) parked() string {
 	return w.Submit(harness.Body{"tool": "bash", "command": "true", "queue": "parked"}).ID
 }
 
-func (w *world) held() string {
+func (w *fixture) held() string {
 	return w.Submit(harness.Body{"tool": "bash", "command": "true", "queue": "parked", "require_approval": true}).ID
 }
 
 // fails is a split run of ansible that has ended with failed hosts. There is one, of which more runs can be made.
-func (w *world) fails() string {
+func (w *fixture) fails() string {
 	if w.lost == "" {
 		body := harness.Body{"playbook": w.Dir + "/fails.yml", "inventory": w.Dir + "/hosts", "shards": 2}
 		w.lost = w.Await(w.Submit(body).ID).ID
@@ -75,7 +75,7 @@ func (w *world) fails() string {
 }
 
 // session signs somebody new in and returns the token.
-func (w *world) session() string {
+func (w *fixture) session() string {
 	name := w.name("s")
 	w.id("/v1/users", harness.Body{"username": name, "role": "viewer", "password": password})
 	var out struct {
@@ -101,66 +101,66 @@ type call struct {
 }
 
 // calls prepares each operation that is recorded, by its id.
-func calls() map[string]func(w *world) call {
-	onRun := func(act string, run func(w *world) string) func(w *world) call {
-		return func(w *world) call { return call{path: "/v1/runs/" + run(w) + "/" + act, object: "run"} }
+func calls() map[string]func(w *fixture) call {
+	onRun := func(act string, run func(w *fixture) string) func(w *fixture) call {
+		return func(w *fixture) call { return call{path: "/v1/runs/" + run(w) + "/" + act, object: "run"} }
 	}
-	return map[string]func(w *world) call{
-		"submit-run": func(*world) call { return call{path: "/v1/runs", body: script("true"), object: "run"} },
-		"submit-pipeline": func(*world) call {
+	return map[string]func(w *fixture) call{
+		"submit-run": func(*fixture) call { return call{path: "/v1/runs", body: script("true"), object: "run"} },
+		"submit-pipeline": func(*fixture) call {
 			return call{path: "/v1/pipelines", object: "run", body: harness.Body{"steps": []harness.Body{{"name": "a", "tool": "bash", "command": "true"}}}}
 		},
-		"cancel-run": onRun("cancel", (*world).parked), "approve-run": onRun("approve", (*world).held), "reject-run": onRun("reject", (*world).held),
-		"retry-run":       onRun("retry", (*world).fails),
-		"relaunch-failed": onRun("relaunch-failed", (*world).fails),
-		"rerun-run":       onRun("rerun", (*world).parked),
+		"cancel-run": onRun("cancel", (*fixture).parked), "approve-run": onRun("approve", (*fixture).held), "reject-run": onRun("reject", (*fixture).held),
+		"retry-run":       onRun("retry", (*fixture).fails),
+		"relaunch-failed": onRun("relaunch-failed", (*fixture).fails),
+		"rerun-run":       onRun("rerun", (*fixture).parked),
 
-		"sign-in": func(w *world) call {
+		"sign-in": func(w *fixture) call {
 			name := w.name("l")
 			w.id("/v1/users", harness.Body{"username": name, "role": "viewer", "password": password})
 			return call{path: "/v1/auth/login", nobody: true, object: "user", body: harness.Body{"username": name, "password": password}}
 		},
-		"sign-out": func(w *world) call { return call{path: "/v1/auth/logout", as: w.session(), object: "*"} },
-		"change-password": func(w *world) call {
+		"sign-out": func(w *fixture) call { return call{path: "/v1/auth/logout", as: w.session(), object: "*"} },
+		"change-password": func(w *fixture) call {
 			return call{path: "/v1/auth/me/password", as: w.session(), object: "user", body: harness.Body{"current": password, "new": "another long secret"}}
 		},
-		"create-user": func(w *world) call {
+		"create-user": func(w *fixture) call {
 			return call{path: "/v1/users", object: "user", body: harness.Body{"username": w.name("n"), "role": "viewer"}}
 		},
-		"update-user": func(w *world) call {
+		"update-user": func(w *fixture) call {
 			return call{path: "/v1/users/" + w.user(), body: harness.Body{"role": "operator"}}
 		},
-		"delete-user": func(w *world) call { return call{path: "/v1/users/" + w.user()} },
-		"mint-token": func(w *world) call {
+		"delete-user": func(w *fixture) call { return call{path: "/v1/users/" + w.user()} },
+		"mint-token": func(w *fixture) call {
 			return call{path: "/v1/tokens", object: "token", body: harness.Body{"name": w.name("k")}}
 		},
-		"revoke-token": func(w *world) call { return call{path: "/v1/tokens/" + w.token()} },
-		"create-team": func(w *world) call {
+		"revoke-token": func(w *fixture) call { return call{path: "/v1/tokens/" + w.token()} },
+		"create-team": func(w *fixture) call {
 			return call{path: "/v1/teams", object: "team", body: harness.Body{"name": w.name("t")}}
 		},
-		"delete-team": func(w *world) call { return call{path: "/v1/teams/" + w.team()} },
-		"add-team-member": func(w *world) call {
+		"delete-team": func(w *fixture) call { return call{path: "/v1/teams/" + w.team()} },
+		"add-team-member": func(w *fixture) call {
 			return call{path: "/v1/teams/" + w.team() + "/members", body: harness.Body{"user_id": w.user()}}
 		},
-		"remove-team-member": func(w *world) call {
+		"remove-team-member": func(w *fixture) call {
 			team, user := w.team(), w.user()
 			w.Do(http.MethodPost, "/v1/teams/"+team+"/members", harness.Body{"user_id": user})
 			return call{path: "/v1/teams/" + team + "/members/" + user}
 		},
-		"create-org": func(w *world) call {
+		"create-org": func(w *fixture) call {
 			return call{path: "/v1/orgs", object: "org", body: harness.Body{"name": w.name("o")}}
 		},
-		"delete-org": func(w *world) call { return call{path: "/v1/orgs/" + w.org()} },
-		"put-org-member": func(w *world) call {
+		"delete-org": func(w *fixture) call { return call{path: "/v1/orgs/" + w.org()} },
+		"put-org-member": func(w *fixture) call {
 			return call{path: "/v1/orgs/" + w.org() + "/members", body: harness.Body{"user_id": w.user(), "role": "member"}}
 		},
-		"remove-org-member": func(w *world) call {
+		"remove-org-member": func(w *fixture) call {
 			org, user := w.org(), w.user()
 			w.Do(http.MethodPost, "/v1/orgs/"+org+"/members", harness.Body{"user_id": user, "role": "member"})
 			return call{path: "/v1/orgs/" + org + "/members/" + user}
 		},
-		"create-grant": func(w *world) call { return call{path: "/v1/grants", object: "grant", body: w.grantBody()} },
-		"delete-grant": func(w *world) call { return call{path: "/v1/grants/" + w.id("/v1/grants", w.grantBody())} },
+		"create-grant": func(w *fixture) call { return call{path: "/v1/grants", object: "grant", body: w.grantBody()} },
+		"delete-grant": func(w *fixture) call { return call{path: "/v1/grants/" + w.id("/v1/grants", w.grantBody())} },
 	}
 }
 
@@ -171,7 +171,7 @@ func elsewhere() []string { return []string{"complete-oidc", "complete-saml"} }
 func TestEveryChangeHasExactlyOneEntry(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := &world{t: t}
+		w := &fixture{t: t}
 		w.makeRepo()
 		w.brittle = t.TempDir()
 		w.Server = harness.Start(t, harness.Options{
@@ -203,7 +203,7 @@ func TestEveryChangeHasExactlyOneEntry(t *testing.T) {
 }
 
 // drive makes one call and looks at what the trail says of it.
-func (w *world) drive(t *testing.T, op operation, c call) {
+func (w *fixture) drive(t *testing.T, op operation, c call) {
 	before := newest(t, w.Server)
 	client := w.Client
 	if c.as != "" || c.nobody {

@@ -11,7 +11,7 @@ import (
 const brittleMain = "github.com/writ-automation/writ/e2e/extensions/custom"
 
 // deadLetter makes one and returns its path.
-func (w *world) deadLetter() string {
+func (w *fixture) deadLetter() string {
 	w.t.Helper()
 	fail := filepath.Join(w.brittle, "fail")
 	write(w.t, fail, "")
@@ -41,9 +41,9 @@ func (w *world) deadLetter() string {
 }
 
 // deadLetterCalls prepares the recorded operations on dead letters.
-func deadLetterCalls() map[string]func(w *world) call {
-	return map[string]func(w *world) call{
-		"retry-dead-letter":  func(w *world) call { return call{path: w.deadLetter() + "/retry", object: "dead_letter"} },
-		"delete-dead-letter": func(w *world) call { return call{path: w.deadLetter(), object: "dead_letter"} },
+func deadLetterCalls() map[string]func(w *fixture) call {
+	return map[string]func(w *fixture) call{
+		"retry-dead-letter":  func(w *fixture) call { return call{path: w.deadLetter() + "/retry", object: "dead_letter"} },
+		"delete-dead-letter": func(w *fixture) call { return call{path: w.deadLetter(), object: "dead_letter"} },
 	}
 }

@@ -18,7 +18,7 @@ import (
 func TestErasedValuesAreGone(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := &world{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
+		w := &fixture{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
 		const agent, path = "Quokka-4711-of-marzipan", "/v1/runs"
 		body := script("true")
 		body["labels"] = harness.Body{"who": "x"}
@@ -78,7 +78,7 @@ func TestErasedValuesAreGone(t *testing.T) {
 }
 
 // ofRun returns the entries of a run, oldest first.
-func (w *world) ofRun(t *testing.T, run string) []entry {
+func (w *fixture) ofRun(t *testing.T, run string) []entry {
 	t.Helper()
 	out := slices.DeleteFunc(trail(t, w.Server, 0), func(e entry) bool { return e.Run != run && e.Object.ID != run })
 	if len(out) == 0 {
@@ -88,13 +88,13 @@ func (w *world) ofRun(t *testing.T, run string) []entry {
 }
 
 // erasures looks at what is recorded of an erasure, and at those that are refused.
-func (w *world) erasures(t *testing.T, seq int64) {
+func (w *fixture) erasures(t *testing.T, seq int64) {
 	t.Helper()
 	before := trail(t, w.Server, 0)
 	found := false
 	for _, e := range before {
-		said := fmt.Sprintf("%s", e.Details)
-		found = found || e.Action == "audit.erase" && strings.Contains(said, "gdpr_17") && strings.Contains(said, fmt.Sprint(seq))
+		content := fmt.Sprintf("%s", e.Details)
+		found = found || e.Action == "audit.erase" && strings.Contains(content, "gdpr_17") && strings.Contains(content, fmt.Sprint(seq))
 	}
 	if !found {
 		t.Error("no entry tells what was erased and why")
@@ -120,7 +120,7 @@ func encoded(value string) []string {
 }
 
 // inFiles lists the files of an SQLite database that hold any of the values.
-func (w *world) inFiles(t *testing.T, values []string) (held []string) {
+func (w *fixture) inFiles(t *testing.T, values []string) (held []string) {
 	t.Helper()
 	files, err := filepath.Glob(address(w.Server) + "*")
 	if err != nil || len(files) == 0 {

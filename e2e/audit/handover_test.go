@@ -43,7 +43,7 @@ func spokenBy(t *testing.T, receipt []byte) spoken {
 // its size. Right in the middle of a rotation there may be none; afterwards there is one again.
 func TestReceiptsDuringARotation(t *testing.T) {
 	t.Parallel()
-	w := &world{Server: harness.Start(t, harness.Options{}), t: t}
+	w := &fixture{Server: harness.Start(t, harness.Options{}), t: t}
 	run := w.Await(w.Submit(script("true")).ID).ID
 	var mu sync.Mutex
 	var got []spoken

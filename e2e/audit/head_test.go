@@ -26,12 +26,12 @@ func cut(t *testing.T, s *harness.Server, size int64) {
 func TestTheHeadFileAloneFindsACutTail(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := &world{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
+		w := &fixture{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
 		for range 4 {
 			w.parked()
 		}
 		w.Stop() // its last act is to keep the head
-		w = &world{Server: w.Again(), t: t}
+		w = &fixture{Server: w.Again(), t: t}
 		kept := sealed(t, w.Server).tree(t, read(t, filepath.Join(w.Dir, "data", "audit.head")))
 		cut(t, w.Server, kept.N-2)
 		v := verify(t, w.Server)
@@ -61,13 +61,13 @@ func TestTheHeadFileAloneFindsACutTail(t *testing.T) {
 // TestHeadFilesThatDoNotFit starts servers over head files that are older, gone, of another install, edited and no heads at all.
 func TestHeadFilesThatDoNotFit(t *testing.T) {
 	t.Parallel()
-	w := &world{Server: harness.Start(t, harness.Options{}), t: t}
+	w := &fixture{Server: harness.Start(t, harness.Options{}), t: t}
 	other := harness.Start(t, harness.Options{})
 	file := filepath.Join(w.Dir, "data", "audit.head")
 	other.Stop()
 	w.Stop()
 	older := read(t, file)
-	w = &world{Server: w.Again(), t: t}
+	w = &fixture{Server: w.Again(), t: t}
 	w.parked()
 	w.Stop()
 	newer := read(t, file)
@@ -77,8 +77,8 @@ func TestHeadFilesThatDoNotFit(t *testing.T) {
 	flipped := []byte(newer)
 	flipped[len(flipped)-20] ^= 1
 	for name, c := range map[string]struct {
-		text string
-		says string // empty: it starts
+		text    string
+		message string // empty: it starts
 	}{
 		"older":              {older, ""},
 		"none":               {"", ""},
@@ -94,7 +94,7 @@ func TestHeadFilesThatDoNotFit(t *testing.T) {
 			write(t, file, c.text)
 		}
 		s, err := harness.Launch(t, w.Options)
-		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+		if (err == nil) != (c.message == "") || err != nil && !strings.Contains(err.Error(), c.message) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err != nil {
@@ -116,7 +116,7 @@ func TestHeadFilesThatDoNotFit(t *testing.T) {
 func TestAReceiptOfWhatIsGone(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := &world{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
+		w := &fixture{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
 		run := w.Await(w.Submit(script("true")).ID).ID
 		base := verify(t, w.Server).Count
 		for range 4 {
@@ -129,7 +129,7 @@ func TestAReceiptOfWhatIsGone(t *testing.T) {
 		w.Stop()
 		cut(t, w.Server, base)
 		must(t, 0, slices.Concat([]string{"audit", "accept-rollback", "--reason", "the disk failed"}, beside(w.Server))...)
-		w = &world{Server: w.Again(), t: t}
+		w = &fixture{Server: w.Again(), t: t}
 
 		var b verdict
 		a := w.Do(http.MethodGet, fmt.Sprintf("/v1/runs/%s/receipt?from=%d", run, held.N), nil)

@@ -125,8 +125,8 @@ func (w *witness) signs(text string) bool {
 		if !mine || err != nil || len(raw) != 4+8+64 || binary.BigEndian.Uint32(raw) != w.id() {
 			continue
 		}
-		said := fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s\n", binary.BigEndian.Uint64(raw[4:]), body)
-		return ed25519.Verify(w.key.Public().(ed25519.PublicKey), said, raw[12:])
+		content := fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s\n", binary.BigEndian.Uint64(raw[4:]), body)
+		return ed25519.Verify(w.key.Public().(ed25519.PublicKey), content, raw[12:])
 	}
 	return false
 }

@@ -16,7 +16,7 @@ import (
 func TestFilesVerifyOffline(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := &world{Server: harness.Start(t, harness.Options{DB: dbURL, Flags: []string{"--public-url", "https://writ.example.com"}}), t: t}
+		w := &fixture{Server: harness.Start(t, harness.Options{DB: dbURL, Flags: []string{"--public-url", "https://writ.example.com"}}), t: t}
 		held := w.held()
 		first := w.Await(w.Submit(script("echo hello")).ID)
 		size := newest(t, w.Server)
@@ -58,7 +58,7 @@ func TestFilesVerifyOffline(t *testing.T) {
 }
 
 // pins meets the log for the first time, then again, then another log under its name.
-func (w *world) pins(t *testing.T, seal string) {
+func (w *fixture) pins(t *testing.T, seal string) {
 	t.Helper()
 	known := filepath.Join(t.TempDir(), "known_logs")
 	bundle := saved(t, w.Client, "/v1/audit/bundle", "bundle.json")
@@ -73,7 +73,7 @@ func (w *world) pins(t *testing.T, seal string) {
 }
 
 // answers looks at what the endpoints say beside the files.
-func (w *world) answers(t *testing.T, run string) {
+func (w *fixture) answers(t *testing.T, run string) {
 	t.Helper()
 	v := intact(t, w.Server)
 	a := w.Do(http.MethodGet, "/v1/runs/"+run+"/receipt", nil)
@@ -104,12 +104,12 @@ func (w *world) answers(t *testing.T, run string) {
 		t.Errorf("audit_receipt is %q", record.Receipt)
 	}
 	seal := w.As("").Do(http.MethodGet, "/.well-known/seal.json", nil)
-	var said struct {
+	var content struct {
 		Origin    string            `json:"origin"`
 		InstallID string            `json:"install_id"`
 		Keys      []json.RawMessage `json:"keys"`
 	}
-	if seal.JSON(t, &said); !strings.HasPrefix(said.Origin, "writ.example.com/audit/"+said.InstallID+"/e1") || len(said.Keys) != 2 {
+	if seal.JSON(t, &content); !strings.HasPrefix(content.Origin, "writ.example.com/audit/"+content.InstallID+"/e1") || len(content.Keys) != 2 {
 		t.Errorf("seal.json: %s", seal.Body)
 	}
 	if tag := seal.Header.Get("ETag"); w.As("").Do(http.MethodGet, "/.well-known/seal.json", nil, "If-None-Match", tag).Status != http.StatusNotModified {
@@ -120,7 +120,7 @@ func (w *world) answers(t *testing.T, run string) {
 // TestPrivateValuesAreForAdmins compares what an admin and a viewer get of one chain.
 func TestPrivateValuesAreForAdmins(t *testing.T) {
 	t.Parallel()
-	w := &world{Server: harness.Start(t, harness.Options{}), t: t}
+	w := &fixture{Server: harness.Start(t, harness.Options{}), t: t}
 	viewer := w.id("/v1/users", harness.Body{"username": "marmalade", "role": "viewer", "password": password})
 	var minted struct{ Token string }
 	w.Do(http.MethodPost, "/v1/tokens", harness.Body{"name": "v", "user_id": viewer}).JSON(t, &minted)

@@ -19,7 +19,7 @@ func write(t *testing.T, path, text string) {
 // TestRefusalsAreRecorded asks for what a viewer may not do, and signs in with wrong passwords.
 func TestRefusalsAreRecorded(t *testing.T) {
 	t.Parallel()
-	w := &world{Server: harness.Start(t, harness.Options{}), t: t}
+	w := &fixture{Server: harness.Start(t, harness.Options{}), t: t}
 	viewer := w.id("/v1/users", harness.Body{"username": "vera", "role": "viewer", "password": password})
 	var minted struct{ Token string }
 	w.Do(http.MethodPost, "/v1/tokens", harness.Body{"name": "v", "user_id": viewer}).JSON(t, &minted)

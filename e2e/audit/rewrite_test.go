@@ -41,9 +41,9 @@ func change(t *testing.T, url string, fn func(ctx context.Context, q bun.IDB) er
 
 // forger rewrites history from an entry on: every hash, and with the signing key every head of it as well.
 type forger struct {
-	from int64
-	key  []byte // signing.key; empty is a forger without it
-	keep string // the kind of an anchor that is left as it is
+	from   int64
+	key    []byte // signing.key; empty is a forger without it
+	spared string // the kind of an anchor that is left as it is
 }
 
 type row struct {
@@ -88,7 +88,7 @@ func (f forger) rewrite(t *testing.T, url string) {
 func (f forger) resign(t *testing.T, ctx context.Context, q bun.IDB, rows []row) error {
 	t.Helper()
 	var anchors []struct{ ID, Note string }
-	if err := q.NewSelect().Table("audit_anchors").Column("id", "note").Where("size >= ? AND kind <> ?", f.from, f.keep).Scan(ctx, &anchors); err != nil {
+	if err := q.NewSelect().Table("audit_anchors").Column("id", "note").Where("size >= ? AND kind <> ?", f.from, f.spared).Scan(ctx, &anchors); err != nil {
 		return err
 	}
 	for _, a := range anchors {
@@ -155,7 +155,7 @@ func rootOf(t *testing.T, rows []row) tlog.Hash {
 }
 
 // refuses asks a server for everything that it hands out of a chain that does not hold.
-func (w *world) refuses(t *testing.T, want verdict) {
+func (w *fixture) refuses(t *testing.T, want verdict) {
 	t.Helper()
 	for _, path := range []string{"/v1/audit/bundle", "/v1/audit/bundle?from=1&to=2", "/v1/audit/bundle?format=tiles"} {
 		var b verdict
@@ -188,14 +188,14 @@ func TestEditedAnchorsAreFound(t *testing.T) {
 	t.Parallel()
 	tsa := harness.NewAuthority(t)
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := &world{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
+		w := &fixture{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
 		who := newWitness(t, w.Server)
 		outside := filepath.Join(t.TempDir(), "outside.head")
 		all := []string{"--tsa", tsa.URL, "--witness", who.url, "--witness-key", who.vkey, "--head-file", outside}
 		w.anchored(t, all...)
 		w.parked()
 		size := w.anchored(t, all...)[0].Size
-		for _, c := range []struct{ name, set, kind, says string }{
+		for _, c := range []struct{ name, set, kind, message string }{
 			{"the root", "root = (SELECT hash FROM audit_head)", "rfc3161", "signature_invalid"},
 			{"the size", "size = size - 1", "rfc3161", "signature_invalid"},
 			{"the size, beyond the chain", "size = size + 1000", "head_file", "signature_invalid"},
@@ -215,7 +215,7 @@ func TestEditedAnchorsAreFound(t *testing.T) {
 			if _, to, ok := strings.Cut(c.set, "kind = '"); ok && strings.HasPrefix(c.set, "kind") {
 				kind = strings.TrimSuffix(to, "'")
 			}
-			if v.OK || v.Reason != "anchor_unsatisfied" || len(v.AnchorProblems) != 1 || !v.problem(kind, c.says) || v.BrokeAt != 0 {
+			if v.OK || v.Reason != "anchor_unsatisfied" || len(v.AnchorProblems) != 1 || !v.problem(kind, c.message) || v.BrokeAt != 0 {
 				t.Errorf("%s of %s: %+v", c.name, c.kind, v)
 			} else {
 				w.refuses(t, v)
@@ -231,7 +231,7 @@ func TestRewrittenHistoryIsFound(t *testing.T) {
 	t.Parallel()
 	tsa := harness.NewAuthority(t)
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := &world{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
+		w := &fixture{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
 		who := newWitness(t, w.Server)
 		for range 5 {
 			w.parked()
@@ -255,7 +255,7 @@ func TestRewrittenHistoryIsFound(t *testing.T) {
 
 		w.Kill() // a last head by the server itself would be refused and change nothing
 		key := []byte(read(t, filepath.Join(w.Dir, "data", "signing.key")))
-		forger{from: 5, key: key, keep: "rfc3161"}.rewrite(t, address(w.Server))
+		forger{from: 5, key: key, spared: "rfc3161"}.rewrite(t, address(w.Server))
 		if err := os.Remove(filepath.Join(w.Dir, "data", "audit.head")); err != nil && !errors.Is(err, os.ErrNotExist) {
 			t.Fatal(err)
 		}

@@ -63,7 +63,7 @@ type era struct {
 }
 
 // hand takes what a server hands out now.
-func (w *world) hand(t *testing.T, keyFile string) era {
+func (w *fixture) hand(t *testing.T, keyFile string) era {
 	t.Helper()
 	run := w.Await(w.Submit(script("true")).ID).ID
 	a := w.Do(http.MethodGet, "/v1/runs/"+run+"/receipt", nil)
@@ -79,17 +79,17 @@ func (w *world) hand(t *testing.T, keyFile string) era {
 func TestKeysRotateBesideAServer(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		given := dbURL != "" // one engine with a file of the operator's, one with the default
+		configured := dbURL != "" // one engine with a file of the operator's, one with the default
 		o := harness.Options{DB: dbURL, Dir: t.TempDir()}
 		file := filepath.Join(o.Dir, "data", "signing.key")
 		var more []string
-		if given {
+		if configured {
 			file = filepath.Join(t.TempDir(), "my.key")
 			write(t, file, signingKey(t))
 			more = []string{"--signing-key-file", file}
 			o.Flags = more
 		}
-		w := &world{Server: harness.Start(t, o), t: t}
+		w := &fixture{Server: harness.Start(t, o), t: t}
 		flags := append(beside(w.Server), more...)
 		eras := []era{w.hand(t, file)}
 		for range 2 {
@@ -122,12 +122,12 @@ func TestKeysRotateBesideAServer(t *testing.T) {
 		if !strings.Contains(s.Output(), "cannot sign heads") {
 			t.Error("the log does not warn of the old key")
 		}
-		(&world{Server: s, t: t}).mute(t, eras[0].run)
+		(&fixture{Server: s, t: t}).mute(t, eras[0].run)
 	})
 }
 
 // mute asks a server that has no key of the install for what it cannot sign, and for everything else.
-func (w *world) mute(t *testing.T, run string) {
+func (w *fixture) mute(t *testing.T, run string) {
 	t.Helper()
 	for _, path := range []string{"/v1/runs/" + run + "/receipt", "/v1/runs/" + run + "/receipt?sparse", "/v1/audit/bundle", "/v1/audit/bundle?format=tiles", "/.well-known/seal.json"} {
 		var p struct{ Reason string }
@@ -147,7 +147,7 @@ func (w *world) mute(t *testing.T, run string) {
 }
 
 // retired looks at what is published of the keys: each old pair ends where the next one begins.
-func (w *world) retired(t *testing.T, flags []string, eras []era) {
+func (w *fixture) retired(t *testing.T, flags []string, eras []era) {
 	t.Helper()
 	var out struct {
 		Keys []struct {
@@ -190,7 +190,7 @@ func (w *world) retired(t *testing.T, flags []string, eras []era) {
 func TestARotationThatCannotBeKept(t *testing.T) {
 	t.Parallel()
 	env := []string{"WRIT_SIGNING_KEY=" + signingKey(t)}
-	w := &world{Server: harness.Start(t, harness.Options{Env: env}), t: t}
+	w := &fixture{Server: harness.Start(t, harness.Options{Env: env}), t: t}
 	run := w.Await(w.Submit(script("true")).ID).ID
 	before, size := w.As("").Do(http.MethodGet, "/.well-known/seal.json", nil), newest(t, w.Server)
 	for name, env := range map[string][]string{"the environment of the server": env, "another one": nil, "another key": {"WRIT_SIGNING_KEY=" + signingKey(t)}} {

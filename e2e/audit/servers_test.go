@@ -18,7 +18,7 @@ import (
 )
 
 // pairOf starts two servers over one database, the second with the signing key of the first where it is told so.
-func pairOf(t *testing.T, dbURL string, sameKey bool, flags ...string) (first, second *world) {
+func pairOf(t *testing.T, dbURL string, sameKey bool, flags ...string) (first, second *fixture) {
 	t.Helper()
 	a := harness.Start(t, harness.Options{DB: dbURL, Flags: flags})
 	more := append([]string{"--executors", "0"}, flags...)
@@ -26,7 +26,7 @@ func pairOf(t *testing.T, dbURL string, sameKey bool, flags ...string) (first, s
 		more = append(more, "--signing-key-file", filepath.Join(a.Dir, "data", "signing.key"))
 	}
 	b := harness.Start(t, harness.Options{DB: dbURL, Flags: more, Admin: a.Admin})
-	return &world{Server: a, t: t}, &world{Server: b, t: t}
+	return &fixture{Server: a, t: t}, &fixture{Server: b, t: t}
 }
 
 // onPostgres runs fn over the database that several servers share.
@@ -97,7 +97,7 @@ func (l *load) count() int {
 }
 
 // mixed is the i-th of the changes that a load is made of, some of them about an account.
-func (w *world) mixed(who, account string) func(i int) (harness.Answer, error) {
+func (w *fixture) mixed(who, account string) func(i int) (harness.Answer, error) {
 	return func(i int) (harness.Answer, error) {
 		name := fmt.Sprintf("%s-%d", who, i)
 		switch i % 4 {
@@ -113,8 +113,8 @@ func (w *world) mixed(who, account string) func(i int) (harness.Answer, error) {
 	}
 }
 
-// holds asks that every receipt is in the trail.
-func (l *load) holds(t *testing.T, w *world) {
+// checkReceipts asks that every receipt is in the trail.
+func (l *load) checkReceipts(t *testing.T, w *fixture) {
 	t.Helper()
 	all := map[string]bool{}
 	for _, e := range trail(t, w.Server, 0) {
@@ -140,7 +140,7 @@ func TestTwoServersWriteOneChain(t *testing.T) {
 		l.each(&wg, 5, each, first.mixed("first", account))
 		l.each(&wg, 5, each, second.mixed("second", account))
 		var notes []string
-		for _, w := range []*world{first, second, first, second, first, second} {
+		for _, w := range []*fixture{first, second, first, second, first, second} {
 			notes = append(notes, read(t, saved(t, w.Client, "/v1/audit/bundle?limit=1&format=json", "one.json")))
 		}
 		wg.Wait()
@@ -148,13 +148,13 @@ func TestTwoServersWriteOneChain(t *testing.T) {
 		if len(l.receipts) != 10*each {
 			t.Errorf("%d of %d changes were acknowledged: %v", len(l.receipts), 10*each, l.refused)
 		}
-		l.holds(t, first)
+		l.checkReceipts(t, first)
 		one, two := intact(t, first.Server), intact(t, second.Server)
 		if one.Count < int64(10*each) || two.Count < one.Count {
 			t.Errorf("%+v and %+v", one, two)
 		}
 		seal := saved(t, first.As(""), "/.well-known/seal.json", "seal.json")
-		for _, w := range []*world{first, second} {
+		for _, w := range []*fixture{first, second} {
 			must(t, 0, "audit", "verify", saved(t, w.Client, "/v1/audit/bundle", "bundle.json"), "--seal", seal)
 		}
 		agree(t, notes)
@@ -190,7 +190,7 @@ func jsonString(text, before string) (string, bool) {
 }
 
 // beats waits for so many beats and asks that no two of them are closer than the interval of a second.
-func beats(t *testing.T, w *world, n int) {
+func beats(t *testing.T, w *fixture, n int) {
 	t.Helper()
 	var at []time.Time
 	harness.Eventually(t, time.Minute, "the service beats", func() bool {
@@ -238,7 +238,7 @@ func TestAStoppedServer(t *testing.T) {
 		if len(l.receipts) < 50 || len(l.refused) > 0 {
 			t.Errorf("%d changes; refused: %v", len(l.receipts), l.refused)
 		}
-		l.holds(t, first)
+		l.checkReceipts(t, first)
 		intact(t, first.Server)
 		intact(t, second.Server)
 		second.Signal(syscall.SIGSTOP)

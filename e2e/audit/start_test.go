@@ -29,10 +29,10 @@ func TestStartsThatAreRefused(t *testing.T) {
 		return raw
 	}
 	for name, c := range map[string]struct {
-		file string
-		with []byte
-		mode os.FileMode
-		says string
+		file    string
+		with    []byte
+		mode    os.FileMode
+		message string
 	}{
 		"a key that others may read": {keyFile, foreign(keyFile), 0o644, "chmod 600"},
 		"no key":                     {keyFile, []byte("x"), 0o600, "PEM"},
@@ -47,7 +47,7 @@ func TestStartsThatAreRefused(t *testing.T) {
 		}
 		put(t, file, c.with, c.mode)
 		_, err = harness.Launch(t, one.Options)
-		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), file) {
+		if err == nil || !strings.Contains(err.Error(), c.message) || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: %v", name, err)
 		}
 		put(t, file, before, 0o600)

@@ -140,16 +140,16 @@ func intact(t *testing.T, s *harness.Server) verdict {
 func writ(t *testing.T, arg ...string) (out string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), harness.Binary(t), arg...)
-	var said, complained bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &complained
+	var content, complained bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &content, &complained
 	err := cmd.Run()
 	if err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)
 	}
 	if code = cmd.ProcessState.ExitCode(); code != 0 {
-		said.WriteString(complained.String())
+		content.WriteString(complained.String())
 	}
-	return said.String(), code
+	return content.String(), code
 }
 
 // must runs the command line and fails where its exit code is another one.

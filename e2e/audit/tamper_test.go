@@ -66,7 +66,7 @@ func TestEditsAreFound(t *testing.T) {
 		"everything is deleted": {[]string{"DELETE FROM audit_entries"}, "anchor_unsatisfied", 0, 0},
 	}
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := &world{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
+		w := &fixture{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
 		for range 6 {
 			w.parked()
 		}
@@ -105,7 +105,7 @@ func TestEditsAreFound(t *testing.T) {
 func TestNoChangeWithoutItsEntry(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := &world{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
+		w := &fixture{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
 		parked, user := w.parked(), w.user()
 		sql(t, address(w.Server), "ALTER TABLE audit_entries RENAME TO audit_gone")
 		count := func() int {
@@ -144,7 +144,7 @@ func TestNoChangeWithoutItsEntry(t *testing.T) {
 // TestARestoredDatabaseStopsTheStart copies a database, goes on, and puts the copy back.
 func TestARestoredDatabaseStopsTheStart(t *testing.T) {
 	t.Parallel()
-	w := &world{Server: harness.Start(t, harness.Options{}), t: t}
+	w := &fixture{Server: harness.Start(t, harness.Options{}), t: t}
 	for range 3 {
 		w.parked()
 	}
@@ -154,7 +154,7 @@ func TestARestoredDatabaseStopsTheStart(t *testing.T) {
 	duplicate(t, db, copied)
 
 	s := w.Again()
-	again := &world{Server: s, t: t}
+	again := &fixture{Server: s, t: t}
 	for range 3 {
 		again.parked()
 	}
@@ -174,12 +174,12 @@ func TestARestoredDatabaseStopsTheStart(t *testing.T) {
 
 	s = w.Again()
 	v := intact(t, s)
-	var said struct {
+	var content struct {
 		Origin string
 		Epoch  int64
 	}
-	if s.As("").Do(http.MethodGet, "/.well-known/seal.json", nil).JSON(t, &said); said.Epoch != 2 || !strings.HasSuffix(said.Origin, "/e2") {
-		t.Errorf("after a rollback seal.json says %+v", said)
+	if s.As("").Do(http.MethodGet, "/.well-known/seal.json", nil).JSON(t, &content); content.Epoch != 2 || !strings.HasSuffix(content.Origin, "/e2") {
+		t.Errorf("after a rollback seal.json says %+v", content)
 	}
 	list := trail(t, s, 0)
 	found := false

@@ -18,7 +18,7 @@ import (
 func TestWhomTheTrailBelieves(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := &world{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
+		w := &fixture{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
 		tsa, who := harness.NewAuthority(t), newWitness(t, w.Server)
 		w.parked()
 		w.anchored(t, "--tsa", tsa.URL, "--witness", who.url, "--witness-key", who.vkey)
@@ -40,7 +40,7 @@ func TestWhomTheTrailBelieves(t *testing.T) {
 		w.Stop()
 		o := w.Options
 		o.Flags = append(slices.Clone(o.Flags), "--audit-tsa-roots", tsa.CA, "--audit-witness-key", who.vkey)
-		w = &world{Server: harness.Start(t, o), t: t}
+		w = &fixture{Server: harness.Start(t, o), t: t}
 		w.Do(http.MethodGet, "/v1/audit/verify", nil).JSON(t, &checked)
 		if strings.Contains(fmt.Sprint(checked.NotChecked), "time-stamp tokens") {
 			t.Errorf("the server was told of both: %q", checked.NotChecked)
@@ -70,7 +70,7 @@ func TestWhomTheTrailBelieves(t *testing.T) {
 func TestADatabaseIsHeldToWhatAReaderKnows(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := &world{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
+		w := &fixture{Server: harness.Start(t, harness.Options{DB: dbURL}), t: t}
 		w.parked()
 		w.anchored(t)
 		seal := saved(t, w.As(""), "/.well-known/seal.json", "seal.json")
@@ -100,7 +100,7 @@ func TestADatabaseIsHeldToWhatAReaderKnows(t *testing.T) {
 // holds a head, one lets go of none that it cannot know, and one does not start.
 func TestAWorkerTakesTheSigningKey(t *testing.T) {
 	t.Parallel()
-	w := &world{Server: harness.Start(t, harness.Options{}), t: t}
+	w := &fixture{Server: harness.Start(t, harness.Options{}), t: t}
 	other := harness.Start(t, harness.Options{})
 	w.parked()
 	w.anchored(t)

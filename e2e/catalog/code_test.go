@@ -79,7 +79,7 @@ spec: {template: Flow, branch: main, events: [push]}
 `
 
 // cli runs a client command and returns what it printed and its exit code.
-func (w *world) cli(arg ...string) (string, int) {
+func (w *fixture) cli(arg ...string) (string, int) {
 	w.t.Helper()
 	c := exec.CommandContext(w.t.Context(), harness.Binary(w.t), arg...)
 	c.Env = append(os.Environ(), "WRIT_SERVER="+w.URL, "WRIT_TOKEN="+w.Token)
@@ -90,7 +90,7 @@ func (w *world) cli(arg ...string) (string, int) {
 	return string(out), c.ProcessState.ExitCode()
 }
 
-func (w *world) must(arg ...string) string {
+func (w *fixture) must(arg ...string) string {
 	w.t.Helper()
 	out, code := w.cli(arg...)
 	if code != 0 {
@@ -122,7 +122,7 @@ func tree(t *testing.T, dir string) map[string]string {
 func TestTheCatalogAsCode(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		r := w.repo("site", map[string]string{"site.yml": "- hosts: web\n  gather_facts: false\n  tasks:\n    - debug: {msg: \"{{ greeting }} {{ version }} {{ count + 1 }}\"}\n"})
 		dir := t.TempDir()
 		source := filepath.Join(dir, "catalog.yaml")
@@ -194,7 +194,7 @@ spec:
 func TestSecretsInFiles(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		file := filepath.Join(t.TempDir(), "catalog.yaml")
 		apply := func(text string, arg ...string) (string, int) {
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -219,9 +219,9 @@ func TestSecretsInFiles(t *testing.T) {
 }
 
 // elsewhere applies exported files to an empty server and exports that one: the same files come back.
-func (w *world) elsewhere(dir string) {
+func (w *fixture) elsewhere(dir string) {
 	w.t.Helper()
-	other := &world{t: w.t, root: w.root, Server: harness.Start(w.t, harness.Options{Flags: []string{"--local-projects", w.root}})}
+	other := &fixture{t: w.t, root: w.root, Server: harness.Start(w.t, harness.Options{Flags: []string{"--local-projects", w.root}})}
 	other.must("apply", "-f", dir)
 	again := filepath.Join(w.t.TempDir(), "again")
 	other.must("export", again)

@@ -140,7 +140,7 @@ type entry struct {
 
 // fill makes an object of every variant of the kinds, and checks that it reads back as it was sent, and that a PUT of
 // that loses nothing.
-func (w *world) fill(f *filler, kinds []kind) []entry {
+func (w *fixture) fill(f *filler, kinds []kind) []entry {
 	w.t.Helper()
 	var out []entry
 	for _, k := range kinds {
@@ -211,7 +211,7 @@ func (f *filler) named(path, id string) {
 func TestNoMemberIsLost(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		one := newWorld(t, harness.Options{DB: dbURL, Flags: []string{"--secret-env", "X"}})
+		one := newFixture(t, harness.Options{DB: dbURL, Flags: []string{"--secret-env", "X"}})
 		site := one.repo("site", map[string]string{"site.yml": "- hosts: all\n", "hosts.ini": "web1\n"})
 		f := newFiller(t, one.Client)
 		f.values = constants(site)
@@ -233,7 +233,7 @@ func TestNoMemberIsLost(t *testing.T) {
 		if dbURL != "" {
 			other.DB = dbtest.Fresh(t, db.Postgres, nil)
 		}
-		two := &world{t: t, root: one.root, Server: harness.Start(t, other)}
+		two := &fixture{t: t, root: one.root, Server: harness.Start(t, other)}
 		g := newFiller(t, two.Client)
 		g.values = constants(site)
 		two.fill(g, groups())
@@ -259,7 +259,7 @@ func TestNoMemberIsLost(t *testing.T) {
 }
 
 // named reads the object of an entry's name.
-func (w *world) named(e entry) object {
+func (w *fixture) named(e entry) object {
 	w.t.Helper()
 	var list map[string]any
 	a := w.Do(http.MethodGet, e.path, nil)

@@ -78,11 +78,11 @@ func (f *filler) object(at, name string, s *schema) map[string]any {
 }
 
 func (f *filler) value(at, member string, s *schema) any {
-	v, said := f.set[at]
-	if !said {
-		v, said = f.values[member]
+	v, lastError := f.set[at]
+	if !lastError {
+		v, lastError = f.values[member]
 	}
-	if said {
+	if lastError {
 		f.mark(s, v)
 		return v
 	}

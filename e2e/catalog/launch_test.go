@@ -27,7 +27,7 @@ func survey() []harness.Body {
 }
 
 // deployment is a template with something of everything.
-func (w *world) deployment() string {
+func (w *fixture) deployment() string {
 	w.t.Helper()
 	r := w.repo("deploy", map[string]string{"site.yml": "- hosts: web\n  gather_facts: false\n  tasks:\n" +
 		"    - debug: {msg: \"{{ greeting }} / {{ version }} / {{ count + 1 }} / {{ color }}\"}\n"})
@@ -39,7 +39,7 @@ func (w *world) deployment() string {
 }
 
 // settled is what of a run's record says what it executes; everything else is of the one occasion.
-func (w *world) settled(id string) map[string]any {
+func (w *fixture) settled(id string) map[string]any {
 	w.t.Helper()
 	r := w.want(http.StatusOK, http.MethodGet, "/v1/runs/"+id, nil)
 	for _, k := range []string{
@@ -59,7 +59,7 @@ func (w *world) settled(id string) map[string]any {
 func TestFourWaysMakeTheSameRun(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		tpl := w.deployment()
 		sch := w.id("/v1/schedules", harness.Body{"name": "each minute", "cron": "* * * * *", "template_id": tpl})
 		slot := w.slot(sch)
@@ -101,7 +101,7 @@ func TestFourWaysMakeTheSameRun(t *testing.T) {
 // TestWhatALaunchBringsIsData gives code to every way in; the tool prints it.
 func TestWhatALaunchBringsIsData(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, harness.Options{})
+	w := newFixture(t, harness.Options{})
 	mark := w.Dir + "/ran"
 	evil := "{{ lookup('pipe', 'touch " + mark + "') }}"
 	r := w.repo("p", map[string]string{"site.yml": "- hosts: all\n  gather_facts: false\n  tasks:\n    - debug: {msg: \"{{ a }} {{ b }} {{ writ_push | default({}) }}\"}\n"})
@@ -135,7 +135,7 @@ func TestWhatALaunchBringsIsData(t *testing.T) {
 // TestALaunchThatIsRefusedMakesNothing goes through what a template does not allow.
 func TestALaunchThatIsRefusedMakesNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, harness.Options{})
+	w := newFixture(t, harness.Options{})
 	tpl := w.id("/v1/templates", harness.Body{
 		"name": "t", "tool": "bash", "command": "true", "allow_overrides": []string{"labels", "extra_vars"}, "survey": survey(),
 	})
@@ -178,12 +178,12 @@ func TestALaunchThatIsRefusedMakesNothing(t *testing.T) {
 func TestAWorkflowRuns(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, harness.Options{DB: dbURL})
-		say := `echo "$WRIT_VAR_VERSION $WRIT_VAR_OWN"`
+		w := newFixture(t, harness.Options{DB: dbURL})
+		script := `echo "$WRIT_VAR_VERSION $WRIT_VAR_OWN"`
 		tpl := w.id("/v1/templates", harness.Body{
 			"name": "flow", "survey": survey(), "extra_vars": harness.Body{"own": "kept"},
 			"steps": []harness.Body{
-				{"name": "build", "tool": "bash", "command": say}, {"name": "ship", "tool": "bash", "command": say, "depends_on": []string{"build"}},
+				{"name": "build", "tool": "bash", "command": script}, {"name": "ship", "tool": "bash", "command": script, "depends_on": []string{"build"}},
 			},
 		})
 		r := w.succeeds(w.launch(tpl, harness.Body{"answers": harness.Body{"version": "v7"}}).ID)

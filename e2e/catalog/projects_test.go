@@ -12,13 +12,13 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-const sayHello = "- hosts: all\n  gather_facts: false\n  tasks:\n    - debug: {msg: \"hello of VERSION\"}\n"
+const helloPlay = "- hosts: all\n  gather_facts: false\n  tasks:\n    - debug: {msg: \"hello of VERSION\"}\n"
 
 // TestTwoCommitsNeverMeet runs a project at two commits at once: each run sees its own files alone.
 func TestTwoCommitsNeverMeet(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		wait := filepath.Join(w.Dir, "go")
 		script := "until [ -e " + wait + " ]; do sleep 0.05; done; cat version; ls"
 		r := w.repo("app", map[string]string{"version": "one\n", "first": ""})
@@ -49,8 +49,8 @@ func TestTwoCommitsNeverMeet(t *testing.T) {
 // TestAProjectIsReadAndKept covers its routes, what is in use, and the rights of a path.
 func TestAProjectIsReadAndKept(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, harness.Options{})
-	r := w.repo("site", map[string]string{"site.yml": sayHello, "roles/a/tasks/main.yml": "[]\n", "page.html": "<script>1</script>"})
+	w := newFixture(t, harness.Options{})
+	r := w.repo("site", map[string]string{"site.yml": helloPlay, "roles/a/tasks/main.yml": "[]\n", "page.html": "<script>1</script>"})
 	p := w.project("site", r)
 	files := w.want(http.StatusOK, http.MethodGet, "/v1/projects/"+p+"/files", nil)
 	if files["commit"] != r.git("rev-parse", "HEAD") || files["count"] != 3.0 {
@@ -81,7 +81,7 @@ func TestAProjectIsReadAndKept(t *testing.T) {
 // TestRequirementsAreInstalled takes a role from another repository, which the project's requirements name.
 func TestRequirementsAreInstalled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, harness.Options{})
+	w := newFixture(t, harness.Options{})
 	role := w.repo("greet", map[string]string{
 		"tasks/main.yml": "- debug: {msg: \"greetings from the role\"}\n", "meta/main.yml": "galaxy_info: {author: w, description: d, license: MIT, min_ansible_version: '2.9'}\n",
 	})
@@ -106,7 +106,7 @@ func TestRequirementsAreInstalled(t *testing.T) {
 // TestARepositoryThatIsGone keeps the last good commit and says so.
 func TestARepositoryThatIsGone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, harness.Options{})
+	w := newFixture(t, harness.Options{})
 	r := w.repo("app", map[string]string{"a": "1"})
 	p := w.project("app", r)
 	if err := os.Rename(r.dir, r.dir+".away"); err != nil {
@@ -129,8 +129,8 @@ func TestARepositoryThatIsGone(t *testing.T) {
 // fetches nothing.
 func TestServersRemoveMirrors(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, harness.Options{})
-	r := w.repo("site", map[string]string{"site.yml": sayHello})
+	w := newFixture(t, harness.Options{})
+	r := w.repo("site", map[string]string{"site.yml": helloPlay})
 	p, q := w.project("gone", r), w.project("kept", r)
 	mirror := func(id string) string { return filepath.Join(w.Dir, "data", "projects", id+".git") }
 	aside := filepath.Join(t.TempDir(), "gone.git")

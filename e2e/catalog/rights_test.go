@@ -9,7 +9,7 @@ import (
 )
 
 // somebody makes an account and returns its id and a token of it.
-func (w *world) somebody(name, role string) (id, token string) {
+func (w *fixture) somebody(name, role string) (id, token string) {
 	w.t.Helper()
 	id = w.id("/v1/users", harness.Body{"username": name, "role": role})
 	token, _ = w.make("/v1/tokens", harness.Body{"name": name, "user_id": id})["token"].(string)
@@ -20,7 +20,7 @@ func (w *world) somebody(name, role string) (id, token string) {
 func TestRightsOnTheCatalog(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		org := w.id("/v1/orgs", harness.Body{"name": "Retail"})
 		team := w.id("/v1/teams", harness.Body{"name": "Web"})
 		tokens := map[string]string{"admin": w.Token}
@@ -81,23 +81,23 @@ func TestRightsOnTheCatalog(t *testing.T) {
 	})
 }
 
-// TestOneWhoMayNotSeeIsNotTold deletes what an object that the caller may not read names.
-func TestOneWhoMayNotSeeIsNotTold(t *testing.T) {
+// TestHiddenReferencesAreNotDisclosed deletes what an object that the caller may not read names.
+func TestHiddenReferencesAreNotDisclosed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, harness.Options{})
+	w := newFixture(t, harness.Options{})
 	inv := w.inventory("shared")
 	hidden := w.id("/v1/templates", harness.Body{"name": "hidden", "playbook": "x.yml", "inventory_id": inv})
-	shown := w.id("/v1/templates", harness.Body{"name": "shown", "playbook": "x.yml", "inventory_id": inv})
+	visible := w.id("/v1/templates", harness.Body{"name": "shown", "playbook": "x.yml", "inventory_id": inv})
 	id, token := w.somebody("manager", "operator")
 	other, _ := w.somebody("other", "operator")
 	w.id("/v1/grants", harness.Body{"subject": "user:" + id, "object": inv, "level": "manage"})
 	w.id("/v1/grants", harness.Body{"subject": "user:" + other, "object": hidden, "level": "read"})
 	a := w.As(token).Do(http.MethodDelete, "/v1/inventories/"+inv, nil)
-	if a.Status != 409 || strings.Contains(string(a.Body), hidden) || !strings.Contains(string(a.Body), shown) || !strings.Contains(string(a.Body), `"others":1`) {
+	if a.Status != 409 || strings.Contains(string(a.Body), hidden) || !strings.Contains(string(a.Body), visible) || !strings.Contains(string(a.Body), `"others":1`) {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
 	w.want(http.StatusOK, http.MethodPut, "/v1/inventories/"+inv, harness.Body{"name": "renamed", "content": "z\n"})
-	if got := w.want(http.StatusOK, http.MethodGet, "/v1/templates/"+shown, nil); got["inventory_id"] != inv {
+	if got := w.want(http.StatusOK, http.MethodGet, "/v1/templates/"+visible, nil); got["inventory_id"] != inv {
 		t.Errorf("a renamed inventory is named no more: %v", got)
 	}
 }
@@ -107,18 +107,18 @@ func TestOneWhoMayNotSeeIsNotTold(t *testing.T) {
 func TestWhoLaunchesSeesTheRun(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		inv := w.inventory("restricted")
-		reader, reading := w.somebody("reader", "operator")
+		reader, readerToken := w.somebody("reader", "operator")
 		_, none := w.somebody("none", "operator")
 		w.id("/v1/grants", harness.Body{"subject": "user:" + reader, "object": inv, "level": "read"})
 		tpl := w.id("/v1/templates", harness.Body{"name": "t", "playbook": "x.yml", "inventory_id": inv, "queue": "parked"})
 		if a := w.As(none).Do(http.MethodPost, "/v1/templates/"+tpl+"/launch", harness.Body{}); a.Status != 403 || !strings.Contains(string(a.Body), "use_required") {
 			t.Errorf("who may not read: %d %s", a.Status, a.Body)
 		}
-		a := w.As(reading).Do(http.MethodPost, "/v1/templates/"+tpl+"/launch", harness.Body{})
+		a := w.As(readerToken).Do(http.MethodPost, "/v1/templates/"+tpl+"/launch", harness.Body{})
 		var run harness.Run
-		if a.JSON(t, &run); a.Status != 201 || w.As(reading).Do(http.MethodGet, "/v1/runs/"+run.ID, nil).Status != 200 {
+		if a.JSON(t, &run); a.Status != 201 || w.As(readerToken).Do(http.MethodGet, "/v1/runs/"+run.ID, nil).Status != 200 {
 			t.Fatalf("who may read: %d %s", a.Status, a.Body)
 		}
 		w.want(http.StatusNoContent, http.MethodDelete, "/v1/templates/"+tpl, nil)

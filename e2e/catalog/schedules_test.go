@@ -13,7 +13,7 @@ import (
 )
 
 // slot is when a schedule fires next. A test sleeps until then: to ask the server all the time would cost a processor.
-func (w *world) slot(schedule string) time.Time {
+func (w *fixture) slot(schedule string) time.Time {
 	w.t.Helper()
 	next, _ := w.want(http.StatusOK, http.MethodGet, "/v1/schedules/"+schedule, nil)["next_run_at"].(string)
 	slot, err := time.Parse(time.RFC3339, next)
@@ -30,7 +30,7 @@ func TestFourServersFireEachSlotOnce(t *testing.T) {
 		if dbURL == "" {
 			return // one server owns an SQLite file
 		}
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		key := w.Dir + "/data/encryption.key"
 		servers := []*harness.Server{w.Server}
 		for range 3 {
@@ -63,7 +63,7 @@ func TestFourServersFireEachSlotOnce(t *testing.T) {
 }
 
 // fired counts runs by their schedule and the minute that they are of.
-func (w *world) fired() map[string]int {
+func (w *fixture) fired() map[string]int {
 	w.t.Helper()
 	var list struct {
 		Runs []struct {
@@ -82,7 +82,7 @@ func (w *world) fired() map[string]int {
 // TestAScheduleSaysWhyItCannotFire takes away what one needs.
 func TestAScheduleSaysWhyItCannotFire(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, harness.Options{})
+	w := newFixture(t, harness.Options{})
 	tpl := w.id("/v1/templates", harness.Body{"name": "t", "tool": "bash", "command": "true"})
 	org := w.id("/v1/orgs", harness.Body{"name": "o"})
 	id, token := w.somebody("owner", "operator")
@@ -100,8 +100,8 @@ func TestAScheduleSaysWhyItCannotFire(t *testing.T) {
 	<-time.After(time.Until(w.slot(sch.ID)))
 	harness.Eventually(t, awhile, "it says why", func() bool {
 		got := w.want(http.StatusOK, http.MethodGet, "/v1/schedules/"+sch.ID, nil)
-		said, _ := got["last_error"].(string)
-		return strings.Contains(said, "account")
+		lastError, _ := got["last_error"].(string)
+		return strings.Contains(lastError, "account")
 	})
 	doctor := w.want(http.StatusOK, http.MethodGet, "/v1/doctor", nil)
 	if found := w.found(doctor, sch.ID); found == "" || doctor["ok"] != false {
@@ -120,7 +120,7 @@ func TestAScheduleSaysWhyItCannotFire(t *testing.T) {
 }
 
 // found returns the problem that the doctor tells of an object.
-func (w *world) found(doctor map[string]any, id string) string {
+func (w *fixture) found(doctor map[string]any, id string) string {
 	list, _ := doctor["findings"].([]any)
 	for _, f := range list {
 		m := f.(map[string]any)
@@ -135,7 +135,7 @@ func (w *world) found(doctor map[string]any, id string) string {
 func TestTargets(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		inv := w.inventory("i")
 		r := w.repo("p", map[string]string{"site.yml": "- hosts: all\n  gather_facts: false\n  tasks: [{ping: }]\n"})
 		p := w.project("p", r)
@@ -154,8 +154,8 @@ func TestTargets(t *testing.T) {
 			var run string
 			harness.Eventually(t, awhile, kind+" fires", func() bool {
 				got := w.want(http.StatusOK, http.MethodGet, "/v1/schedules/"+id, nil)
-				if said, failed := got["last_error"]; failed {
-					t.Fatalf("%s: %v", kind, said)
+				if lastError, failed := got["last_error"]; failed {
+					t.Fatalf("%s: %v", kind, lastError)
 				}
 				run, _ = got["last_run_id"].(string)
 				return run != ""
@@ -192,7 +192,7 @@ func TestWhatWasMissed(t *testing.T) {
 	}{"in time": {"5m", 1}, "too late": {"1s", 0}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, harness.Options{Flags: []string{"--schedule-catchup", c.catchup}})
+			w := newFixture(t, harness.Options{Flags: []string{"--schedule-catchup", c.catchup}})
 			// The server is gone before the slot comes.
 			if left := time.Minute - time.Duration(time.Now().UnixNano())%time.Minute; left < 8*time.Second {
 				<-time.After(left)
@@ -208,8 +208,8 @@ func TestWhatWasMissed(t *testing.T) {
 			w.Server = w.Again()
 			harness.Eventually(t, awhile, "the missed slot is dealt with", func() bool {
 				got := w.want(http.StatusOK, http.MethodGet, "/v1/schedules/"+id, nil)
-				said, _ := got["last_error"].(string)
-				return c.runs == 1 && got["last_run_id"] != nil && got["last_run_at"] == next || c.runs == 0 && strings.Contains(said, "missed")
+				lastError, _ := got["last_error"].(string)
+				return c.runs == 1 && got["last_run_id"] != nil && got["last_run_at"] == next || c.runs == 0 && strings.Contains(lastError, "missed")
 			})
 			if list := w.want(http.StatusOK, http.MethodGet, "/v1/runs", nil); list["total"] != c.runs {
 				t.Errorf("%v runs", list["total"])

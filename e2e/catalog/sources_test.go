@@ -11,7 +11,7 @@ import (
 )
 
 // hosts returns the names of an inventory's hosts.
-func (w *world) hosts(inventory string) string {
+func (w *fixture) hosts(inventory string) string {
 	w.t.Helper()
 	var names []string
 	list, _ := w.want(http.StatusOK, http.MethodGet, "/v1/inventories/"+inventory+"/hosts", nil)["hosts"].([]any)
@@ -25,7 +25,7 @@ func (w *world) hosts(inventory string) string {
 func TestSources(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, harness.Options{DB: dbURL, Flags: []string{"--allow-private-egress", "127.0.0.1/32"}})
+		w := newFixture(t, harness.Options{DB: dbURL, Flags: []string{"--allow-private-egress", "127.0.0.1/32"}})
 		r := w.repo("p", map[string]string{
 			"hosts.yml": "all: {hosts: {fromproject: }}\n", "dyn.sh": "#!/bin/sh\necho '{\"web\": {\"hosts\": [\"fromfile\"]}}'\n",
 		})
@@ -70,7 +70,7 @@ func TestSources(t *testing.T) {
 	})
 }
 
-func (w *world) keepsTheLastGood(page *httptest.Server) {
+func (w *fixture) keepsTheLastGood(page *httptest.Server) {
 	w.t.Helper()
 	inv := w.inventory("kept")
 	for name, config := range map[string]harness.Body{
@@ -93,7 +93,7 @@ func (w *world) keepsTheLastGood(page *httptest.Server) {
 }
 
 // updatesOnLaunch counts, in a file, how often the script is asked.
-func (w *world) updatesOnLaunch() {
+func (w *fixture) updatesOnLaunch() {
 	w.t.Helper()
 	inv := w.inventory("fresh")
 	script := "#!/bin/sh\necho x >> " + w.Dir + "/asked\nprintf '{\"web\": {\"hosts\": [\"n%s\"]}, \"_meta\": {\"hostvars\": {}}}' $(wc -l < " + w.Dir + "/asked)\n"

@@ -14,16 +14,16 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// world is a server that may take projects from the repositories below its root.
-type world struct {
+// fixture is a server that may take projects from the repositories below its root.
+type fixture struct {
 	*harness.Server
 	t    *testing.T
 	root string
 }
 
-func newWorld(t *testing.T, o harness.Options) *world {
+func newFixture(t *testing.T, o harness.Options) *fixture {
 	t.Helper()
-	w := &world{t: t, root: t.TempDir()}
+	w := &fixture{t: t, root: t.TempDir()}
 	o.Flags = append(o.Flags, "--local-projects", w.root)
 	w.Server = harness.Start(t, o)
 	return w
@@ -35,7 +35,7 @@ type repo struct {
 	dir string
 }
 
-func (w *world) repo(name string, files map[string]string) *repo {
+func (w *fixture) repo(name string, files map[string]string) *repo {
 	w.t.Helper()
 	r := &repo{t: w.t, dir: filepath.Join(w.root, name)}
 	if err := os.MkdirAll(r.dir, 0o755); err != nil {
@@ -77,19 +77,19 @@ func (r *repo) git(args ...string) string {
 }
 
 // make creates an object and returns its answer.
-func (w *world) make(path string, body harness.Body) map[string]any {
+func (w *fixture) make(path string, body harness.Body) map[string]any {
 	w.t.Helper()
 	return w.want(http.StatusCreated, http.MethodPost, path, body)
 }
 
-func (w *world) id(path string, body harness.Body) string {
+func (w *fixture) id(path string, body harness.Body) string {
 	w.t.Helper()
 	id, _ := w.make(path, body)["id"].(string)
 	return id
 }
 
 // want sends a request and ends the test where the status is another one.
-func (w *world) want(status int, method, path string, body any, header ...string) map[string]any {
+func (w *fixture) want(status int, method, path string, body any, header ...string) map[string]any {
 	w.t.Helper()
 	a := w.Do(method, path, body, header...)
 	if a.Status != status {
@@ -103,7 +103,7 @@ func (w *world) want(status int, method, path string, body any, header ...string
 }
 
 // project makes one of a repository and fetches it.
-func (w *world) project(name string, r *repo, more ...string) string {
+func (w *fixture) project(name string, r *repo, more ...string) string {
 	w.t.Helper()
 	body := harness.Body{"name": name, "repo_url": r.url(), "branch": "main"}
 	for _, m := range more {
@@ -118,13 +118,13 @@ func (w *world) project(name string, r *repo, more ...string) string {
 const localHosts = "[web]\na ansible_connection=local\nb ansible_connection=local\n" +
 	"[web:vars]\nansible_python_interpreter={{ ansible_playbook_python }}\n"
 
-func (w *world) inventory(name string) string {
+func (w *fixture) inventory(name string) string {
 	w.t.Helper()
 	return w.id("/v1/inventories", harness.Body{"name": name, "content": localHosts, "format": "ini"})
 }
 
 // launch launches a template and returns the run.
-func (w *world) launch(id string, body harness.Body) harness.Run {
+func (w *fixture) launch(id string, body harness.Body) harness.Run {
 	w.t.Helper()
 	var r harness.Run
 	if body == nil {
@@ -138,13 +138,13 @@ func (w *world) launch(id string, body harness.Body) harness.Run {
 	return r
 }
 
-func (w *world) log(run string) string {
+func (w *fixture) log(run string) string {
 	w.t.Helper()
 	return string(w.Do(http.MethodGet, "/v1/runs/"+run+"/logs", nil).Body)
 }
 
 // succeeds awaits a run's success and returns its record.
-func (w *world) succeeds(run string) harness.Run {
+func (w *fixture) succeeds(run string) harness.Run {
 	w.t.Helper()
 	r := w.Await(run)
 	if r.Status != "succeeded" {

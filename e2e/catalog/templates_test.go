@@ -13,7 +13,7 @@ import (
 func TestWhatIsReadCanBeSentBack(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		const secret = "correct-horse"
 		id := w.id("/v1/templates", harness.Body{
 			"name": "t", "tool": "bash", "command": `[ "$WRIT_VAR_DB_PASSWORD" = ` + "corr" + `ect-horse ] && [ "$WRIT_VAR_PLAIN" = shown ] && echo as it was`,
@@ -54,7 +54,7 @@ func TestWhatIsReadCanBeSentBack(t *testing.T) {
 			"tool":                 {"tool": "fortran"},
 		} {
 			next := harness.Body{"name": "renamed", "tool": "bash", "command": "true"}
-			if _, flow := bad["steps"]; flow {
+			if _, hasSteps := bad["steps"]; hasSteps {
 				next = harness.Body{"name": "renamed"}
 			}
 			for k, v := range bad {
@@ -71,7 +71,7 @@ func TestWhatIsReadCanBeSentBack(t *testing.T) {
 // TestNamesAreUniqueInAnOrganization makes objects of one name.
 func TestNamesAreUniqueInAnOrganization(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, harness.Options{})
+	w := newFixture(t, harness.Options{})
 	org := w.id("/v1/orgs", harness.Body{"name": "o"})
 	body := func(org string) harness.Body {
 		b := harness.Body{"name": "same", "content": "a\n"}

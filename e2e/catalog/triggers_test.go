@@ -13,7 +13,7 @@ import (
 func TestHooks(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		tpl := w.id("/v1/templates", harness.Body{"name": "t", "tool": "bash", "command": "cat $WRIT_VARS"})
 		trg := w.make("/v1/triggers", harness.Body{"name": "t", "template_id": tpl, "branch": "main"})
 		path, secret := trg["hook_path"].(string), trg["signing_secret"].(string)
@@ -32,18 +32,18 @@ func TestHooks(t *testing.T) {
 			"GitLab":  {"X-Gitlab-Event", "Push Hook", "X-Gitlab-Event-UUID", "4", "X-Gitlab-Token", secret},
 		}
 		made := map[string]bool{}
-		for forge, header := range ways {
+		for provider, header := range ways {
 			status, first := hook(push, header...)
 			run, _ := first["run_id"].(string)
 			if status != 202 || run == "" {
-				t.Fatalf("%s: %d %v", forge, status, first)
+				t.Fatalf("%s: %d %v", provider, status, first)
 			}
 			made[run] = true
 			if log := w.log(w.succeeds(run).ID); !strings.Contains(log, `"branch":"main"`) || !strings.Contains(log, `"repository"`) {
-				t.Errorf("%s: %s", forge, log)
+				t.Errorf("%s: %s", provider, log)
 			}
 			if _, again := hook(push, header...); again["run_id"] != run {
-				t.Errorf("%s again: %v", forge, again)
+				t.Errorf("%s again: %v", provider, again)
 			}
 		}
 		if len(made) != len(ways) {
@@ -85,7 +85,7 @@ func TestHooks(t *testing.T) {
 }
 
 // rotated replaces the secret and revokes the hook.
-func (w *world) rotated(trg map[string]any) {
+func (w *fixture) rotated(trg map[string]any) {
 	w.t.Helper()
 	id, path := trg["id"].(string), trg["hook_path"].(string)
 	fresh := w.want(http.StatusOK, http.MethodPost, "/v1/triggers/"+id+"/rotate-secret", nil)["signing_secret"].(string)
@@ -111,7 +111,7 @@ func (w *world) rotated(trg map[string]any) {
 func TestOneDeliveryAtOnce(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		tpl := w.id("/v1/templates", harness.Body{"name": "t", "tool": "bash", "command": "true", "queue": "parked"})
 		trg := w.make("/v1/triggers", harness.Body{"name": "t", "template_id": tpl})
 		var wait sync.WaitGroup

@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 
-// patience is how long anything may take that is waited for.
-const patience = 2 * time.Minute
+// waitTimeout is how long anything may take that is waited for.
+const waitTimeout = 2 * time.Minute
 
 // user runs commands as somebody who has set WRIT_SERVER and WRIT_TOKEN.
 type user struct {
@@ -97,7 +97,7 @@ func (p *process) end() int {
 	select {
 	case <-p.done:
 		return p.cmd.ProcessState.ExitCode()
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		p.t.Fatalf("it does not end\n%s\n%s", p.out, p.err)
 		return -1
 	}
@@ -106,7 +106,7 @@ func (p *process) end() int {
 // shows waits until the command has printed a text.
 func (p *process) shows(where *screenText, text string) {
 	p.t.Helper()
-	for deadline := time.Now().Add(patience); !strings.Contains(where.String(), text); {
+	for deadline := time.Now().Add(waitTimeout); !strings.Contains(where.String(), text); {
 		if time.Now().After(deadline) {
 			p.t.Fatalf("%q is not in\n%s\n%s", text, p.out, p.err)
 		}
@@ -136,7 +136,7 @@ func site(t *testing.T) []string {
 
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); {
+	for deadline := time.Now().Add(waitTimeout); !ok(); {
 		if time.Now().After(deadline) {
 			t.Fatalf("not in time: %s", what)
 		}

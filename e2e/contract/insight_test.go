@@ -158,9 +158,9 @@ func itoa(n int64) string {
 func TestCompareAndFailures(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
-	book := file(t, "p.yml", quick())
+	playbook := file(t, "p.yml", quick())
 	run := func(shards int, hosts string, broken ...string) harness.Run {
-		return s.Await(s.Submit(harness.Body{"playbook": book, "inventory": hosts, "shards": shards, "extra_vars": harness.Body{"broken": broken}}).ID)
+		return s.Await(s.Submit(harness.Body{"playbook": playbook, "inventory": hosts, "shards": shards, "extra_vars": harness.Body{"broken": broken}}).ID)
 	}
 	hosts := fleet(t, "a", "b", "c", "d")
 	first := run(0, hosts, "a", "b")
@@ -228,7 +228,7 @@ func TestCompareAndFailures(t *testing.T) {
 func TestFailuresAreKeptApart(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
-	book := file(t, "p.yml", `- hosts: all
+	playbook := file(t, "p.yml", `- hosts: all
   gather_facts: false
   tasks:
     - block:
@@ -238,7 +238,7 @@ func TestFailuresAreKeptApart(t *testing.T) {
     - {name: Ignored, fail: {msg: no}, when: inventory_hostname == 'b', ignore_errors: true}
     - {name: Failed, fail: {msg: no}, when: inventory_hostname == 'c'}
 `)
-	r := s.Await(s.Submit(harness.Body{"playbook": book, "inventory": fleet(t, "a", "b", "c")}).ID)
+	r := s.Await(s.Submit(harness.Body{"playbook": playbook, "inventory": fleet(t, "a", "b", "c")}).ID)
 	var f struct {
 		Groups []struct {
 			Task, Outcome string

@@ -24,7 +24,7 @@ const play = `- hosts: all
 // known makes runs of every kind that a filter can tell apart, by name.
 func known(t *testing.T, s *harness.Server, by map[identity.Role]string) map[string]harness.Run {
 	t.Helper()
-	book, hosts := file(t, "zebra.yml", play), file(t, "hosts", "web1 ansible_connection=local\ndb1 ansible_connection=local\n")
+	playbook, hosts := file(t, "zebra.yml", play), file(t, "hosts", "web1 ansible_connection=local\ndb1 ansible_connection=local\n")
 	with := func(name string, body harness.Body, more ...any) harness.Body {
 		body["name"] = name
 		for i := 0; i+1 < len(more); i += 2 {
@@ -34,15 +34,15 @@ func known(t *testing.T, s *harness.Server, by map[identity.Role]string) map[str
 	}
 	operator := s.As(by[identity.Operator])
 	made := map[string]harness.Run{}
-	keep := func(r harness.Run) { made[r.Name] = r }
-	keep(s.Submit(with("good", bash("echo marmalade"), "labels", harness.Body{"team": "core", "env": "prod"}, "change", "CHG-1")))
-	keep(s.Submit(with("bad", bash("exit 3"), "labels", harness.Body{"team": "core"}, "change", "CHG-2")))
-	keep(operator.Submit(with("waits", bash("true"), "queue", "parked", "labels", harness.Body{"team": "edge"})))
-	keep(s.Submit(with("held", bash("true"), "require_approval", true)))
-	keep(s.Submit(with("no", bash("true"), "require_approval", true)))
-	keep(operator.Submit(with("stopped", bash("true"), "queue", "parked")))
-	keep(s.Submit(with("snake", harness.Body{"tool": "python", "command": "print(1)"}, "change", "CHG-1")))
-	keep(s.Submit(harness.Body{"name": "play", "playbook": book, "inventory": hosts}))
+	add := func(r harness.Run) { made[r.Name] = r }
+	add(s.Submit(with("good", bash("echo marmalade"), "labels", harness.Body{"team": "core", "env": "prod"}, "change", "CHG-1")))
+	add(s.Submit(with("bad", bash("exit 3"), "labels", harness.Body{"team": "core"}, "change", "CHG-2")))
+	add(operator.Submit(with("waits", bash("true"), "queue", "parked", "labels", harness.Body{"team": "edge"})))
+	add(s.Submit(with("held", bash("true"), "require_approval", true)))
+	add(s.Submit(with("no", bash("true"), "require_approval", true)))
+	add(operator.Submit(with("stopped", bash("true"), "queue", "parked")))
+	add(s.Submit(with("snake", harness.Body{"tool": "python", "command": "print(1)"}, "change", "CHG-1")))
+	add(s.Submit(harness.Body{"name": "play", "playbook": playbook, "inventory": hosts}))
 	for path, status := range map[string]int{made["no"].ID + "/reject": 200, made["stopped"].ID + "/cancel": 200} {
 		if a := s.Do(http.MethodPost, "/v1/runs/"+path, nil); a.Status != status {
 			t.Fatalf("%s: %d %s", path, a.Status, a.Body)

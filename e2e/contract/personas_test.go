@@ -24,17 +24,17 @@ type persona struct {
 	team, org bool // a member
 }
 
-// world is a server with a restricted queue, a run in it that has ended, a team and an organization.
-type world struct {
+// fixture is a server with a restricted queue, a run in it that has ended, a team and an organization.
+type fixture struct {
 	*harness.Server
 	run, team, org string
-	people         []persona
+	personas       []persona
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	s := harness.Start(t, harness.Options{Env: []string{"WRIT_WORKER_TOKEN=" + harness.WorkerToken}})
-	w := &world{Server: s, run: s.Submit(harness.Body{"tool": "bash", "command": "true", "queue": vault}).ID}
+	w := &fixture{Server: s, run: s.Submit(harness.Body{"tool": "bash", "command": "true", "queue": vault}).ID}
 	if a := s.Do(http.MethodPost, "/v1/runs/"+w.run+"/cancel", nil); a.Status != http.StatusOK {
 		t.Fatalf("cancel: %d %s", a.Status, a.Body)
 	}
@@ -61,7 +61,7 @@ func newWorld(t *testing.T) *world {
 				t.Fatalf("%s: %d %s", path, a.Status, a.Body)
 			}
 		}
-		w.people = append(w.people, p)
+		w.personas = append(w.personas, p)
 		return p
 	}
 	grant("team:"+w.team, "use")
@@ -73,7 +73,7 @@ func newWorld(t *testing.T) *world {
 	join(persona{name: "team grant", role: identity.Operator, read: true, use: true, team: true}, "")
 	join(persona{name: "viewer with manage", role: identity.Viewer, read: true, use: true}, "manage")
 	join(persona{name: "organization admin", role: identity.Viewer, org: true}, "")
-	w.people = append(w.people,
+	w.personas = append(w.personas,
 		persona{name: "nobody", stranger: true},
 		persona{name: "revoked token", stranger: true, token: w.revoked(t)},
 		persona{name: "expired token", stranger: true, token: w.expired(t)},
@@ -83,7 +83,7 @@ func newWorld(t *testing.T) *world {
 }
 
 // revoked returns the token of an admin that was revoked.
-func (w *world) revoked(t *testing.T) string {
+func (w *fixture) revoked(t *testing.T) string {
 	t.Helper()
 	id := account(t, w.Server, "revoked", "admin")
 	a := w.Do(http.MethodPost, "/v1/tokens", harness.Body{"user_id": id, "name": "revoked"})
@@ -99,7 +99,7 @@ func (w *world) revoked(t *testing.T) string {
 }
 
 // expired returns the token of an admin whose time is over.
-func (w *world) expired(t *testing.T) string {
+func (w *fixture) expired(t *testing.T) string {
 	t.Helper()
 	token := mint(t, w.Server, account(t, w.Server, "expired", "admin"), harness.Body{"expires_in": 1})
 	harness.Eventually(t, 20*time.Second, "the token expires", func() bool {
@@ -109,7 +109,7 @@ func (w *world) expired(t *testing.T) string {
 }
 
 // path is where an operation finds what there is of the world; what it would destroy it does not find.
-func (w *world) path(t *testing.T, op operation, r row) string {
+func (w *fixture) path(t *testing.T, op operation, r row) string {
 	t.Helper()
 	path := op.Path
 	switch {
@@ -129,7 +129,7 @@ func (w *world) path(t *testing.T, op operation, r row) string {
 
 // expect is the status that somebody gets: first who calls, then the role, then the right on the object.
 func (p persona) expect(r row) int {
-	status := cmp.Or(r.world, r.status)
+	status := cmp.Or(r.existing, r.status)
 	switch {
 	case r.worker:
 		return http.StatusUnauthorized
@@ -152,7 +152,7 @@ func (p persona) expect(r row) int {
 // with each role, and with each way to a right on the restricted queue. A new operation needs a row.
 func TestEveryOperationByPersona(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	table := rows()
 	for _, op := range operations(t, w.Client) {
 		r, known := table[op.ID]
@@ -161,10 +161,10 @@ func TestEveryOperationByPersona(t *testing.T) {
 			continue
 		}
 		body := r.body
-		if r.inWorld != nil {
-			body = r.inWorld
+		if r.existingBody != nil {
+			body = r.existingBody
 		}
-		for _, p := range w.people {
+		for _, p := range w.personas {
 			token := p.token
 			if op.ID == "sign-out" && !p.stranger {
 				token = another(t, w.Server, token)

@@ -26,16 +26,16 @@ const (
 // that for an object that does not exist, and, in the world of the personas, the right that it asks for and the status
 // for who has that.
 type row struct {
-	least   identity.Role // empty: everybody
-	worker  bool          // nobody but who presents the worker token
-	query   string
-	body    any
-	media   string // of the body; JSON where empty
-	status  int
-	missing string // the reason of a 404; run_not_found where empty
-	right   right
-	world   int // status where it is another one than for what does not exist
-	inWorld any // body where it is another one
+	least        identity.Role // empty: everybody
+	worker       bool          // nobody but who presents the worker token
+	query        string
+	body         any
+	media        string // of the body; JSON where empty
+	status       int
+	missing      string // the reason of a 404; run_not_found where empty
+	right        right
+	existing     int // status where it is another one than for what does not exist
+	existingBody any // body where it is another one
 }
 
 func (r row) header() []string {
@@ -86,12 +86,12 @@ func runRows() map[string]row {
 		return harness.Body{"steps": []harness.Body{{"name": "a", "tool": "bash", "command": "true", "queue": queue}}}
 	}
 	reads := func(query string) row {
-		return row{least: identity.Viewer, query: query, status: 404, right: readRight, world: 200}
+		return row{least: identity.Viewer, query: query, status: 404, right: readRight, existing: 200}
 	}
-	controls := func(world int) row {
-		return row{least: identity.Operator, status: 404, right: useRight, world: world}
+	controls := func(existing int) row {
+		return row{least: identity.Operator, status: 404, right: useRight, existing: existing}
 	}
-	decides := row{least: identity.Admin, body: harness.Body{"reason": "x"}, status: 404, world: 409}
+	decides := row{least: identity.Admin, body: harness.Body{"reason": "x"}, status: 404, existing: 409}
 	all := map[string]row{
 		"list-runs":          {least: identity.Viewer, status: 200},
 		"get-run":            reads(""),
@@ -114,13 +114,13 @@ func runRows() map[string]row {
 		"list-run-notifications": reads(""),
 
 		"submit-run": {least: identity.Operator, body: script, status: 201, right: useRight,
-			inWorld: harness.Body{"tool": "bash", "command": "true", "queue": vault}},
-		"submit-pipeline": {least: identity.Operator, body: steps("default"), status: 201, right: useRight, inWorld: steps(vault)},
+			existingBody: harness.Body{"tool": "bash", "command": "true", "queue": vault}},
+		"submit-pipeline": {least: identity.Operator, body: steps("default"), status: 201, right: useRight, existingBody: steps(vault)},
 		"cancel-run":      controls(200), "retry-run": controls(409), "relaunch-failed": controls(409), "rerun-run": controls(201),
 		"approve-run": decides, "reject-run": decides,
 	}
 	prev := all["compare-runs"]
-	prev.world = 404 // the world's run has no earlier one
+	prev.existing = 404 // the world's run has no earlier one
 	all["compare-runs"] = prev
 	return all
 }
@@ -140,14 +140,14 @@ func accountRows() map[string]row {
 		"list-grants": admin(200, "", nil), "get-grant": admin(404, "grant_not_found", nil), "delete-grant": admin(404, "grant_not_found", nil),
 		"create-grant": admin(404, user, harness.Body{"subject": "user:usr_00000000000000000000000000", "object": "queue:x", "level": "read"}),
 
-		"list-teams": {least: identity.Viewer, status: 200}, "get-team": {least: identity.Viewer, status: 404, missing: team, world: 200},
-		"list-team-members": {least: identity.Viewer, status: 404, missing: team, right: teamMember, world: 200},
+		"list-teams": {least: identity.Viewer, status: 200}, "get-team": {least: identity.Viewer, status: 404, missing: team, existing: 200},
+		"list-team-members": {least: identity.Viewer, status: 404, missing: team, right: teamMember, existing: 200},
 		"create-team":       admin(400, "", harness.Body{"name": ""}), "delete-team": admin(404, team, nil),
 		"add-team-member":    {least: identity.Admin, body: stranger, status: 404, missing: "*"},
 		"remove-team-member": {least: identity.Admin, status: 404, missing: "*"},
 
-		"list-orgs": {least: identity.Viewer, status: 200}, "get-org": {least: identity.Viewer, status: 404, missing: org, world: 200},
-		"list-org-members": {least: identity.Viewer, status: 404, missing: org, right: orgMember, world: 200},
+		"list-orgs": {least: identity.Viewer, status: 200}, "get-org": {least: identity.Viewer, status: 404, missing: org, existing: 200},
+		"list-org-members": {least: identity.Viewer, status: 404, missing: org, right: orgMember, existing: 200},
 		"create-org":       admin(400, "", harness.Body{"name": ""}), "delete-org": admin(404, org, nil),
 		"put-org-member":    {least: identity.Admin, body: harness.Body{"user_id": "usr_00000000000000000000000000", "role": "member"}, status: 404, missing: "*"},
 		"remove-org-member": {least: identity.Admin, status: 404, missing: "*"},

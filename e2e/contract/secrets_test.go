@@ -32,7 +32,7 @@ test "$WRIT_VAR_DB_PASSWORD" = Tr0ub"4"dor-one || exit 9; echo "$WRIT_VAR_DB_PAS
 				t.Errorf("%s ended as %s (%s), its log: %s", r.Kind, r.Status, r.Error, s.Log(r.ID))
 			}
 		}
-		told := string(made.Body)
+		body := string(made.Body)
 		ids := []string{one.ID, again.ID, pipe.ID}
 		for _, x := range s.Get(pipe.ID).Steps {
 			ids = append(ids, x.RunID)
@@ -42,19 +42,19 @@ test "$WRIT_VAR_DB_PASSWORD" = Tr0ub"4"dor-one || exit 9; echo "$WRIT_VAR_DB_PAS
 				"", "/logs", "/logs?tail=1000", "/events", "/events?download=1", "/hosts", "/why", "/failures", "/matrix", "/steps",
 				"/compare?with=" + one.ID, "/logs/find?q=and",
 			} {
-				told += string(s.Do(http.MethodGet, "/v1/runs/"+id+part, nil).Body)
+				body += string(s.Do(http.MethodGet, "/v1/runs/"+id+part, nil).Body)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-			s.Stream(ctx, id, "", func(f harness.Frame) bool { told += f.Data; return f.Event != "end" })
+			s.Stream(ctx, id, "", func(f harness.Frame) bool { body += f.Data; return f.Event != "end" })
 			cancel()
 		}
-		told += string(s.Do(http.MethodGet, "/v1/runs", nil).Body) + s.Output() + string(s.Do(http.MethodGet, "/metrics", nil).Body)
+		body += string(s.Do(http.MethodGet, "/v1/runs", nil).Body) + s.Output() + string(s.Do(http.MethodGet, "/metrics", nil).Body)
 		for _, secret := range secrets {
-			if i := strings.Index(told, secret); i >= 0 {
-				t.Errorf("told: ...%s...", told[max(0, i-300):min(len(told), i+100)])
+			if i := strings.Index(body, secret); i >= 0 {
+				t.Errorf("told: ...%s...", body[max(0, i-300):min(len(body), i+100)])
 			}
 		}
-		if !strings.Contains(told, "[redacted]") || !strings.Contains(told, "*** and ***") {
+		if !strings.Contains(body, "[redacted]") || !strings.Contains(body, "*** and ***") {
 			t.Error("nothing was masked")
 		}
 	})

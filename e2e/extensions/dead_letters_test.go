@@ -23,7 +23,7 @@ type letter struct {
 	LastAt     time.Time `json:"last_at"`
 }
 
-func (w *world) letters(t *testing.T) []letter {
+func (w *fixture) letters(t *testing.T) []letter {
 	t.Helper()
 	var list struct {
 		DeadLetters []letter `json:"dead_letters"`
@@ -38,7 +38,7 @@ func (w *world) letters(t *testing.T) []letter {
 }
 
 // failing sets whether the subscriber fails.
-func (w *world) failing(t *testing.T, on bool) {
+func (w *fixture) failing(t *testing.T, on bool) {
 	t.Helper()
 	path := filepath.Join(w.brittle, "fail")
 	err := os.Remove(path)
@@ -51,7 +51,7 @@ func (w *world) failing(t *testing.T, on bool) {
 }
 
 // lines reads what the subscriber wrote.
-func (w *world) lines(t *testing.T, file string) []string {
+func (w *fixture) lines(t *testing.T, file string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(w.brittle, file))
 	if err != nil && !os.IsNotExist(err) {
@@ -61,7 +61,7 @@ func (w *world) lines(t *testing.T, file string) []string {
 }
 
 // command runs a client command and returns what it printed.
-func (w *world) command(t *testing.T, args ...string) string {
+func (w *fixture) command(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), harness.BinaryOf(t, custom), args...)
 	cmd.Env = append(os.Environ(), "WRIT_SERVER="+w.URL, "WRIT_TOKEN="+w.Token)
@@ -114,7 +114,7 @@ func TestDeadLetters(t *testing.T) {
 }
 
 // shown looks for a letter where operators look.
-func (w *world) shown(t *testing.T, l letter) {
+func (w *fixture) shown(t *testing.T, l letter) {
 	t.Helper()
 	var report struct {
 		OK       bool `json:"ok"`
@@ -146,7 +146,7 @@ func (w *world) shown(t *testing.T, l letter) {
 }
 
 // deleted deletes a letter.
-func (w *world) deleted(t *testing.T) {
+func (w *fixture) deleted(t *testing.T) {
 	t.Helper()
 	w.failing(t, true)
 	run := w.Await(w.Submit(harness.Body{"tool": "bash", "command": "true"}).ID)

@@ -29,16 +29,16 @@ func TestMain(m *testing.M) {
 
 const custom = "github.com/writ-automation/writ/e2e/extensions/custom"
 
-// world is a server with extensions and what they work on.
-type world struct {
+// fixture is a server with extensions and what they work on.
+type fixture struct {
 	*harness.Server
 	diary, box, mint, brittle string
 }
 
-func start(t *testing.T, db string) *world {
+func start(t *testing.T, db string) *fixture {
 	t.Helper()
 	dir := t.TempDir()
-	w := &world{diary: filepath.Join(dir, "diary"), box: filepath.Join(dir, "box"), mint: filepath.Join(dir, "mint"), brittle: filepath.Join(dir, "brittle")}
+	w := &fixture{diary: filepath.Join(dir, "diary"), box: filepath.Join(dir, "box"), mint: filepath.Join(dir, "mint"), brittle: filepath.Join(dir, "brittle")}
 	for _, d := range []string{w.box, w.mint, w.brittle} {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			t.Fatal(err)
@@ -63,7 +63,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func (w *world) noted(t *testing.T) (out []extension.EndedRun) {
+func (w *fixture) noted(t *testing.T) (out []extension.EndedRun) {
 	t.Helper()
 	text, err := os.ReadFile(w.diary)
 	if err != nil && !os.IsNotExist(err) {
@@ -91,7 +91,7 @@ type delivery struct {
 	Attempts int    `json:"attempts"`
 }
 
-func (w *world) told(t *testing.T, id string) (out []delivery) {
+func (w *fixture) deliveries(t *testing.T, id string) (out []delivery) {
 	t.Helper()
 	var list struct {
 		Notifications []delivery `json:"notifications"`
@@ -140,9 +140,9 @@ func TestNotifiers(t *testing.T) {
 			t.Error(d)
 		}
 		eventually(t, "nobody is given up", func() bool {
-			return slices.ContainsFunc(w.told(t, good.ID), func(d delivery) bool { return d.Kind == "nobody" && d.Status == "failed" && d.Attempts == 3 })
+			return slices.ContainsFunc(w.deliveries(t, good.ID), func(d delivery) bool { return d.Kind == "nobody" && d.Status == "failed" && d.Attempts == 3 })
 		})
-		for _, d := range w.told(t, good.ID) {
+		for _, d := range w.deliveries(t, good.ID) {
 			if d.Origin != "extension" || d.Event != "run.finished" || (d.Kind == "diary") != (d.Status == "delivered") {
 				t.Errorf("%+v", d)
 			}
@@ -157,7 +157,7 @@ func TestNotifiers(t *testing.T) {
 	})
 }
 
-func (w *world) credential(t *testing.T, name string, body harness.Body) string {
+func (w *fixture) credential(t *testing.T, name string, body harness.Body) string {
 	t.Helper()
 	var made struct {
 		ID string `json:"id"`
@@ -175,9 +175,9 @@ func TestResolvers(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := w.credential(t, "boxed", harness.Body{"source": harness.Body{"engine": "box", "config": harness.Body{"name": "app"}}})
-	shown := string(w.Do(http.MethodGet, "/v1/credentials/"+id, nil).Body)
-	if strings.Contains(shown, "app") || !strings.Contains(shown, `"engine":"box"`) {
-		t.Errorf("shown as %s", shown)
+	body := string(w.Do(http.MethodGet, "/v1/credentials/"+id, nil).Body)
+	if strings.Contains(body, "app") || !strings.Contains(body, `"engine":"box"`) {
+		t.Errorf("shown as %s", body)
 	}
 	for _, tool := range []string{"bash", "greet"} {
 		r := w.Await(w.Submit(harness.Body{"tool": tool, "command": `echo "${#PASS} $PASS"`, "credential_ids": []string{id}}).ID)
@@ -192,7 +192,7 @@ func TestResolvers(t *testing.T) {
 	}
 }
 
-func (w *world) coins(t *testing.T) int {
+func (w *fixture) coins(t *testing.T) int {
 	t.Helper()
 	list, err := os.ReadDir(w.mint)
 	if err != nil {

@@ -156,8 +156,8 @@ func TestSpoolDiskIsFull(t *testing.T) {
 	t.Logf("%d of %d bytes are kept, %d omitted", len(a.Body), printed, omitted)
 }
 
-// TestNoRoomForARun fills the runs' directory before a run is claimed: it waits, and runs once there is room.
-func TestNoRoomForARun(t *testing.T) {
+// TestNoDiskSpaceForARun fills the runs' directory before a run is claimed: it waits, and runs once there is room.
+func TestNoDiskSpaceForARun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	disk := filepath.Join(dir, "runs")

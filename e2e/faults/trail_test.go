@@ -81,12 +81,12 @@ func TestKilledUnderMixedLoad(t *testing.T) {
 				return
 			}
 			if a, err := c.Try(http.MethodPost, "/v1/runs/"+r.ID+"/cancel", nil); err == nil {
-				h.Keep(a)
+				h.Record(a)
 			}
 		})
 		loop(func(c harness.Client, _ int) {
 			if a, err := c.As("").Try(http.MethodPost, "/v1/auth/login", harness.Body{"username": "uma", "password": password}); err == nil {
-				h.Keep(a)
+				h.Record(a)
 			}
 			<-time.After(depthtest.Of(200*time.Millisecond, 20*time.Millisecond))
 		})
@@ -120,9 +120,9 @@ func TestKilledUnderMixedLoad(t *testing.T) {
 	})
 }
 
-// TestNoRoomForTheHead fills the disk of the data directory. The trail goes on, the server says what is wrong, and with room
+// TestNoDiskSpaceForTheHead fills the disk of the data directory. The trail goes on, the server says what is wrong, and with room
 // again the head file is brought up to date.
-func TestNoRoomForTheHead(t *testing.T) {
+func TestNoDiskSpaceForTheHead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")
@@ -135,7 +135,7 @@ func TestNoRoomForTheHead(t *testing.T) {
 	h := harness.NewHistory(t)
 	change := func(name string) {
 		a := s.Do(http.MethodPost, "/v1/teams", harness.Body{"name": name})
-		if h.Keep(a); a.Status != http.StatusCreated {
+		if h.Record(a); a.Status != http.StatusCreated {
 			t.Errorf("a change without room for the head: %d %s", a.Status, a.Body)
 		}
 	}

@@ -47,13 +47,13 @@ func Binary(t testing.TB, tags ...string) string {
 	return BinaryOf(t, "", tags...)
 }
 
-// stock is the main of the stock binary.
-const stock = "github.com/writ-automation/writ/cmd/writ"
+// defaultMain is the main of the stock binary.
+const defaultMain = "github.com/writ-automation/writ/cmd/writ"
 
 // BinaryOf returns the path of a binary whose main is that of the given import path, empty for the stock one's.
 func BinaryOf(t testing.TB, main string, tags ...string) string {
 	t.Helper()
-	key := build{cmp.Or(main, stock), strings.Join(tags, ",")}
+	key := build{cmp.Or(main, defaultMain), strings.Join(tags, ",")}
 	binaries.mu.Lock()
 	defer binaries.mu.Unlock()
 	b, ok := binaries.done[key]

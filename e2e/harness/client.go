@@ -163,12 +163,12 @@ func (r Run) Ended() bool {
 type Body = map[string]any
 
 // Submit submits a run and returns its record; anything but 201 ends the test.
-func (c Client) Submit(body Body) Run { c.t.Helper(); return c.made("/v1/runs", body) }
+func (c Client) Submit(body Body) Run { c.t.Helper(); return c.create("/v1/runs", body) }
 
 // Act calls an action that makes a run.
-func (c Client) Act(path string) Run { c.t.Helper(); return c.made(path, nil) }
+func (c Client) Act(path string) Run { c.t.Helper(); return c.create(path, nil) }
 
-func (c Client) made(path string, body any) Run {
+func (c Client) create(path string, body any) Run {
 	c.t.Helper()
 	a := c.Do(http.MethodPost, path, body)
 	if a.Status != http.StatusCreated {

@@ -46,7 +46,7 @@ func (h *History) Post(c Client, path string, body Body, header ...string) (r Ru
 		return r, a, err
 	}
 	a.JSON(h.t, &r)
-	h.Keep(a)
+	h.Record(a)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !slices.Contains(h.acked, r.ID) {
@@ -55,8 +55,8 @@ func (h *History) Post(c Client, path string, body Body, header ...string) (r Ru
 	return r, a, nil
 }
 
-// Keep remembers the receipt that a change was answered with. A replay made no entry and has none.
-func (h *History) Keep(a Answer) {
+// Record remembers the receipt that a change was answered with. A replay made no entry and has none.
+func (h *History) Record(a Answer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if receipt := a.Header.Get("Audit-Receipt"); receipt != "" {
@@ -118,7 +118,7 @@ func (h *History) checkTrail(c Client, list []Run) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, receipt := range h.receipts {
-		trail.holds(h.t, receipt)
+		trail.requireReceipt(h.t, receipt)
 	}
 	for _, r := range list {
 		if begun, ended := trail.Begun[r.ID], trail.Finals[r.ID]; begun != 1 || ended != 1 {

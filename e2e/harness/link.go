@@ -109,14 +109,14 @@ func (k *Link) serve(client net.Conn) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		k.carry(server, client, &k.there)
+		k.forward(server, client, &k.there)
 	}()
-	k.carry(client, server, &k.back)
+	k.forward(client, server, &k.back)
 	<-done
 }
 
-// carry moves bytes as long as both ends live, and holds them while nothing passes.
-func (k *Link) carry(to, from net.Conn, passes *bool) {
+// forward moves bytes as long as both ends live, and holds them while nothing passes.
+func (k *Link) forward(to, from net.Conn, passes *bool) {
 	defer func() {
 		_ = to.Close()
 		_ = from.Close()

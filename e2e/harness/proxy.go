@@ -24,8 +24,8 @@ type Proxy struct {
 	cuts   atomic.Int32
 }
 
-// saidCap bounds what is remembered of a transaction.
-const saidCap = 1 << 20
+// sentCap bounds what is remembered of a transaction.
+const sentCap = 1 << 20
 
 // NewProxy starts a proxy in front of a Unix socket. The test's end stops it.
 func NewProxy(t testing.TB, target string) *Proxy {
@@ -90,17 +90,17 @@ func (p *Proxy) serve(client net.Conn) {
 // before the database hears of its commit.
 func (p *Proxy) questions(client, server net.Conn, cut *atomic.Bool) {
 	buf := make([]byte, 64<<10)
-	var said []byte
+	var found []byte
 	for {
 		n, err := client.Read(buf)
 		if n > 0 {
-			said = append(said[max(0, len(said)-saidCap):], buf[:n]...)
-			text := bytes.ToLower(said)
+			found = append(found[max(0, len(found)-sentCap):], buf[:n]...)
+			text := bytes.ToLower(found)
 			if at := bytes.LastIndex(text, []byte("commit\x00")); at >= 0 {
-				if p.wanted(said[max(0, bytes.LastIndex(text[:at], []byte("begin"))):at]) {
+				if p.wanted(found[max(0, bytes.LastIndex(text[:at], []byte("begin"))):at]) {
 					cut.Store(true)
 				}
-				said = nil
+				found = nil
 			}
 			if _, err := server.Write(buf[:n]); err != nil {
 				return
@@ -137,10 +137,10 @@ func (p *Proxy) answers(client, server net.Conn, cut *atomic.Bool) {
 	}
 }
 
-func (p *Proxy) wanted(said []byte) bool {
+func (p *Proxy) wanted(found []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.left == 0 || !bytes.Contains(said, p.marker) {
+	if p.left == 0 || !bytes.Contains(found, p.marker) {
 		return false
 	}
 	p.left--

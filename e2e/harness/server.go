@@ -88,11 +88,11 @@ func (s *Server) waitReady(limit time.Duration) error {
 			return fmt.Errorf("writ ended before it was ready: %w\n%s", errors.Join(s.err, errors.New("exit")), s.Output())
 		case <-time.After(10 * time.Millisecond):
 		}
-		said := readyForm.FindStringSubmatch(s.Output())
-		if said == nil {
+		found := readyForm.FindStringSubmatch(s.Output())
+		if found == nil {
 			continue
 		}
-		s.URL = said[1]
+		s.URL = found[1]
 		resp, err := s.via().Get(s.URL + "/readyz")
 		if err != nil {
 			continue

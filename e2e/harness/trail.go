@@ -63,8 +63,8 @@ func (c Client) Intact() {
 	}
 }
 
-// holds fails the test where a receipt that was handed out is not in the trail.
-func (t Trail) holds(tb testing.TB, receipt string) {
+// requireReceipt fails the test where a receipt that was handed out is not in the trail.
+func (t Trail) requireReceipt(tb testing.TB, receipt string) {
 	tb.Helper()
 	var seq int64
 	var hash string

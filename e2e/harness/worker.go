@@ -84,8 +84,8 @@ func (w *Worker) Ready(limit time.Duration) error {
 
 // Name is how the worker calls itself in the fleet, empty before it is ready.
 func (w *Worker) Name() string {
-	if said := workerReady.FindStringSubmatch(w.Output()); said != nil {
-		return said[1]
+	if found := workerReady.FindStringSubmatch(w.Output()); found != nil {
+		return found[1]
 	}
 	return ""
 }

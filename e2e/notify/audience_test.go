@@ -28,7 +28,7 @@ func TestTheServersTargets(t *testing.T) {
 					"--notify-webhook", in.URL + "/a?k=1", "--notify-webhook", in.URL + "/b", "--notify-webhook", in.URL + "/b",
 					"--notify-grafana", in.URL + "/g,to,ken", "--notify-on", on,
 				}
-				w := newWorld(t, o)
+				w := newFixture(t, o)
 				o.Admin = w.Admin
 				defer w.Stop()
 				id := w.Submit(script("true")).ID
@@ -66,7 +66,7 @@ func TestTargetsOfATemplate(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		in := newSink(t, nil)
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		tpl := w.id("/v1/templates", obj{"name": "t", "tool": "bash", "command": "true", "notifications": []obj{
 			{"kind": "webhook", "url": in.URL + "/tpl", "key": key}, failing(hook(in.URL + "/failures")), {"kind": "pagerduty", "key": "routing"},
 		}})
@@ -86,8 +86,8 @@ func TestTargetsOfATemplate(t *testing.T) {
 		for id, path := range schedules {
 			eventually(t, path+" fires", func() bool {
 				got := w.want(http.StatusOK, http.MethodGet, "/v1/schedules/"+id, nil)
-				if said, failed := got["last_error"]; failed {
-					t.Fatalf("%s: %v", path, said)
+				if text, failed := got["last_error"]; failed {
+					t.Fatalf("%s: %v", path, text)
 				}
 				run, _ := got["last_run_id"].(string)
 				all[run] = path
@@ -127,7 +127,7 @@ func TestTargetsOfATemplate(t *testing.T) {
 
 // due puts the next slot of each schedule into the past, so that no test waits for a minute to end. It saves another
 // schedule, which makes the server look.
-func (w *world) due(sqlite bool) {
+func (w *fixture) due(sqlite bool) {
 	w.t.Helper()
 	before := "next_run_at - INTERVAL '1 minute'"
 	if sqlite {
@@ -142,7 +142,7 @@ func TestHeldRunsAreAnnounced(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		in := newSink(t, nil)
-		w := newWorld(t, harness.Options{DB: dbURL, Flags: []string{"--notify-slack", in.URL + "/slack"}})
+		w := newFixture(t, harness.Options{DB: dbURL, Flags: []string{"--notify-slack", in.URL + "/slack"}})
 		for verb, end := range map[string]string{"approve": "succeeded", "reject": "rejected"} {
 			body := script("true", hook(in.URL+"/"+verb), failing(hook(in.URL+"/failures")), obj{"kind": "pagerduty", "key": "routing"})
 			body["require_approval"] = true
@@ -164,12 +164,12 @@ func TestHeldRunsAreAnnounced(t *testing.T) {
 				t.Errorf("%v %s", list[1].header, list[1].body)
 			}
 		}
-		said := ""
+		text := ""
 		for _, l := range in.await("/slack", 4) {
-			said += string(l.body)
+			text += string(l.body)
 		}
-		if strings.Count(said, "waits for approval") < 2 || len(in.at("/failures")) != 0 {
-			t.Errorf("%d failures, and: %s", len(in.at("/failures")), said)
+		if strings.Count(text, "waits for approval") < 2 || len(in.at("/failures")) != 0 {
+			t.Errorf("%d failures, and: %s", len(in.at("/failures")), text)
 		}
 		if got := w.settled(w.Await(w.Submit(obj{"tool": "bash", "command": "true"}).ID).ID, 1); got[0].Kind != "slack" {
 			t.Errorf("%+v", got)

@@ -39,8 +39,8 @@ func forms(text string) []string {
 	return out
 }
 
-// holds reports whether a text holds another in one of its forms.
-func holds(raw []byte, text string) bool {
+// containsForm reports whether a text holds another in one of its forms.
+func containsForm(raw []byte, text string) bool {
 	for _, f := range forms(text) {
 		if bytes.Contains(raw, []byte(f)) {
 			return true
@@ -58,11 +58,11 @@ type search struct {
 
 func (s *search) look(where string, raw []byte) {
 	s.t.Helper()
-	if holds(raw, mark) {
+	if containsForm(raw, mark) {
 		at := max(0, bytes.Index(raw, []byte(mark)))
 		s.t.Errorf("LEAK: %s holds a secret: ...%q...", where, raw[max(0, at-200):min(len(raw), at+100)])
 	}
-	if holds(raw, bait) {
+	if containsForm(raw, bait) {
 		s.baits++
 	}
 	if at := bytes.Index(raw, []byte{0x28, 0xb5, 0x2f, 0xfd}); at >= 0 && len(raw) < 1<<20 {
@@ -98,7 +98,7 @@ func TestSecretsOfTargetsAreNowhere(t *testing.T) {
 		})
 		post := newPostOffice(t)
 		server := strings.Replace(in.URL, "//", "//"+mark+":"+mark+"@", 1)
-		w := newWorld(t, harness.Options{DB: dbURL, Env: []string{"WRIT_SMTP_PASSWORD=" + mark, "WRIT_TWILIO_TOKEN=" + mark}, Flags: []string{
+		w := newFixture(t, harness.Options{DB: dbURL, Env: []string{"WRIT_SMTP_PASSWORD=" + mark, "WRIT_TWILIO_TOKEN=" + mark}, Flags: []string{
 			"--notify-webhook", server + "/good/" + mark, "--notify-webhook", in.URL + "/bad/" + mark + "?k=" + mark, "--log-level", "debug",
 			"--notify-grafana", in.URL + "/good/" + mark + "," + mark, "--notify-on", "finish", "--smtp-addr", post.addr,
 			"--smtp-from", "writ@example.com", "--smtp-username", "mailer", "--notify-email", "ops@example.com",
@@ -152,7 +152,7 @@ func TestSecretsOfTargetsAreNowhere(t *testing.T) {
 }
 
 // answers looks into all that is told.
-func (w *world) answers(s *search, runs []string) {
+func (w *fixture) answers(s *search, runs []string) {
 	w.t.Helper()
 	paths := []string{
 		"/metrics", "/v1/audit?limit=1000", "/v1/audit/bundle", "/v1/audit/bundle?format=tiles", "/v1/audit/verify", "/v1/runs?limit=1000", "/v1/templates",
@@ -177,7 +177,7 @@ func (w *world) answers(s *search, runs []string) {
 }
 
 // rows looks into every column of every table.
-func (w *world) rows(s *search) {
+func (w *fixture) rows(s *search) {
 	w.t.Helper()
 	d := dbtest.Connect(w.t, db.Config{URL: w.address()})
 	tables := "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
@@ -221,7 +221,7 @@ func (s *search) table(ctx context.Context, d *db.DB, table string) error {
 }
 
 // files looks into everything below the server's directory: the files of SQLite with the log that it writes ahead are there.
-func (w *world) files(s *search) {
+func (w *fixture) files(s *search) {
 	w.t.Helper()
 	err := filepath.WalkDir(w.Dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {

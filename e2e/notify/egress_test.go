@@ -18,7 +18,7 @@ func TestAddressesThatMayNotBeReached(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := bareWorld(t, harness.Options{DB: dbURL, Flags: []string{"--notify-webhook", "http://127.0.0.1:" + port + "/server"}})
+		w := newBareFixture(t, harness.Options{DB: dbURL, Flags: []string{"--notify-webhook", "http://127.0.0.1:" + port + "/server"}})
 		hosts := []string{
 			"127.0.0.1", "[::1]", "localhost", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "127.1", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]",
 			"[64:ff9b::7f00:1]", "0.0.0.0", "[::]", "127.0.0.1.", "169.254.169.254", "10.0.0.1", "192.168.0.1", "172.16.0.1", "[fe80::1]", "[fd00::1]",
@@ -59,7 +59,7 @@ func TestWhatIsAllowedIsAllThatIs(t *testing.T) {
 				w.WriteHeader(http.StatusPermanentRedirect)
 			}
 		})
-		w := bareWorld(t, harness.Options{DB: dbURL, Flags: []string{"--allow-private-egress", "127.0.0.1/32"}})
+		w := newBareFixture(t, harness.Options{DB: dbURL, Flags: []string{"--allow-private-egress", "127.0.0.1/32"}})
 		targets := []obj{hook(in.URL + "/good"), hook(secret.URL + "/direct")}
 		for path := range to {
 			targets = append(targets, hook(in.URL+path))

@@ -16,7 +16,7 @@ import (
 )
 
 // metric returns a line of /metrics behind the name and labels, empty where there is none.
-func (w *world) metric(series string) string {
+func (w *fixture) metric(series string) string {
 	w.t.Helper()
 	for line := range strings.Lines(string(w.answer(http.StatusOK, http.MethodGet, "/metrics", nil).Body)) {
 		if v, ok := strings.CutPrefix(line, series+" "); ok {
@@ -27,7 +27,7 @@ func (w *world) metric(series string) string {
 }
 
 // drops waits for a line of the log about each notification that was dropped: it is written as soon as that is noted.
-func (w *world) drops(n int) {
+func (w *fixture) drops(n int) {
 	w.t.Helper()
 	lines := func() int { return strings.Count(w.Output(), "a notification was dropped") }
 	eventually(w.t, fmt.Sprintf("%d lines about what was dropped", n), func() bool { return lines() >= n })
@@ -53,7 +53,7 @@ func TestThreeTries(t *testing.T) {
 				_, _ = io.WriteString(w, "no, "+r.URL.RequestURI()+" failed\x1b[31m\n")
 			}
 		})
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		id := w.Submit(script("true", hook(in.URL+"/flaky?k=c4nary"), hook(in.URL+"/broken?k=c4nary"), hook(in.URL+"/elsewhere"), failing(hook(in.URL+"/flaky2")))).ID
 		w.ends(id, "succeeded")
 		for _, n := range w.settled(id, 4) {
@@ -119,7 +119,7 @@ func TestReceiversThatHang(t *testing.T) {
 				poured.Add(int64(len(chunk)))
 			}
 		})
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		stuck := script("true", hook(slow.URL+"/hang"), hook(flood.URL+"/ok"), hook(flood.URL+"/error"))
 		for range stuckRuns {
 			w.ends(w.Submit(stuck).ID, "succeeded")
@@ -156,12 +156,12 @@ func TestAKilledServerGoesOn(t *testing.T) {
 		gone := sinkAt(t, "127.77.1."+fmt.Sprint(1+count(dbURL != ""))+":0", nil) // of this test alone, so that nobody takes the port meanwhile
 		away := gone.Listener.Addr().String()
 		gone.Close()
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		id := w.Submit(script("true", hook(in.URL+"/killed"), hook("http://"+away+"/away"))).ID
 		w.ends(id, "succeeded")
 		in.await("/killed", 1)
 		eventually(t, "a try failed", func() bool {
-			return slices.ContainsFunc(w.notifications(id), func(n told) bool {
+			return slices.ContainsFunc(w.notifications(id), func(n notification) bool {
 				return n.Status == "pending" && strings.Contains(n.Reason, "refuses the connection")
 			})
 		})
@@ -196,7 +196,7 @@ func TestTheEndWaitsForATry(t *testing.T) {
 				t.Error("the server gave up")
 			}
 		})
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		id := w.Submit(script("true", hook(in.URL+"/slow"))).ID
 		in.await("/slow", 1)
 		w.Signal(syscall.SIGTERM)
@@ -222,10 +222,10 @@ func TestFourServersTellOnce(t *testing.T) {
 		}
 		in := newSink(t, nil)
 		server := []string{"--notify-webhook", in.URL + "/server"}
-		w := newWorld(t, harness.Options{DB: dbURL, Flags: server})
-		all := []*world{w}
+		w := newFixture(t, harness.Options{DB: dbURL, Flags: server})
+		all := []*fixture{w}
 		for range 3 {
-			all = append(all, newWorld(t, harness.Options{
+			all = append(all, newFixture(t, harness.Options{
 				DB: dbURL, Admin: w.Admin, Flags: append(slices.Clone(server), "--encryption-key-file", w.Dir+"/data/encryption.key"),
 			}))
 		}

@@ -27,7 +27,7 @@ func TestEveryKind(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		in, post := newSink(t, nil), newPostOffice(t)
-		w := newWorld(t, harness.Options{DB: dbURL, Env: []string{"WRIT_SMTP_PASSWORD=m4il-password"}, Flags: []string{
+		w := newFixture(t, harness.Options{DB: dbURL, Env: []string{"WRIT_SMTP_PASSWORD=m4il-password"}, Flags: []string{
 			"--smtp-addr", post.addr, "--smtp-from", "Writ <writ@example.com>", "--smtp-username", "mailer",
 		}})
 		targets := []obj{{"kind": "twilio", "to": "+4912345"}}
@@ -62,7 +62,7 @@ func TestEveryKind(t *testing.T) {
 		}
 		w.mailed(t, post, id)
 		for _, l := range in.all() {
-			judge(t, id, l)
+			checkLetter(t, id, l)
 		}
 		if got := in.at("/slack/t0ken?x=y"); len(got) != 1 || len(in.all()) != 8 {
 			t.Errorf("%d letters came, %d of them to slack", len(in.all()), len(got))
@@ -70,8 +70,8 @@ func TestEveryKind(t *testing.T) {
 	})
 }
 
-// judge looks whether a letter has the form of its kind. Each detail of it is shown by the tests of adapters/notify.
-func judge(t *testing.T, id string, l letter) {
+// checkLetter looks whether a letter has the form of its kind. Each detail of it is shown by the tests of adapters/notify.
+func checkLetter(t *testing.T, id string, l letter) {
 	t.Helper()
 	kind := strings.Split(l.path, "/")[1]
 	text, media := string(l.body), l.header.Get("Content-Type")
@@ -104,7 +104,7 @@ func judge(t *testing.T, id string, l letter) {
 }
 
 // mailed looks at the one mail that was sent.
-func (w *world) mailed(t *testing.T, post *postOffice, id string) {
+func (w *fixture) mailed(t *testing.T, post *postOffice, id string) {
 	t.Helper()
 	list := post.taken()
 	if len(list) != 1 {
@@ -133,7 +133,7 @@ func TestIncidents(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		in := newSink(t, hangs)
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		incident, strict := obj{"kind": "pagerduty", "key": "r0uting"}, failing(obj{"kind": "pagerduty", "key": "r0uting-2"})
 		quiet := script("true", incident, strict)
 		quiet["queue"] = "parked"
@@ -156,10 +156,12 @@ func TestIncidents(t *testing.T) {
 		eventually(t, "the server is busy", func() bool { return len(in.all()) >= 8 })
 		bad := w.Submit(script("exit 1", incident, strict)).ID
 		w.ends(bad, "failed")
-		var list []told
+		var list []notification
 		eventually(t, "the incidents are planned", func() bool { list = w.notifications(bad); return len(list) == 2 })
 		w.Kill()
-		if slices.ContainsFunc(list, func(n told) bool { return n.brief() != "run.finished run pagerduty pending 0" || n.Target != "***" }) {
+		if slices.ContainsFunc(list, func(n notification) bool {
+			return n.brief() != "run.finished run pagerduty pending 0" || n.Target != "***"
+		}) {
 			t.Errorf("%+v", list)
 		}
 	})

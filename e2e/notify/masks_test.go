@@ -22,7 +22,7 @@ func TestTargetsReadBackMasked(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		in := newSink(t, nil)
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		secrets := []obj{
 			{"kind": "webhook", "url": in.URL + "/c4nary-a?t=c4nary", "key": "c4nary-key"}, {"kind": "webhook", "url": in.URL + "/c4nary-b", "key": "c4nary-key"},
 			{"kind": "slack", "url": strings.Replace(in.URL, "http://", "http://c4nary:c4nary@", 1) + "/c4nary-s"}, {"kind": "pagerduty", "key": "c4nary"},
@@ -62,7 +62,7 @@ func TestTargetsReadBackMasked(t *testing.T) {
 }
 
 // echoes sends a template back as it reads, then a part of it, and launches it each time.
-func (w *world) echoes(t *testing.T, in *sink, read obj) {
+func (w *fixture) echoes(t *testing.T, in *sink, read obj) {
 	at := "/v1/templates/" + read["id"].(string)
 	body := func(targets any) obj {
 		return obj{"name": "t", "tool": "bash", "command": "true", "notifications": targets}
@@ -120,12 +120,12 @@ func (w *world) echoes(t *testing.T, in *sink, read obj) {
 }
 
 // record reads a run as it is shown.
-func (w *world) record(id string) obj {
+func (w *fixture) record(id string) obj {
 	return w.want(http.StatusOK, http.MethodGet, "/v1/runs/"+id, nil)
 }
 
 // refuses sends a body whose first field at fault is the one named, and returns the answer.
-func (w *world) refuses(t *testing.T, method, path string, body obj, member string) {
+func (w *fixture) refuses(t *testing.T, method, path string, body obj, member string) {
 	t.Helper()
 	var p struct {
 		Reason string
@@ -143,7 +143,7 @@ func (w *world) refuses(t *testing.T, method, path string, body obj, member stri
 func TestMalformedTargetsAreRefused(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := bareWorld(t, harness.Options{DB: dbURL})
+		w := newBareFixture(t, harness.Options{DB: dbURL})
 		values := obj{"url": "https://hooks.example.com/c4nary", "key": "c4nary", "to": "ops@example.com"}
 		bad := map[string][]obj{ // by the member at fault
 			"kind": {{"kind": "fax", "url": "https://c4nary.example.com"}, {"kind": "", "url": "https://c4nary.example.com"}},

@@ -61,7 +61,7 @@ func sinkAt(t *testing.T, address string, answer reply) *sink {
 			if err != nil {
 				return // the other side broke off
 			}
-			n := s.keep(letter{r.URL.RequestURI(), r.Header.Clone(), body})
+			n := s.record(letter{r.URL.RequestURI(), r.Header.Clone(), body})
 			if r.Method != http.MethodPost {
 				t.Errorf("the receiver is asked to %s %s", r.Method, r.URL.Path)
 			}
@@ -83,8 +83,8 @@ func sinkAt(t *testing.T, address string, answer reply) *sink {
 	return s
 }
 
-// keep notes a letter and returns how many came to its path.
-func (s *sink) keep(l letter) int {
+// record notes a letter and returns how many came to its path.
+func (s *sink) record(l letter) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.letters = append(s.letters, l)

@@ -58,25 +58,25 @@ func (p *postOffice) serve(conn net.Conn) {
 		return
 	}
 	in := bufio.NewScanner(conn)
-	say := func(lines ...string) { _, _ = fmt.Fprint(conn, strings.Join(lines, "\r\n")+"\r\n") }
+	reply := func(lines ...string) { _, _ = fmt.Fprint(conn, strings.Join(lines, "\r\n")+"\r\n") }
 	var m mail
-	say("220 mail.test ESMTP")
+	reply("220 mail.test ESMTP")
 	for in.Scan() {
 		verb, rest, _ := strings.Cut(in.Text(), " ")
 		switch strings.ToUpper(verb) {
 		case "EHLO":
-			say("250-mail.test", "250-AUTH PLAIN", "250 8BITMIME")
+			reply("250-mail.test", "250-AUTH PLAIN", "250 8BITMIME")
 		case "AUTH":
 			m.login = rest
-			say("235 welcome")
+			reply("235 welcome")
 		case "MAIL":
 			m.from = rest
-			say("250 ok")
+			reply("250 ok")
 		case "RCPT":
 			m.to = append(m.to, rest)
-			say("250 ok")
+			reply("250 ok")
 		case "DATA":
-			say("354 go on")
+			reply("354 go on")
 			var text strings.Builder
 			for in.Scan() && in.Text() != "." {
 				text.WriteString(in.Text() + "\n")
@@ -85,12 +85,12 @@ func (p *postOffice) serve(conn net.Conn) {
 			p.mu.Lock()
 			p.mails = append(p.mails, m)
 			p.mu.Unlock()
-			say("250 taken")
+			reply("250 taken")
 		case "QUIT":
-			say("221 bye")
+			reply("221 bye")
 			return
 		default:
-			say("250 ok")
+			reply("250 ok")
 		}
 	}
 }

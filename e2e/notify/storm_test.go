@@ -16,7 +16,7 @@ func TestKilledServersForgetNobody(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		in := newSink(t, func(_ int, _ http.ResponseWriter, _ *http.Request) { <-time.After(20 * time.Millisecond) })
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		var ids []string
 		for round := range depthtest.Of(2, 4) {
 			for i := range depthtest.Of(6, 12) {

@@ -34,38 +34,38 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 type obj = harness.Body
 
-// world is a server with what these tests ask of it.
-type world struct {
+// fixture is a server with what these tests ask of it.
+type fixture struct {
 	*harness.Server
 	t *testing.T
 }
 
-// newWorld starts a server that may deliver to the receivers of this machine.
-func newWorld(t *testing.T, o harness.Options) *world {
+// newFixture starts a server that may deliver to the receivers of this machine.
+func newFixture(t *testing.T, o harness.Options) *fixture {
 	t.Helper()
 	o.Flags = append(o.Flags, "--allow-private-egress", "127.0.0.0/8")
-	return bareWorld(t, o)
+	return newBareFixture(t, o)
 }
 
-// bareWorld starts a server as it is.
-func bareWorld(t *testing.T, o harness.Options) *world {
+// newBareFixture starts a server as it is.
+func newBareFixture(t *testing.T, o harness.Options) *fixture {
 	t.Helper()
-	return &world{Server: harness.Start(t, o), t: t}
+	return &fixture{Server: harness.Start(t, o), t: t}
 }
 
 // again starts another process over the same data.
-func (w *world) again() {
+func (w *fixture) again() {
 	w.t.Helper()
 	w.Server = w.Again()
 }
 
 // want sends a request and ends the test where the status is another one.
-func (w *world) want(status int, method, path string, body any) obj {
+func (w *fixture) want(status int, method, path string, body any) obj {
 	w.t.Helper()
 	return decoded(w.t, w.answer(status, method, path, body).Body)
 }
 
-func (w *world) answer(status int, method, path string, body any) harness.Answer {
+func (w *fixture) answer(status int, method, path string, body any) harness.Answer {
 	w.t.Helper()
 	a := w.Do(method, path, body)
 	if a.Status != status {
@@ -86,14 +86,14 @@ func decoded(t *testing.T, raw []byte) obj {
 }
 
 // id makes an object and returns its id.
-func (w *world) id(path string, body obj) string {
+func (w *fixture) id(path string, body obj) string {
 	w.t.Helper()
 	id, _ := w.want(http.StatusCreated, http.MethodPost, path, body)["id"].(string)
 	return id
 }
 
 // somebody makes an account and returns its id and a client of it.
-func (w *world) somebody(name, role string) (string, harness.Client) {
+func (w *fixture) somebody(name, role string) (string, harness.Client) {
 	w.t.Helper()
 	id := w.id("/v1/users", obj{"username": name, "role": role})
 	token, _ := w.want(http.StatusCreated, http.MethodPost, "/v1/tokens", obj{"name": name, "user_id": id})["token"].(string)
@@ -113,8 +113,8 @@ func failing(n obj) obj {
 	return n
 }
 
-// told is a row of GET /v1/runs/{id}/notifications.
-type told struct {
+// notification is a row of GET /v1/runs/{id}/notifications.
+type notification struct {
 	ID, Event, Origin, Kind, Target, Status, Reason string
 	Attempts                                        int
 	CreatedAt                                       time.Time  `json:"created_at"`
@@ -122,22 +122,22 @@ type told struct {
 }
 
 // brief is the row in few words.
-func (n told) brief() string {
+func (n notification) brief() string {
 	return strings.Join([]string{n.Event, n.Origin, n.Kind, n.Status, fmt.Sprint(n.Attempts)}, " ")
 }
 
 // notifications reads who was told of a run.
-func (w *world) notifications(run string) []told {
+func (w *fixture) notifications(run string) []notification {
 	w.t.Helper()
 	list, _ := w.counted(run)
 	return list
 }
 
 // counted reads who was told of a run, and how many they are said to be. While they are planned that may be fewer.
-func (w *world) counted(run string) (rows []told, total int) {
+func (w *fixture) counted(run string) (rows []notification, total int) {
 	w.t.Helper()
 	var list struct {
-		Notifications []told
+		Notifications []notification
 		Count, Total  int
 	}
 	w.answer(http.StatusOK, http.MethodGet, "/v1/runs/"+run+"/notifications", nil).JSON(w.t, &list)
@@ -148,13 +148,13 @@ func (w *world) counted(run string) (rows []told, total int) {
 }
 
 // settled waits until that many rows are there and none is pending.
-func (w *world) settled(run string, n int) []told {
+func (w *fixture) settled(run string, n int) []notification {
 	w.t.Helper()
-	var list []told
+	var list []notification
 	eventually(w.t, fmt.Sprintf("%d notifications of %s have ended", n, run), func() bool {
 		rows, total := w.counted(run)
 		list = rows
-		return len(list) >= n && total == len(list) && !slices.ContainsFunc(list, func(x told) bool { return x.Status == "pending" })
+		return len(list) >= n && total == len(list) && !slices.ContainsFunc(list, func(x notification) bool { return x.Status == "pending" })
 	})
 	if len(list) != n {
 		w.t.Errorf("%s: %d notifications, want %d: %+v", run, len(list), n, list)
@@ -168,7 +168,7 @@ func (w *world) settled(run string, n int) []told {
 }
 
 // summary waits for the rows as settled does and returns each in few words, sorted.
-func (w *world) summary(run string, n int) []string {
+func (w *fixture) summary(run string, n int) []string {
 	w.t.Helper()
 	var out []string
 	for _, x := range w.settled(run, n) {
@@ -187,7 +187,7 @@ func same(t *testing.T, what string, got []string, want ...string) {
 }
 
 // ends awaits a run and checks how it ended.
-func (w *world) ends(run, status string) harness.Run {
+func (w *fixture) ends(run, status string) harness.Run {
 	w.t.Helper()
 	r := w.Await(run)
 	if r.Status != status {
@@ -197,7 +197,7 @@ func (w *world) ends(run, status string) harness.Run {
 }
 
 // address is where the database of the server is.
-func (w *world) address() string {
+func (w *fixture) address() string {
 	if w.DB != "" {
 		return w.DB
 	}
@@ -205,7 +205,7 @@ func (w *world) address() string {
 }
 
 // column reads the first column of a query behind the server's back.
-func (w *world) column(query string) [][]byte {
+func (w *fixture) column(query string) [][]byte {
 	w.t.Helper()
 	d := dbtest.Connect(w.t, db.Config{URL: w.address()})
 	var out [][]byte
@@ -231,7 +231,7 @@ func (w *world) column(query string) [][]byte {
 }
 
 // exec changes the database behind the server's back.
-func (w *world) exec(statement string) {
+func (w *fixture) exec(statement string) {
 	w.t.Helper()
 	d := dbtest.Connect(w.t, db.Config{URL: w.address()})
 	err := d.Do(w.t.Context(), func(ctx context.Context) error {

@@ -19,7 +19,7 @@ func TestAWebhookCarriesTheRecord(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		in := newSink(t, nil)
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		submit := func(name, command string, more obj) string {
 			body := script(command, obj{"kind": "webhook", "url": in.URL + "/" + name + "?token=t", "key": key}, hook(in.URL+"/bare/"+name))
 			body["name"], body["labels"], body["change"] = name, obj{"team": "<core> & more"}, "CHG-1"
@@ -61,7 +61,7 @@ func count(b bool) int {
 }
 
 // compare holds the letters about the end of a run against its record.
-func (w *world) compare(t *testing.T, in *sink, name, id string) {
+func (w *fixture) compare(t *testing.T, in *sink, name, id string) {
 	t.Helper()
 	n := 1 + count(name == "rejected")
 	rows := w.settled(id, 2*n)
@@ -116,14 +116,14 @@ func TestOneLetterForAFamily(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		in := newSink(t, nil)
-		w := newWorld(t, harness.Options{DB: dbURL, Flags: []string{"--notify-webhook", in.URL + "/server"}})
-		book, hosts := filepath.Join(w.Dir, "p.yml"), filepath.Join(w.Dir, "hosts")
-		write(t, book, "- hosts: all\n  gather_facts: false\n  tasks: [{debug: {msg: hello}}]\n")
+		w := newFixture(t, harness.Options{DB: dbURL, Flags: []string{"--notify-webhook", in.URL + "/server"}})
+		playbook, hosts := filepath.Join(w.Dir, "p.yml"), filepath.Join(w.Dir, "hosts")
+		write(t, playbook, "- hosts: all\n  gather_facts: false\n  tasks: [{debug: {msg: hello}}]\n")
 		write(t, hosts, "a ansible_connection=local\nb ansible_connection=local\n")
 		pipe := w.id("/v1/pipelines", obj{"name": "pipe", "notifications": []obj{hook(in.URL + "/pipe")}, "steps": []obj{
 			{"name": "one", "tool": "bash", "command": "true"}, {"name": "two", "tool": "bash", "command": "exit 1", "retries": 1},
 		}})
-		split := w.Submit(obj{"playbook": book, "inventory": hosts, "shards": 2, "notifications": []obj{hook(in.URL + "/split")}}).ID
+		split := w.Submit(obj{"playbook": playbook, "inventory": hosts, "shards": 2, "notifications": []obj{hook(in.URL + "/split")}}).ID
 		w.ends(pipe, "failed")
 		w.ends(split, "succeeded")
 		for id, path := range map[string]string{pipe: "/pipe", split: "/split"} {

@@ -25,7 +25,7 @@ func TestKilledWorker(t *testing.T) {
 		for _, how := range []string{"relay", "database"} {
 			t.Run(how, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, fresh(t, dbURL))
+				w := newFixture(t, fresh(t, dbURL))
 				o := harness.WorkerOptions{Server: w.URL, Flags: []string{"--executors", "3"}}
 				if how == "database" {
 					o = harness.WorkerOptions{DB: w.address(), Flags: append(w.keys(), "--executors", "3")}
@@ -83,7 +83,7 @@ func fresh(t *testing.T, dbURL string) string {
 func TestServerAway(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, dbURL)
+		w := newFixture(t, dbURL)
 		w.worker()
 		h := harness.NewHistory(t)
 		for _, how := range []string{"stopped", "killed"} {
@@ -113,7 +113,7 @@ func TestLogCap(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		const limit, chunk = 64 << 10, 256 << 10
-		w := newWorld(t, dbURL, "--log-cap", strconv.Itoa(limit))
+		w := newFixture(t, dbURL, "--log-cap", strconv.Itoa(limit))
 		w.worker("--log-cap", strconv.Itoa(limit))
 		id := w.Submit(harness.Body{"tool": "bash", "command": "seq 1 200000; echo half; sleep 1; seq 200001 600000"}).ID
 		harness.Eventually(t, time.Minute, "the run has printed", func() bool { return w.Get(id).LogBytes > limit })
@@ -131,7 +131,7 @@ func TestLogCap(t *testing.T) {
 }
 
 // linked starts a worker whose way to the server can break.
-func (w *world) linked(flags ...string) (*harness.Worker, *harness.Link) {
+func (w *fixture) linked(flags ...string) (*harness.Worker, *harness.Link) {
 	w.t.Helper()
 	link := harness.NewLink(w.t, strings.TrimPrefix(w.URL, "http://"))
 	return harness.StartWorker(w.t, harness.WorkerOptions{Server: "http://" + link.Addr(), Flags: flags}), link
@@ -149,7 +149,7 @@ func TestPartitions(t *testing.T) {
 
 func shortBreak(t *testing.T, dir [2]bool) {
 	t.Helper()
-	w := newWorld(t, "")
+	w := newFixture(t, "")
 	_, link := w.linked("--kill-grace", "1s")
 	h := harness.NewHistory(t)
 	lines, pause := depthtest.Of(60, 150), depthtest.Of(4*time.Second, 7*time.Second)
@@ -171,7 +171,7 @@ func shortBreak(t *testing.T, dir [2]bool) {
 
 func longBreak(t *testing.T, dir [2]bool) {
 	t.Helper()
-	w := newWorld(t, "")
+	w := newFixture(t, "")
 	_, link := w.linked("--kill-grace", "1s")
 	h := harness.NewHistory(t)
 	r, _, err := h.Submit(w.Client, h.Script("echo pid=$$; (setsid sleep 600 &) \n sleep 600"))
@@ -200,7 +200,7 @@ func longBreak(t *testing.T, dir [2]bool) {
 // TestAZombieWritesNothing stops a worker for longer than its lease and lets it go on.
 func TestAZombieWritesNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
+	w := newFixture(t, "")
 	relay := w.worker("--kill-grace", "1s")
 	h := harness.NewHistory(t)
 	r, _, err := h.Submit(w.Client, h.Script("echo pid=$$; for i in $(seq 6000); do echo line; sleep 0.1; done"))
@@ -224,7 +224,7 @@ func TestAZombieWritesNothing(t *testing.T) {
 // TestASlowLink: half a second on every way costs no lease and no output.
 func TestASlowLink(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
+	w := newFixture(t, "")
 	_, link := w.linked("--executors", "4")
 	link.Delay(300 * time.Millisecond)
 	h := harness.NewHistory(t)
@@ -248,7 +248,7 @@ func TestStorm(t *testing.T) {
 		seed := uint64(time.Now().UnixNano())
 		t.Logf("seed %d", seed)
 		dice := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test's dice
-		w := newWorld(t, dbURL)
+		w := newFixture(t, dbURL)
 		var links []*harness.Link
 		workers := []*harness.Worker{harness.StartWorker(t, harness.WorkerOptions{DB: w.address(), Flags: append(w.keys(), "--executors", "2")})}
 		for range 2 {

@@ -18,7 +18,7 @@ import (
 
 // cut drops the entries behind a size, and every head that is kept beside the chain: in the database and in the data directory. It is all that
 // somebody can do who has the server's machine.
-func (w *world) cut(size int64) {
+func (w *fixture) cut(size int64) {
 	w.t.Helper()
 	d := dbtest.Connect(w.t, db.Config{URL: w.address()})
 	err := d.Do(w.t.Context(), func(ctx context.Context) error {
@@ -56,7 +56,7 @@ type verdict struct {
 	} `json:"anchor_problems"`
 }
 
-func (w *world) verify() (v verdict) {
+func (w *fixture) verify() (v verdict) {
 	w.t.Helper()
 	a := w.Do(http.MethodGet, "/v1/audit/verify", nil)
 	if a.JSON(w.t, &v); a.Status != http.StatusOK {
@@ -73,7 +73,7 @@ func TestWorkersRememberTheHead(t *testing.T) {
 		for _, how := range []string{"relay", "database"} {
 			t.Run(how, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, fresh(t, dbURL))
+				w := newFixture(t, fresh(t, dbURL))
 				o := harness.WorkerOptions{Server: w.URL}
 				if how == "database" {
 					o = harness.WorkerOptions{DB: w.address(), Flags: w.keys()}
@@ -107,8 +107,8 @@ func TestWorkersRememberTheHead(t *testing.T) {
 					v.AnchorProblems[0].Problem != "tail_missing" || v.AnchorProblems[0].Size != kept {
 					t.Errorf("verify says %+v, want the head of %d to be missed", v, kept)
 				}
-				if said := w.Output() + relay.Output(); strings.Count(said, "level=ERROR") != 1 {
-					t.Errorf("it is told in no log, or more than once:\n%s", said)
+				if text := w.Output() + relay.Output(); strings.Count(text, "level=ERROR") != 1 {
+					t.Errorf("it is told in no log, or more than once:\n%s", text)
 				}
 				w.Kill()
 				relay.Stop()
@@ -154,7 +154,7 @@ func relayHead(t *testing.T, r *harness.Worker) (size int64) {
 }
 
 // command runs writ beside the stopped server.
-func (w *world) command(args ...string) {
+func (w *fixture) command(args ...string) {
 	w.t.Helper()
 	c := exec.CommandContext(w.t.Context(), harness.Binary(w.t), append(args, "--db", w.address(), "--data-dir", filepath.Join(w.Dir, "data"))...)
 	out, err := c.CombinedOutput()

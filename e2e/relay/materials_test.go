@@ -15,8 +15,8 @@ import (
 
 const canary = "CANARYzQ8mJ4v7Xw2Lk9Rt5Nb3"
 
-// holding lists files below a directory that hold a text.
-func holding(t *testing.T, dir, text string) (out []string) {
+// filesContaining lists files below a directory that hold a text.
+func filesContaining(t *testing.T, dir, text string) (out []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -35,7 +35,7 @@ func holding(t *testing.T, dir, text string) (out []string) {
 }
 
 // credential makes a custom credential that puts a secret into a variable and into a file.
-func (w *world) credential(name, secret string) string {
+func (w *fixture) credential(name, secret string) string {
 	w.t.Helper()
 	kind := w.made("/v1/credential-types", harness.Body{
 		"name": "of " + name, "fields": []harness.Body{{"name": "token", "type": "text", "secret": true, "required": true}},
@@ -49,7 +49,7 @@ func (w *world) credential(name, secret string) string {
 func TestSecretsGoWithTheirClaim(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, dbURL, "--secret-env", "APP_*")
+		w := newFixture(t, dbURL, "--secret-env", "APP_*")
 		id := w.credential("deploy", canary)
 		body := harness.Body{"tool": "bash", "credential_ids": []string{id}, "command": "echo \"got $THE_TOKEN\"; cat \"$WRIT_FILE_CONF\"; echo; sleep 1; test ${#THE_TOKEN} = 26", "queue": "mine"}
 		run := w.Submit(body).ID
@@ -70,7 +70,7 @@ func TestSecretsGoWithTheirClaim(t *testing.T) {
 				t.Errorf("%q tells the secret: %s", what, a.Body)
 			}
 		}
-		w.told(http.StatusNoContent, g, "save", harness.Body{"status": "failed"})
+		w.mustReport(http.StatusNoContent, g, "save", harness.Body{"status": "failed"})
 
 		scratch := t.TempDir()
 		relay := harness.StartWorker(t, harness.WorkerOptions{Server: w.URL, Flags: []string{"--runs-dir", scratch, "--queue", "theirs", "--log-level", "debug"}})
@@ -80,7 +80,7 @@ func TestSecretsGoWithTheirClaim(t *testing.T) {
 			t.Errorf("%s (%s): %q", r.Status, r.Error, w.Log(r.ID))
 		}
 		for _, dir := range []string{relay.Dir, scratch} {
-			if left := holding(t, dir, canary); len(left) > 0 {
+			if left := filesContaining(t, dir, canary); len(left) > 0 {
 				t.Errorf("the secret is in %v", left)
 			}
 		}
@@ -102,7 +102,7 @@ func TestSecretsGoWithTheirClaim(t *testing.T) {
 // TestProjectsComeThroughTheServer: the worker has no way to the repository, and no login of it; the tree comes from the server.
 func TestProjectsComeThroughTheServer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
+	w := newFixture(t, "")
 	scratch := t.TempDir()
 	harness.StartWorker(t, harness.WorkerOptions{Server: w.URL, Flags: []string{"--runs-dir", scratch}})
 	project := w.project("tools", map[string]string{

@@ -32,7 +32,7 @@ const play = `- hosts: a
 `
 
 // alike is what of a run must be the same whoever executed it.
-func alike(t *testing.T, w *world, r harness.Run) string {
+func alike(t *testing.T, w *fixture, r harness.Run) string {
 	t.Helper()
 	var types []string
 	for _, e := range w.Events(r.ID) {
@@ -65,7 +65,7 @@ func alike(t *testing.T, w *world, r harness.Run) string {
 func TestTheSameAsAServer(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, dbURL, "--executors", "2", "--queue", "server")
+		w := newFixture(t, dbURL, "--executors", "2", "--queue", "server")
 		w.worker("--queue", "relay", "--labels", "site=north")
 		harness.StartWorker(t, harness.WorkerOptions{DB: w.address(), Dir: w.t.TempDir(), Flags: append([]string{"--queue", "database"}, w.keys()...)})
 		project := w.project("site", map[string]string{"site.yml": play, "ansible.cfg": "[defaults]\n", "broken.yml": "- hosts: all\n  tasks: [{fail: {msg: no}}]\n"})
@@ -121,14 +121,14 @@ func TestTheSameAsAServer(t *testing.T) {
 }
 
 // keys are the flags by which a worker over the database opens what the server sealed.
-func (w *world) keys() []string {
+func (w *fixture) keys() []string {
 	return []string{"--encryption-key-file", filepath.Join(w.Dir, "data", "encryption.key"), "--local-projects", w.root}
 }
 
 // TestSplitOverTheRelay divides a run on one worker and executes its shards on two.
 func TestSplitOverTheRelay(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
+	w := newFixture(t, "")
 	w.worker()
 	w.worker()
 	inventory := filepath.Join(t.TempDir(), "hosts.ini")
@@ -148,7 +148,7 @@ func TestSplitOverTheRelay(t *testing.T) {
 // TestCancelAndTimeout end a run on a worker; everything that it started is gone.
 func TestCancelAndTimeout(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
+	w := newFixture(t, "")
 	w.worker("--kill-grace", "1s")
 	slow := "(setsid sleep 300 &) \n echo up; sleep 300"
 	for name, c := range map[string]struct {
@@ -176,7 +176,7 @@ func TestCancelAndTimeout(t *testing.T) {
 // heartbeats, where those alone would never tell of any.
 func TestCancelWithoutAHeartbeat(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
+	w := newFixture(t, "")
 	w.worker("--executors", "1", "--kill-grace", "1s")
 	beats := func() (n int) {
 		for line := range strings.Lines(string(w.Do(http.MethodGet, "/metrics", nil).Body)) {
@@ -213,7 +213,7 @@ func write(t *testing.T, path, text string) {
 // TestQueuesAndTokens: a worker gets runs of its own queues alone, of those that the server gives away, and with the token alone.
 func TestQueuesAndTokens(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "", "--worker-queue", "dmz", "--worker-queue", "lab")
+	w := newFixture(t, "", "--worker-queue", "dmz", "--worker-queue", "lab")
 	inner := w.Submit(harness.Body{"tool": "bash", "command": "echo inner"})
 	outer := w.Submit(harness.Body{"tool": "bash", "command": "echo outer", "queue": "dmz"})
 	wrong := harness.LaunchWorker(t, harness.WorkerOptions{Server: w.URL, Token: "another-token-of-nobody-0123456789abc", Flags: []string{"--queue", "dmz"}})

@@ -12,45 +12,45 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// world is a server that executes nothing itself and lets workers in.
-type world struct {
+// fixture is a server that executes nothing itself and lets workers in.
+type fixture struct {
 	*harness.Server
 	t     *testing.T
 	root  string        // where repositories lie
 	front *harness.Link // whose address stays when the server is started anew
 }
 
-// newWorld starts one. Further flags come behind those that every world has, and rule.
-func newWorld(t *testing.T, dbURL string, flags ...string) *world {
+// newFixture starts one. Further flags come behind those that every world has, and rule.
+func newFixture(t *testing.T, dbURL string, flags ...string) *fixture {
 	t.Helper()
 	root := t.TempDir()
 	o := harness.Options{
 		DB: dbURL, Flags: append([]string{"--executors", "0", "--local-projects", root}, flags...),
 		Env: []string{"WRIT_WORKER_TOKEN=" + harness.WorkerToken},
 	}
-	w := &world{Server: harness.Start(t, o), t: t, root: root}
+	w := &fixture{Server: harness.Start(t, o), t: t, root: root}
 	w.front = harness.NewLink(t, strings.TrimPrefix(w.URL, "http://"))
 	w.URL = "http://" + w.front.Addr()
 	return w
 }
 
 // again starts another server over the same directory and database, behind the same address.
-func (w *world) again() *world {
+func (w *fixture) again() *fixture {
 	w.t.Helper()
 	s := harness.Start(w.t, w.Options)
 	w.front.Lead(strings.TrimPrefix(s.URL, "http://"))
 	s.URL = w.URL
-	return &world{Server: s, t: w.t, root: w.root, front: w.front}
+	return &fixture{Server: s, t: w.t, root: w.root, front: w.front}
 }
 
 // worker starts a worker over the relay.
-func (w *world) worker(flags ...string) *harness.Worker {
+func (w *fixture) worker(flags ...string) *harness.Worker {
 	w.t.Helper()
 	return harness.StartWorker(w.t, harness.WorkerOptions{Server: w.URL, Flags: flags})
 }
 
 // address returns the database of the server.
-func (w *world) address() string {
+func (w *fixture) address() string {
 	if w.DB != "" {
 		return w.DB
 	}
@@ -58,7 +58,7 @@ func (w *world) address() string {
 }
 
 // want sends a request and ends the test where the status is another one.
-func (w *world) want(status int, method, path string, body any) map[string]any {
+func (w *fixture) want(status int, method, path string, body any) map[string]any {
 	w.t.Helper()
 	a := w.Do(method, path, body)
 	if a.Status != status {
@@ -72,20 +72,20 @@ func (w *world) want(status int, method, path string, body any) map[string]any {
 }
 
 // made creates an object and returns its id.
-func (w *world) made(path string, body harness.Body) string {
+func (w *fixture) made(path string, body harness.Body) string {
 	w.t.Helper()
 	id, _ := w.want(http.StatusCreated, http.MethodPost, path, body)["id"].(string)
 	return id
 }
 
 // running waits until the run has printed something.
-func (w *world) running(id, said string) {
+func (w *fixture) running(id, text string) {
 	w.t.Helper()
-	harness.Eventually(w.t, 60*time.Second, "run "+id+" says "+said, func() bool { return strings.Contains(w.Log(id), said) })
+	harness.Eventually(w.t, 60*time.Second, "run "+id+" says "+text, func() bool { return strings.Contains(w.Log(id), text) })
 }
 
 // leaseEnds returns when the lease of a run ends; a test that waits for it sleeps until then.
-func (w *world) leaseEnds(id string) time.Time {
+func (w *fixture) leaseEnds(id string) time.Time {
 	w.t.Helper()
 	var record struct {
 		LeaseExpiresAt time.Time `json:"lease_expires_at"`
@@ -95,7 +95,7 @@ func (w *world) leaseEnds(id string) time.Time {
 }
 
 // fleet returns the workers that the server tells, by name.
-func (w *world) fleet() map[string]map[string]any {
+func (w *fixture) fleet() map[string]map[string]any {
 	w.t.Helper()
 	out := map[string]map[string]any{}
 	list, _ := w.want(http.StatusOK, http.MethodGet, "/v1/workers", nil)["workers"].([]any)
@@ -108,7 +108,7 @@ func (w *world) fleet() map[string]map[string]any {
 }
 
 // repo makes a git repository with these files below the root and returns its address.
-func (w *world) repo(name string, files map[string]string) string {
+func (w *fixture) repo(name string, files map[string]string) string {
 	w.t.Helper()
 	dir := filepath.Join(w.root, name)
 	for file, text := range files {
@@ -131,7 +131,7 @@ func (w *world) repo(name string, files map[string]string) string {
 }
 
 // project makes a project of a repository and fetches it.
-func (w *world) project(name string, files map[string]string) string {
+func (w *fixture) project(name string, files map[string]string) string {
 	w.t.Helper()
 	id := w.made("/v1/projects", harness.Body{"name": name, "repo_url": w.repo(name, files), "branch": "main"})
 	w.want(http.StatusOK, http.MethodPost, "/v1/projects/"+id+"/sync", nil)
@@ -162,10 +162,10 @@ type grant struct {
 }
 
 // peer speaks the relay's own words, as a worker of somebody else's would.
-func (w *world) peer() harness.Client { return w.As(harness.WorkerToken) }
+func (w *fixture) peer() harness.Client { return w.As(harness.WorkerToken) }
 
 // claim takes the next run of the queues under a name; nil where none waits.
-func (w *world) claim(name string, queues ...string) *grant {
+func (w *fixture) claim(name string, queues ...string) *grant {
 	w.t.Helper()
 	body := harness.Body{"worker": harness.Body{"name": name, "version": "1", "executors": 1}, "queues": queues}
 	a := w.peer().Do(http.MethodPost, "/relay/v1/claim", body)
@@ -181,7 +181,7 @@ func (w *world) claim(name string, queues ...string) *grant {
 }
 
 // report calls the relay about a run.
-func (w *world) report(method, run, what string, body any, capability string) harness.Answer {
+func (w *fixture) report(method, run, what string, body any, capability string) harness.Answer {
 	w.t.Helper()
 	path := "/relay/v1/runs/" + run
 	if what != "" {
@@ -197,8 +197,8 @@ func (w *world) report(method, run, what string, body any, capability string) ha
 	return w.peer().Do(method, path, body, header...)
 }
 
-// told reports something and ends the test where the answer is another one.
-func (w *world) told(status int, g *grant, what string, body any) map[string]any {
+// mustReport reports something and ends the test where the answer is another one.
+func (w *fixture) mustReport(status int, g *grant, what string, body any) map[string]any {
 	w.t.Helper()
 	a := w.report(http.MethodPost, g.Run.ID, what, body, g.Capability)
 	if a.Status != status {

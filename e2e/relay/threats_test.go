@@ -13,7 +13,7 @@ import (
 
 // picture is everything that the API tells of runs, to see that nothing changed. How long a run has executed and when its lease ends
 // go on by themselves.
-func (w *world) picture(ids ...string) string {
+func (w *fixture) picture(ids ...string) string {
 	w.t.Helper()
 	var out strings.Builder
 	for _, id := range ids {
@@ -61,24 +61,24 @@ func calls(seq int64) map[string]struct {
 func TestACapabilityIsForOneClaim(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, dbURL)
+		w := newFixture(t, dbURL)
 		for range 3 {
 			w.Submit(harness.Body{"tool": "bash", "command": "true"})
 		}
-		ended, given, mine := w.claim("a"), w.claim("a"), w.claim("b")
-		w.told(http.StatusNoContent, ended, "save", harness.Body{"status": "running"})
-		w.told(http.StatusNoContent, ended, "save", harness.Body{"status": "succeeded", "exit_code": 0})
-		w.told(http.StatusNoContent, given, "save", harness.Body{"status": "pending"})
+		ended, released, mine := w.claim("a"), w.claim("a"), w.claim("b")
+		w.mustReport(http.StatusNoContent, ended, "save", harness.Body{"status": "running"})
+		w.mustReport(http.StatusNoContent, ended, "save", harness.Body{"status": "succeeded", "exit_code": 0})
+		w.mustReport(http.StatusNoContent, released, "save", harness.Body{"status": "pending"})
 		anew := w.claim("a")
-		if anew == nil || anew.Run.ID != given.Run.ID || anew.Run.Epoch <= given.Run.Epoch || anew.Capability == given.Capability {
-			t.Fatalf("claimed anew: %+v after %+v", anew, given)
+		if anew == nil || anew.Run.ID != released.Run.ID || anew.Run.Epoch <= released.Run.Epoch || anew.Capability == released.Capability {
+			t.Fatalf("claimed anew: %+v after %+v", anew, released)
 		}
-		w.told(http.StatusNoContent, mine, "save", harness.Body{"status": "running"})
+		w.mustReport(http.StatusNoContent, mine, "save", harness.Body{"status": "running"})
 		before := w.picture(ended.Run.ID, anew.Run.ID, mine.Run.ID)
 		forged := base64.RawURLEncoding.EncodeToString(make([]byte, 32))
 		for run, capabilities := range map[*grant]map[string]string{
-			mine:  {"another run's": anew.Capability, "an ended run's": ended.Capability, "an old claim's": given.Capability, "nobody's": forged, "no": "", "a short": "x"},
-			anew:  {"another run's": mine.Capability, "an ended run's": ended.Capability, "the old claim's": given.Capability, "nobody's": forged, "no": ""},
+			mine:  {"another run's": anew.Capability, "an ended run's": ended.Capability, "an old claim's": released.Capability, "nobody's": forged, "no": "", "a short": "x"},
+			anew:  {"another run's": mine.Capability, "an ended run's": ended.Capability, "the old claim's": released.Capability, "nobody's": forged, "no": ""},
 			ended: {"another run's": mine.Capability, "its own": ended.Capability, "nobody's": forged, "no": ""},
 		} {
 			for whose, capability := range capabilities {
@@ -100,8 +100,8 @@ func TestACapabilityIsForOneClaim(t *testing.T) {
 			t.Errorf("something changed:\n%s\nwas\n%s", after, before)
 		}
 		// And with its own capability all of it is taken.
-		w.told(http.StatusNoContent, mine, "save", harness.Body{"status": "succeeded", "exit_code": 0})
-		w.told(http.StatusNoContent, mine, "save", harness.Body{"status": "succeeded", "exit_code": 0})
+		w.mustReport(http.StatusNoContent, mine, "save", harness.Body{"status": "succeeded", "exit_code": 0})
+		w.mustReport(http.StatusNoContent, mine, "save", harness.Body{"status": "succeeded", "exit_code": 0})
 		w.Intact()
 	})
 }
@@ -109,7 +109,7 @@ func TestACapabilityIsForOneClaim(t *testing.T) {
 // TestWhoMayCallTheRelay: the worker token alone opens it, and it opens nothing else.
 func TestWhoMayCallTheRelay(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
+	w := newFixture(t, "")
 	w.Submit(harness.Body{"tool": "bash", "command": "true"})
 	g := w.claim("a")
 	for what, c := range calls(1) {
@@ -137,44 +137,44 @@ func TestWhoMayCallTheRelay(t *testing.T) {
 func TestLies(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, dbURL)
+		w := newFixture(t, dbURL)
 		w.Submit(harness.Body{"playbook": "site.yml"})
 		g := w.claim("liar")
-		w.told(http.StatusNoContent, g, "save", harness.Body{"status": "running"})
+		w.mustReport(http.StatusNoContent, g, "save", harness.Body{"status": "running"})
 		n := g.Run.NextSeq
 		event := func(seq int64, typ, host string) harness.Body {
 			return harness.Body{"seq": seq, "type": typ, "host": host, "task": "t", "at": "2026-01-05T08:30:00Z"}
 		}
 		batch := harness.Body{"events": []any{event(n, "host_ok", "a"), event(n+1, "host_ok", "b")}}
 		for range 3 { // replayed
-			if got := w.told(http.StatusOK, g, "events", batch)["next_seq"]; got != float64(n+2) {
+			if got := w.mustReport(http.StatusOK, g, "events", batch)["next_seq"]; got != float64(n+2) {
 				t.Errorf("next_seq is %v", got)
 			}
 		}
-		w.told(http.StatusConflict, g, "events", harness.Body{"events": []any{event(n+9, "host_ok", "c")}}) // a gap
+		w.mustReport(http.StatusConflict, g, "events", harness.Body{"events": []any{event(n+9, "host_ok", "c")}}) // a gap
 		for _, bad := range []harness.Body{
 			{"events": []any{harness.Body{"seq": n + 2, "type": "status", "from": "running", "to": "succeeded"}}},
 			{"events": make([]harness.Body, 5001)}, {"events": "x"}, {}, {"events": []any{}, "more": 1},
 		} {
-			w.told(http.StatusBadRequest, g, "events", bad)
+			w.mustReport(http.StatusBadRequest, g, "events", bad)
 		}
 		fact := func(host string) harness.Body {
 			return harness.Body{"facts": []any{harness.Body{"host": host, "gathered_at": "2026-01-05T08:30:00Z", "facts": harness.Body{"ansible_os_family": "Debian"}}}}
 		}
-		w.told(http.StatusNoContent, g, "host-facts", fact("a"))
-		w.told(http.StatusBadRequest, g, "host-facts", fact("never-touched"))
+		w.mustReport(http.StatusNoContent, g, "host-facts", fact("a"))
+		w.mustReport(http.StatusBadRequest, g, "host-facts", fact("never-touched"))
 		text := base64.StdEncoding.EncodeToString
 		for _, c := range []struct {
 			off  int64
 			data string
 			next float64
 		}{{0, "one\n", 4}, {0, "one\n", 4}, {2, "e\ntwo\n", 8}, {0, "FORGED", 8}} {
-			if got := w.told(http.StatusOK, g, "log", harness.Body{"offset": c.off, "data": text([]byte(c.data))})["next_offset"]; got != c.next {
+			if got := w.mustReport(http.StatusOK, g, "log", harness.Body{"offset": c.off, "data": text([]byte(c.data))})["next_offset"]; got != c.next {
 				t.Errorf("after %q at %d the next offset is %v", c.data, c.off, got)
 			}
 		}
-		w.told(http.StatusBadRequest, g, "log", harness.Body{"offset": -1, "data": text([]byte("x"))})
-		w.told(http.StatusNoContent, g, "host-summary", harness.Body{"hosts": []any{
+		w.mustReport(http.StatusBadRequest, g, "log", harness.Body{"offset": -1, "data": text([]byte("x"))})
+		w.mustReport(http.StatusNoContent, g, "host-summary", harness.Body{"hosts": []any{
 			harness.Body{"host": "a", "ok": 1, "worst": "ok"}, harness.Body{"host": "b", "ok": 1, "failed": 1, "worst": "failed"},
 		}})
 		for field, bad := range map[string]harness.Body{
@@ -186,7 +186,7 @@ func TestLies(t *testing.T) {
 				t.Errorf("save %v: %d %s", bad, a.Status, a.Body)
 			}
 		}
-		w.told(http.StatusNoContent, g, "save", harness.Body{"status": "failed", "exit_code": 2, "log_bytes": 8, "commit": "ffffffffffffffffffffffffffffffffffffffff"})
+		w.mustReport(http.StatusNoContent, g, "save", harness.Body{"status": "failed", "exit_code": 2, "log_bytes": 8, "commit": "ffffffffffffffffffffffffffffffffffffffff"})
 		r := w.Get(g.Run.ID)
 		if r.Status != "failed" || r.Hosts["ok"] != 1 || r.Hosts["failed"] != 1 || *r.HostsTouched != 2 || w.Log(r.ID) != "one\ntwo\n" {
 			t.Errorf("the record is %+v, its log %q", r, w.Log(r.ID))
@@ -206,7 +206,7 @@ func TestLies(t *testing.T) {
 // TestBadClaims names the field that is wrong, and leases nothing.
 func TestBadClaims(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
+	w := newFixture(t, "")
 	id := w.Submit(harness.Body{"tool": "bash", "command": "true"}).ID
 	ok := harness.Body{"name": "x", "executors": 1}
 	for field, body := range map[string]harness.Body{

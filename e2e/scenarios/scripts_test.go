@@ -20,8 +20,8 @@ func TestTools(t *testing.T) {
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		s := harness.Start(t, harness.Options{DB: dbURL})
 		for _, c := range []struct {
-			tool, command, says string
-			status              string
+			tool, command, output string
+			status                string
 		}{
 			{"bash", "echo hello $WRIT_VAR_WHO; echo '{\"answer\":42}' > $WRIT_OUTPUTS", "hello world", "succeeded"},
 			{"bash", "false | true; echo not reached", "", "failed"},
@@ -40,7 +40,7 @@ func TestTools(t *testing.T) {
 				"tool": c.tool, "command": c.command, "env": env, "extra_vars": harness.Body{"who": "world"},
 			}).ID)
 			log := s.Log(r.ID)
-			if r.Status != c.status || !strings.Contains(log, c.says) || strings.Contains(log, "not reached") {
+			if r.Status != c.status || !strings.Contains(log, c.output) || strings.Contains(log, "not reached") {
 				t.Errorf("%s %q: %s (%s), log %q", c.tool, c.command, r.Status, r.Error, log)
 			}
 			if c.status == "failed" && r.ExitCode == nil {
@@ -73,8 +73,8 @@ func builtAlready(t *testing.T) harness.Body {
 	return harness.Body{"GOCACHE": cache, "GOFLAGS": "-trimpath", "CGO_ENABLED": "0"}
 }
 
-// TestEveryLogHoldsItsLine submits many trivial runs at once: each ends once and its log holds what it printed.
-func TestEveryLogHoldsItsLine(t *testing.T) {
+// TestEveryLogHasItsLine submits many trivial runs at once: each ends once and its log holds what it printed.
+func TestEveryLogHasItsLine(t *testing.T) {
 	t.Parallel()
 	n := depthtest.Of(400, 10_000)
 	s := harness.Start(t, harness.Options{Tags: []string{harness.Release}, Flags: []string{"--executors", "32"}})

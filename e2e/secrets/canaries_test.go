@@ -29,22 +29,22 @@ func fresh(n int) string {
 // odd are characters that encodings write differently.
 const odd = `"\'%+/?&<>=; $#~é|` + "`"
 
-// flock is the canaries of a test. All of them hold the mark several times, so that a part of one that comes to light is one as well.
-type flock struct {
+// canaries is the canaries of a test. All of them hold the mark several times, so that a part of one that comes to light is one as well.
+type canaries struct {
 	t      *testing.T
 	mark   string
 	values map[string]string // canaries by the name of what they are
 	needle map[string]string // what must be nowhere, and what it is a form of
 }
 
-func newFlock(t *testing.T) *flock {
-	f := &flock{t: t, mark: fresh(14), values: map[string]string{}, needle: map[string]string{}}
+func newCanaries(t *testing.T) *canaries {
+	f := &canaries{t: t, mark: fresh(14), values: map[string]string{}, needle: map[string]string{}}
 	f.look("the mark", f.mark)
 	return f
 }
 
 // look adds a text, and its base64 at each of the three alignments cut to what it alone decides, to what must be nowhere.
-func (f *flock) look(what, text string) {
+func (f *canaries) look(what, text string) {
 	f.needle[text] = what
 	for offset := range 3 {
 		raw := base64.RawStdEncoding.EncodeToString(append(make([]byte, offset), text...))
@@ -57,21 +57,21 @@ func (f *flock) look(what, text string) {
 }
 
 // line makes a canary on one line.
-func (f *flock) line(name string) string {
-	return f.keep(name, f.mark+fresh(8)+odd+f.mark+fresh(8))
+func (f *canaries) line(name string) string {
+	return f.record(name, f.mark+fresh(8)+odd+f.mark+fresh(8))
 }
 
 // lines makes a canary on several lines, with a break at its end.
-func (f *flock) lines(name string) string {
+func (f *canaries) lines(name string) string {
 	one := func() string { return f.mark + fresh(6) + odd + f.mark }
-	return f.keep(name, one()+"\n  "+one()+"\n"+one()+"\n")
+	return f.record(name, one()+"\n  "+one()+"\n"+one()+"\n")
 }
 
 // short makes a canary that headers and files of passwords can hold.
-func (f *flock) short(name string) string { return f.keep(name, f.mark+fresh(8)) }
+func (f *canaries) short(name string) string { return f.record(name, f.mark+fresh(8)) }
 
-// keep makes a canary of what cannot hold the mark, such as a key: of it every line but the first and the last is looked for.
-func (f *flock) keep(name, value string) string {
+// record makes a canary of what cannot hold the mark, such as a key: of it every line but the first and the last is looked for.
+func (f *canaries) record(name, value string) string {
 	f.values[name] = value
 	if !strings.Contains(value, f.mark) {
 		list := strings.Split(strings.TrimSpace(value), "\n")
@@ -85,7 +85,7 @@ func (f *flock) keep(name, value string) string {
 }
 
 // json is all canaries in an object, for programs that are to tell them.
-func (f *flock) json() string {
+func (f *canaries) json() string {
 	b, err := json.Marshal(f.values)
 	if err != nil {
 		f.t.Fatal(err)
@@ -94,7 +94,7 @@ func (f *flock) json() string {
 }
 
 // search fails the test where a canary is in a text, and says around it what is there.
-func (f *flock) search(where string, text []byte) bool {
+func (f *canaries) search(where string, text []byte) bool {
 	f.t.Helper()
 	for needle, what := range f.needle {
 		at := bytes.Index(text, []byte(needle))
@@ -110,7 +110,7 @@ func (f *flock) search(where string, text []byte) bool {
 // TestCanariesAreFound shows that what the other tests rely on finds every form.
 func TestCanariesAreFound(t *testing.T) {
 	t.Parallel()
-	f := newFlock(t)
+	f := newCanaries(t)
 	value := f.line("x")
 	for i := range 6 {
 		text := base64.StdEncoding.EncodeToString([]byte(fresh(i) + value + "tail"))

@@ -34,7 +34,7 @@ func TestNothingSecretComesToLight(t *testing.T) {
 
 // stage is a server whose every directory can be looked into.
 type stage struct {
-	*cast
+	*canaryCredentials
 	Runs, place, home string
 	receiver          *receiver
 }
@@ -55,7 +55,7 @@ func newStage(t *testing.T, dbURL string) *stage {
 			t.Fatal(err)
 		}
 	}
-	w := newWorld(t, harness.Options{
+	w := newFixture(t, harness.Options{
 		DB: dbURL, Dir: root,
 		Flags: []string{
 			"--runs-dir", s.Runs, "--log-level", "debug", "--notify-webhook", s.receiver.URL, "--allow-private-egress", "127.0.0.1/32",
@@ -63,7 +63,7 @@ func newStage(t *testing.T, dbURL string) *stage {
 		},
 		Env: []string{"HOME=" + s.home, "TMPDIR=" + filepath.Join(s.home, "tmp")},
 	})
-	f := newFlock(t)
+	f := newCanaries(t)
 	save(t, filepath.Join(s.place, "open"), "a canary for everybody: "+f.mark)
 	if err := os.Chmod(filepath.Join(s.place, "open"), 0o644); err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func newStage(t *testing.T, dbURL string) *stage {
 	if err := os.Remove(filepath.Join(s.place, "open")); err != nil {
 		t.Fatal(err)
 	}
-	s.cast = newCast(w, f)
+	s.canaryCredentials = newCanaryCredentials(w, f)
 	return s
 }
 
@@ -86,8 +86,8 @@ func (s *stage) submit(body obj, without ...string) string {
 	return s.w.Submit(body).ID
 }
 
-// told awaits a run that tells, while its stream is read, and expects that it got to the end.
-func (s *stage) told(id, status, last string) string {
+// awaitEnd awaits a run that tells, while its stream is read, and expects that it got to the end.
+func (s *stage) awaitEnd(id, status, last string) string {
 	s.t.Helper()
 	s.search("the live stream of "+id, s.w.streamed(id))
 	_, log := s.w.ends(id, status)
@@ -106,13 +106,13 @@ for a in '' a ab; do printf '%s%s' "$a" "$TOKEN" | base64; printf '%s%s' "$a" "$
 set -x; : "$TOKEN" "$APP_ONE" "$APP_TWO"; set +x
 ssh-add -L; find "$PWD/.." -type f | while read -r f; do echo "of $f"; cat "$f"; done
 for f in "$PWD"/../secrets/*/* "$PWD"/../login/*; do base64 -w0 "$f"; echo; done; echo "the end"`
-	return s.told(s.submit(obj{"tool": "bash", "command": script}, "become", "plain_network"), "succeeded", "the end")
+	return s.awaitEnd(s.submit(obj{"tool": "bash", "command": script}, "become", "plain_network"), "succeeded", "the end")
 }
 
 func (s *stage) python() string {
 	s.t.Helper()
 	script := tell + "\nimport shutil\nraise RuntimeError('it fails with ' + json.dumps(kept) + kept['token.token'])\n"
-	return s.told(s.submit(obj{"tool": "python", "command": script}, "become_password", "plain_network"), "failed", "told everything")
+	return s.awaitEnd(s.submit(obj{"tool": "python", "command": script}, "become_password", "plain_network"), "failed", "told everything")
 }
 
 func (s *stage) play() string {
@@ -120,7 +120,7 @@ func (s *stage) play() string {
 	save(s.t, filepath.Join(s.place, "tell.yml"), tellingPlay)
 	save(s.t, filepath.Join(s.place, "hosts"), "localhost ansible_connection=local ansible_python_interpreter=/usr/bin/python3\n")
 	id := s.submit(obj{"playbook": "tell.yml", "inventory": "hosts", "diff_mode": true, "verbosity": 1}, "become", "network")
-	s.told(id, "succeeded", "PLAY RECAP")
+	s.awaitEnd(id, "succeeded", "PLAY RECAP")
 	if r := s.w.Get(id); len(r.Outputs) == 0 {
 		s.t.Error("the play told no outputs")
 	}
@@ -132,7 +132,7 @@ func (s *stage) failing() string {
 	s.t.Helper()
 	save(s.t, filepath.Join(s.place, "fail.yml"), tellingPlay)
 	id := s.submit(obj{"playbook": "fail.yml", "inventory": "hosts", "verbosity": 4}, "become", "plain_network", "become_password")
-	return s.told(id, "failed", "PLAY")
+	return s.awaitEnd(id, "failed", "PLAY")
 }
 
 // unresolved has an engine that refuses with all that it knows.
@@ -241,10 +241,10 @@ func (s *stage) everything(runs []string) {
 		s.t.Errorf("only %d answers were looked into", n)
 	}
 	harness.Eventually(s.t, awhile, "every run was told of", func() bool { _, n := s.receiver.text(); return n >= len(runs) })
-	told, _ := s.receiver.text()
-	s.search("the notifications", []byte(told))
+	text, _ := s.receiver.text()
+	s.search("the notifications", []byte(text))
 	for _, id := range runs {
-		if !strings.Contains(told, id) {
+		if !strings.Contains(text, id) {
 			s.t.Errorf("nobody was told of %s", id)
 		}
 	}

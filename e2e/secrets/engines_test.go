@@ -18,7 +18,7 @@ func TestEnginesGiveSecrets(t *testing.T) {
 	v := newVault(t)
 	value, dir := fresh(20), t.TempDir()
 	save(t, filepath.Join(dir, "deep", "secret"), value+"\n")
-	w := newWorld(t, harness.Options{Flags: []string{"--secret-env", "APP_*,OTHER", "--secret-files", dir}, Env: []string{"APP_SECRET=" + value}})
+	w := newFixture(t, harness.Options{Flags: []string{"--secret-env", "APP_*,OTHER", "--secret-files", dir}, Env: []string{"APP_SECRET=" + value}})
 	for name, c := range map[string]struct {
 		engine string
 		config obj
@@ -34,17 +34,17 @@ func TestEnginesGiveSecrets(t *testing.T) {
 		"version 1 by AppRole":  {"vault", v.config("old/app", "password", true, obj{"kv_version": "1"}), v.value},
 	} {
 		id := w.sourced("token", c.engine, c.config)
-		if said := w.says(`rev <<< "$TOKEN"; echo "it is $TOKEN"`, id); said != reversed(c.want)+"\nit is ***\n" {
-			t.Errorf("%s: %q", name, said)
+		if stdout := w.scriptOutput(`rev <<< "$TOKEN"; echo "it is $TOKEN"`, id); stdout != reversed(c.want)+"\nit is ***\n" {
+			t.Errorf("%s: %q", name, stdout)
 		}
-		told := string(w.Do(http.MethodGet, "/v1/credentials/"+id, nil).Body)
-		if strings.Contains(told, v.root) || strings.Contains(told, v.secretID) || !strings.Contains(told, `"has_secret":true`) {
-			t.Errorf("%s reads back as %s", name, told)
+		text := string(w.Do(http.MethodGet, "/v1/credentials/"+id, nil).Body)
+		if strings.Contains(text, v.root) || strings.Contains(text, v.secretID) || !strings.Contains(text, `"has_secret":true`) {
+			t.Errorf("%s reads back as %s", name, text)
 		}
 	}
 	cloud := w.sourced("aws", "vault", v.config("secret/app", "", false, nil))
-	if said := w.says(`echo "$AWS_ACCESS_KEY_ID"; rev <<< "$AWS_SECRET_ACCESS_KEY"`, cloud); said != "AKIAVAULT\n"+reversed(v.value)+"\n" {
-		t.Errorf("an object: %q", said)
+	if stdout := w.scriptOutput(`echo "$AWS_ACCESS_KEY_ID"; rev <<< "$AWS_SECRET_ACCESS_KEY"`, cloud); stdout != "AKIAVAULT\n"+reversed(v.value)+"\n" {
+		t.Errorf("an object: %q", stdout)
 	}
 	if leases, logins := v.live(); leases+logins > 0 {
 		t.Errorf("%d leases and %d logins are left", leases, logins)
@@ -70,7 +70,7 @@ func TestARefusedSecretFailsTheRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := harness.NewHistory(t)
-	w := newWorld(t, harness.Options{Flags: []string{"--secret-env", "APP_*", "--secret-files", dir}})
+	w := newFixture(t, harness.Options{Flags: []string{"--secret-env", "APP_*", "--secret-files", dir}})
 	gone := newVault(t)
 	gone.Close()
 	good := w.sourced("vmware", "vault_dynamic", v.config("database/creds/app", "password", false, nil))
@@ -96,10 +96,10 @@ func TestARefusedSecretFailsTheRun(t *testing.T) {
 		if !strings.Contains(r.Error, id) || h.Starts(r.ID) != 0 || log != "" || r.ExitCode != nil {
 			t.Errorf("%s: %q, %d starts, %q", name, r.Error, h.Starts(r.ID), log)
 		}
-		told := string(w.Do(http.MethodGet, "/v1/runs/"+r.ID, nil).Body)
+		text := string(w.Do(http.MethodGet, "/v1/runs/"+r.ID, nil).Body)
 		for _, secret := range []string{v.value, v.root, v.secretID} {
-			if strings.Contains(told, secret) || strings.Contains(w.Output(), secret) {
-				t.Errorf("%s tells a secret: %s", name, told)
+			if strings.Contains(text, secret) || strings.Contains(w.Output(), secret) {
+				t.Errorf("%s tells a secret: %s", name, text)
 			}
 		}
 	}
@@ -117,7 +117,7 @@ func TestMintedSecretsEndWithTheirRuns(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
 		v := newVault(t)
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		stop := filepath.Join(t.TempDir(), "stop")
 		script := fmt.Sprintf("rev <<< $VMWARE_PASSWORD; echo \"it is $VMWARE_PASSWORD\"; until [ -e %s ]; do sleep 0.05; done", stop)
 		ids := []string{
@@ -136,10 +136,10 @@ func TestMintedSecretsEndWithTheirRuns(t *testing.T) {
 			if leases, _ := v.live(); leases != 2 || len(made) != 2 {
 				t.Fatalf("%d leases of %d secrets", leases, len(made))
 			}
-			told := w.Log(out[0].ID) + w.Log(out[1].ID)
+			text := w.Log(out[0].ID) + w.Log(out[1].ID)
 			for _, password := range made {
-				if !strings.Contains(told, reversed(password)) || strings.Contains(told, password) {
-					t.Errorf("%s did not come to a run: %s", password, told)
+				if !strings.Contains(text, reversed(password)) || strings.Contains(text, password) {
+					t.Errorf("%s did not come to a run: %s", password, text)
 				}
 			}
 			return out
@@ -183,7 +183,7 @@ func TestLeasesAreRenewed(t *testing.T) {
 	t.Parallel()
 	v := newVault(t)
 	v.short(3, false)
-	w := newWorld(t, harness.Options{})
+	w := newFixture(t, harness.Options{})
 	id := w.sourced("vmware", "vault_dynamic", v.config("database/creds/app", "password", false, nil))
 	run := func(until func() bool) map[string]any {
 		stop := filepath.Join(t.TempDir(), "stop")

@@ -31,7 +31,7 @@ type rewrapped struct {
 	Lost    []string       `json:"lost"`
 }
 
-func (w *world) rewrap(args ...string) rewrapped {
+func (w *fixture) rewrap(args ...string) rewrapped {
 	w.t.Helper()
 	out, code := w.writ(append([]string{"audit", "key", "rewrap", "--json"}, args...)...)
 	var r rewrapped
@@ -42,13 +42,13 @@ func (w *world) rewrap(args ...string) rewrapped {
 }
 
 // keyFile is the lines of the file of keys, its comments first.
-func (w *world) keyFile() []string {
+func (w *fixture) keyFile() []string {
 	w.t.Helper()
 	return strings.Split(strings.TrimSpace(read(w.t, filepath.Join(w.dataDir(), "encryption.key"))), "\n")
 }
 
 // dropOldKeys leaves the first key alone in the file.
-func (w *world) dropOldKeys() {
+func (w *fixture) dropOldKeys() {
 	w.t.Helper()
 	var left []string
 	for _, line := range w.keyFile() {
@@ -63,7 +63,7 @@ func (w *world) dropOldKeys() {
 func TestSwappedSecrets(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		one, two, good := fresh(20), fresh(20), fresh(20)
 		a, b := w.credential("token", obj{"token": one}, nil), w.credential("token", obj{"token": two}, nil)
 		c, old := w.credential("token", obj{"token": good}, nil), w.credential("token", obj{"token": one}, nil)
@@ -98,8 +98,8 @@ func TestSwappedSecrets(t *testing.T) {
 		if doctor := string(w.Do(http.MethodGet, "/v1/doctor", nil).Body); !strings.Contains(doctor, a) || !strings.Contains(doctor, b) || strings.Contains(doctor, c) {
 			t.Errorf("the doctor says %s", doctor)
 		}
-		if said := w.says("rev <<< $TOKEN", c); said != reversed(good)+"\n" {
-			t.Errorf("another one: %q", said)
+		if stdout := w.scriptOutput("rev <<< $TOKEN", c); stdout != reversed(good)+"\n" {
+			t.Errorf("another one: %q", stdout)
 		}
 		out, code := w.writ("audit", "key", "rewrap", "--json")
 		var r rewrapped
@@ -107,16 +107,16 @@ func TestSwappedSecrets(t *testing.T) {
 			t.Errorf("rewrap ends with %d, %v: %s", code, err, out)
 		}
 		w.want(http.StatusOK, http.MethodPut, "/v1/credentials/"+a, obj{"name": "anew", "kind": "token", "secret": obj{"token": good}})
-		if said := w.says("rev <<< $TOKEN", a); said != reversed(good)+"\n" {
-			t.Errorf("given anew: %q", said)
+		if stdout := w.scriptOutput("rev <<< $TOKEN", a); stdout != reversed(good)+"\n" {
+			t.Errorf("given anew: %q", stdout)
 		}
 		w.Intact()
 	})
 }
 
-// sealedWorld has something in every table that holds sealed texts, and the means to ask whether it opens.
-type sealedWorld struct {
-	*world
+// sealedFixture has something in every table that holds sealed texts, and the means to ask whether it opens.
+type sealedFixture struct {
+	*fixture
 	vault            *vault
 	tokens           map[string]string // of credentials, by id
 	hook, hookSecret string
@@ -126,9 +126,9 @@ type sealedWorld struct {
 	stop             string
 }
 
-func newSealedWorld(t *testing.T, dbURL string) *sealedWorld {
+func newSealedFixture(t *testing.T, dbURL string) *sealedFixture {
 	t.Helper()
-	s := &sealedWorld{vault: newVault(t), tokens: map[string]string{}, stop: filepath.Join(t.TempDir(), "stop")}
+	s := &sealedFixture{vault: newVault(t), tokens: map[string]string{}, stop: filepath.Join(t.TempDir(), "stop")}
 	key := fresh(24)
 	page := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -137,7 +137,7 @@ func newSealedWorld(t *testing.T, dbURL string) *sealedWorld {
 		}
 	}))
 	t.Cleanup(page.Close)
-	s.world = newWorld(t, harness.Options{DB: dbURL, Flags: []string{"--allow-private-egress", "127.0.0.1/32"}})
+	s.fixture = newFixture(t, harness.Options{DB: dbURL, Flags: []string{"--allow-private-egress", "127.0.0.1/32"}})
 	for range 4 {
 		s.add()
 	}
@@ -159,19 +159,19 @@ func sign(key string, body []byte) string {
 	return "sha256=" + hex.EncodeToString(m.Sum(nil))
 }
 
-func (s *sealedWorld) add() {
+func (s *sealedFixture) add() {
 	value := fresh(20)
 	s.tokens[s.credential("token", obj{"token": value}, nil)] = value
 }
 
 // body is a run that succeeds where it has the right secret.
-func (s *sealedWorld) body(id string) obj {
+func (s *sealedFixture) body(id string) obj {
 	sum := md5.Sum([]byte(s.tokens[id])) //nolint:gosec // to compare, not to protect
 	return obj{"tool": "bash", "command": `[ "$(printf %s "$TOKEN" | md5sum | cut -c1-32)" = ` + hex.EncodeToString(sum[:]) + " ]", "credential_ids": []string{id}}
 }
 
 // opens uses everything that is sealed.
-func (s *sealedWorld) opens() {
+func (s *sealedFixture) opens() {
 	s.t.Helper()
 	for _, id := range slices.Sorted(maps.Keys(s.tokens)) {
 		s.ends(s.Submit(s.body(id)).ID, "succeeded")
@@ -186,7 +186,7 @@ func (s *sealedWorld) opens() {
 }
 
 // ended lets the run with the lease end, and expects that it is revoked.
-func (s *sealedWorld) ended() {
+func (s *sealedFixture) ended() {
 	s.t.Helper()
 	if leases, _ := s.vault.live(); leases != 1 {
 		s.t.Errorf("%d leases while the run goes on", leases)
@@ -197,7 +197,7 @@ func (s *sealedWorld) ended() {
 }
 
 // load submits runs with credentials until stop is called, which waits for their ends and returns how many there were.
-func (s *sealedWorld) load() (stop func() int) {
+func (s *sealedFixture) load() (stop func() int) {
 	var quit atomic.Bool
 	var work sync.WaitGroup
 	var mu sync.Mutex
@@ -246,7 +246,7 @@ func (s *sealedWorld) load() (stop func() int) {
 func TestRewrapUnderLoad(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		s := newSealedWorld(t, dbURL)
+		s := newSealedFixture(t, dbURL)
 		stop := s.load()
 		first := s.rewrap()
 		for what, n := range map[string]int{"credentials": 5, "triggers": 1, "notification targets": 1} {
@@ -273,7 +273,7 @@ func TestRewrapUnderLoad(t *testing.T) {
 		s.ended()
 		s.Stop()
 		next := s.again()
-		s.world = next
+		s.fixture = next
 		s.opens()
 		s.trail(2)
 	})
@@ -287,7 +287,7 @@ func sum(counts map[string]int) (n int) {
 }
 
 // trail expects entries of rewrapping in a trail that verifies.
-func (s *sealedWorld) trail(n int) {
+func (s *sealedFixture) trail(n int) {
 	s.t.Helper()
 	s.Intact()
 	text := string(s.Do(http.MethodGet, "/v1/audit?limit=1000", nil).Body)
@@ -303,7 +303,7 @@ func (s *sealedWorld) trail(n int) {
 // TestAKeyThatIsMadeFirst adds a key, which seals nothing, and then names it.
 func TestAKeyThatIsMadeFirst(t *testing.T) {
 	t.Parallel()
-	s := newSealedWorld(t, "")
+	s := newSealedFixture(t, "")
 	out, code := s.writ("audit", "key", "rewrap", "--add-key", "--json")
 	var added struct {
 		KeyID string `json:"key_id"`
@@ -334,7 +334,7 @@ func TestAKeyThatIsMadeFirst(t *testing.T) {
 func TestAKeyOfTheEnvironment(t *testing.T) {
 	t.Parallel()
 	keys := filepath.Join(t.TempDir(), "keys")
-	s := newSealedWorld(t, "")
+	s := newSealedFixture(t, "")
 	save(t, keys, strings.Join(s.keyFile(), "\n")+"\n")
 	add := harness.Binary(t)
 	var added struct {
@@ -352,7 +352,7 @@ func TestAKeyOfTheEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Env = []string{"WRIT_ENCRYPTION_KEY=" + fresh + "\n" + old}
-	s.world = s.again()
+	s.fixture = s.again()
 	s.opens()
 	for _, args := range [][]string{nil, {"--add-key"}} {
 		if out, code := s.writ(append([]string{"audit", "key", "rewrap"}, args...)...); code != 1 || !strings.Contains(out, "environment") || strings.Contains(out, fresh) {
@@ -364,7 +364,7 @@ func TestAKeyOfTheEnvironment(t *testing.T) {
 	}
 	s.Stop()
 	s.Env = []string{"WRIT_ENCRYPTION_KEY=" + fresh}
-	s.world = s.again()
+	s.fixture = s.again()
 	s.opens()
 	s.trail(1)
 	if exists(filepath.Join(s.dataDir(), "encryption.key")) || strings.Contains(s.Output(), fresh) {

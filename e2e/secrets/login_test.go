@@ -17,17 +17,17 @@ const whoami = "- hosts: all\n  gather_facts: false\n" +
 	"  tasks: [{raw: id -un, register: who}, {debug: {msg: 'I am {{ who.stdout | trim }}'}}]\n"
 
 // playsIn is a server with playbooks in its working directory.
-func playsIn(t *testing.T, o harness.Options, books map[string]string) *world {
+func playsIn(t *testing.T, o harness.Options, playbooks map[string]string) *fixture {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range books {
+	for name, text := range playbooks {
 		save(t, filepath.Join(dir, name), text)
 	}
 	o.Flags = append(o.Flags, "--work-dir", dir)
-	return newWorld(t, o)
+	return newFixture(t, o)
 }
 
-func (w *world) inventory(name, content string, credentials ...string) string {
+func (w *fixture) inventory(name, content string, credentials ...string) string {
 	w.t.Helper()
 	return w.id("/v1/inventories", obj{"name": name, "content": content, "format": "ini", "credential_ids": credentials})
 }
@@ -56,12 +56,12 @@ func TestAnEncryptedKeyOpensHosts(t *testing.T) {
 	body["credential_ids"] = []string{other}
 	w.ends(w.Submit(body).ID, "failed")
 
-	said := w.says(`ssh-add -L; ls -A "$(dirname "$SSH_AUTH_SOCK")"; echo "$SSH_AUTH_SOCK"; `+
+	stdout := w.scriptOutput(`ssh-add -L; ls -A "$(dirname "$SSH_AUTH_SOCK")"; echo "$SSH_AUTH_SOCK"; `+
 		`ssh `+strings.Join(quoted(sshTo(f)), " ")+` id -un`, key)
-	if !strings.Contains(said, strings.Fields(read(t, f.KeyPath()+".pub"))[1]) || !strings.Contains(said, "\n"+f.User()+"\n") {
-		t.Errorf("a script with the key says %s", said)
+	if !strings.Contains(stdout, strings.Fields(read(t, f.KeyPath()+".pub"))[1]) || !strings.Contains(stdout, "\n"+f.User()+"\n") {
+		t.Errorf("a script with the key says %s", stdout)
 	}
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(stdout) {
 		if path := strings.TrimSpace(line); strings.HasPrefix(path, "/") && exists(path) {
 			t.Errorf("the agent is still there: %s", path)
 		}
@@ -85,11 +85,11 @@ func sshTo(f *fleet.Fleet) []string {
 	return out
 }
 
-func quoted(words []string) []string {
-	for i, w := range words {
-		words[i] = "'" + w + "'"
+func quoted(args []string) []string {
+	for i, w := range args {
+		args[i] = "'" + w + "'"
 	}
-	return words
+	return args
 }
 
 // TestPasswordsOpenHosts logs in by a password, through sshpass, and becomes root there by another one.
@@ -97,7 +97,7 @@ func TestPasswordsOpenHosts(t *testing.T) {
 	t.Parallel()
 	login, root := "operator's \"pass\" {{ word }} "+fresh(8), "r00t $pass`word "+fresh(8)
 	h := withAccounts(t, login, root)
-	f := newFlock(t)
+	f := newCanaries(t)
 	f.look("the password of the login", login)
 	f.look("the password of root", root)
 	stop := f.watch()
@@ -113,7 +113,7 @@ func TestPasswordsOpenHosts(t *testing.T) {
 		credentials []string
 		vars        obj
 		status      string
-		says        []string
+		outputs     []string
 	}{
 		"become":              {[]string{become}, nil, "succeeded", []string{"I am operator", "I became root"}},
 		"a password alone":    {[]string{plain}, obj{"ansible_become_method": "su"}, "succeeded", []string{"I am operator", "I became root"}},
@@ -122,7 +122,7 @@ func TestPasswordsOpenHosts(t *testing.T) {
 	} {
 		r := w.Submit(obj{"playbook": "site.yml", "inventory_id": inv, "credential_ids": c.credentials, "extra_vars": c.vars, "timeout": 60})
 		_, log := w.ends(r.ID, c.status)
-		for _, want := range c.says {
+		for _, want := range c.outputs {
 			if !strings.Contains(log, want) {
 				t.Errorf("%s: %s", name, log)
 			}
@@ -166,10 +166,10 @@ func TestTwoVaultIDs(t *testing.T) {
 	body["credential_ids"] = ids[:1]
 	w.ends(w.Submit(body).ID, "failed")
 	a, b := fresh(12), fresh(12)
-	said := w.says(`cat "$WRIT_VAULT_PASSWORD_FILE" | rev; stat -c %a "$WRIT_VAULT_PASSWORD_FILE"`,
+	stdout := w.scriptOutput(`cat "$WRIT_VAULT_PASSWORD_FILE" | rev; stat -c %a "$WRIT_VAULT_PASSWORD_FILE"`,
 		w.credential("vault_password", obj{"password": a}, obj{"vault_id": "x"}), w.credential("vault_password", obj{"password": b}, nil))
-	if said != reversed(b)+"\n600\n" && said != reversed(b)+"600\n" {
-		t.Errorf("a script is told %q, want the default password %s", said, reversed(b))
+	if stdout != reversed(b)+"\n600\n" && stdout != reversed(b)+"600\n" {
+		t.Errorf("a script is told %q, want the default password %s", stdout, reversed(b))
 	}
 }
 
@@ -197,9 +197,9 @@ func TestNetworkVariables(t *testing.T) {
 		t.Errorf("want %s in %s", want, log)
 	}
 	id = w.credential("network", obj{"password": password, "authorize_password": enable}, obj{"username": "netops"})
-	said := w.says(`echo "$ANSIBLE_NET_USERNAME $(rev <<< "$ANSIBLE_NET_PASSWORD") $ANSIBLE_NET_AUTHORIZE $(rev <<< "$ANSIBLE_NET_AUTH_PASS")"
+	stdout := w.scriptOutput(`echo "$ANSIBLE_NET_USERNAME $(rev <<< "$ANSIBLE_NET_PASSWORD") $ANSIBLE_NET_AUTHORIZE $(rev <<< "$ANSIBLE_NET_AUTH_PASS")"
 python3 -c 'import json, os; v = json.load(open(os.environ["WRIT_VARS"])); print(v["ansible_become"], v["ansible_become_method"], v["ansible_become_password"][::-1])'`, id)
-	if want := fmt.Sprintf("netops %s 1 %s\nTrue enable %[2]s\n", reversed(password), reversed(enable)); said != want {
-		t.Errorf("a script is told %s, want %s", said, want)
+	if want := fmt.Sprintf("netops %s 1 %s\nTrue enable %[2]s\n", reversed(password), reversed(enable)); stdout != want {
+		t.Errorf("a script is told %s, want %s", stdout, want)
 	}
 }

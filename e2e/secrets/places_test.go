@@ -21,7 +21,7 @@ import (
 func TestCredentialsComeFromEverywhere(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		values := map[string]string{}
 		token := func(name string) obj { values[name] = fresh(16); return obj{"token": values[name]} }
 		ofTemplate := w.credential("token", token("TOKEN"), nil)
@@ -75,12 +75,12 @@ func TestCredentialsComeFromEverywhere(t *testing.T) {
 			},
 		})
 		r, _ := w.ends(pipe["id"].(string), "succeeded")
-		said := ""
+		stdout := ""
 		for _, x := range r.Steps {
-			said += w.Log(x.RunID)
+			stdout += w.Log(x.RunID)
 		}
-		if want := fmt.Sprintf("a: %s\nb: none %s\nc: none none\n", reversed(values["TOKEN"]), reversed(values["ONE"])); said != want {
-			t.Errorf("the steps say %q, want %q", said, want)
+		if want := fmt.Sprintf("a: %s\nb: none %s\nc: none none\n", reversed(values["TOKEN"]), reversed(values["ONE"])); stdout != want {
+			t.Errorf("the steps say %q, want %q", stdout, want)
 		}
 	})
 }
@@ -88,7 +88,7 @@ func TestCredentialsComeFromEverywhere(t *testing.T) {
 // TestFilesOfCustomTypes reads what a type puts into a run: variables, variables of the play, and private files.
 func TestFilesOfCustomTypes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, harness.Options{})
+	w := newFixture(t, harness.Options{})
 	cty := w.id("/v1/credential-types", obj{
 		"name": "pager", "fields": []obj{
 			{"name": "region", "type": "choice", "choices": []string{"eu", "us"}, "default": "eu"}, {"name": "verify", "type": "bool"},
@@ -102,22 +102,22 @@ func TestFilesOfCustomTypes(t *testing.T) {
 	})
 	key, pem := "{{pem}} "+fresh(12), "line "+fresh(12)+"\nline "+fresh(12)+"\n"
 	id := w.id("/v1/credentials", obj{"name": "p", "type_id": cty, "fields": obj{"verify": true, "key": key, "pem": pem, "region": "us"}})
-	said := w.says(`rev <<< "$PAGER"; rev "$PAGER_CONFIG"; rev "$KEY_PEM"; stat -c '%a %U' "$KEY_PEM" "$(dirname "$KEY_PEM")"
+	stdout := w.scriptOutput(`rev <<< "$PAGER"; rev "$PAGER_CONFIG"; rev "$KEY_PEM"; stat -c '%a %U' "$KEY_PEM" "$(dirname "$KEY_PEM")"
 [ "$WRIT_FILE_PAGER_INI" = "$PAGER_CONFIG" ] && [ "$WRIT_FILE_KEY_PEM" = "$KEY_PEM" ]; echo "$KEY_PEM"
 python3 -c 'import json, os; p = json.load(open(os.environ["WRIT_VARS"]))["pager"]; print(p["verify"] is True, p["file"] == os.environ["KEY_PEM"])'`, id)
 	lines := strings.Split(pem, "\n")
 	want := reversed("us:"+key) + "\n[pager]\n" + reversed("key="+key) + "\n" + reversed("{ braces } }} {%") + "\n" +
 		reversed(lines[0]) + "\n" + reversed(lines[1]) + "\n600 " + me(t) + "\n700 " + me(t) + "\n"
 	want = strings.Replace(want, "[pager]", reversed("[pager]"), 1)
-	rest, ok := strings.CutPrefix(said, want)
+	rest, ok := strings.CutPrefix(stdout, want)
 	path, last, _ := strings.Cut(rest, "\n")
 	if !ok || last != "True True\n" || !filepath.IsAbs(path) || exists(path) {
-		t.Errorf("says %s, want %s, a path that is gone and True True", said, want)
+		t.Errorf("says %s, want %s, a path that is gone and True True", stdout, want)
 	}
 }
 
-// forge is git http-backend over TLS, which wants a token.
-func forge(t *testing.T, root, token string) (address, ca string) {
+// gitServer is git http-backend over TLS, which wants a token.
+func gitServer(t *testing.T, root, token string) (address, ca string) {
 	t.Helper()
 	backend := &cgi.Handler{
 		Path: filepath.Join(strings.TrimSpace(output(t, "git", "--exec-path")), "git-http-backend"), Dir: root, Stderr: io.Discard,
@@ -158,10 +158,10 @@ func TestProjectsWithCredentials(t *testing.T) {
 	root := t.TempDir()
 	repo(t, filepath.Join(root, "app"), map[string]string{"version": "one\n"})
 	token, wrong := "tok/en+"+fresh(16), fresh(16)
-	address, ca := forge(t, root, token)
+	address, ca := gitServer(t, root, token)
 	key := keyPair(t, "open "+token)
 	h := sshtest.New(t, sshtest.Config{Lines: []string{"AuthorizedKeysFile " + key + ".pub"}})
-	w := newWorld(t, harness.Options{Wrap: []string{
+	w := newFixture(t, harness.Options{Wrap: []string{
 		"unshare", "--mount", "sh", "-c", "mount --bind " + ca + ` /etc/ssl/certs/ca-certificates.crt && exec "$@"`, "sh",
 	}})
 	over := map[string]string{"https": address + "/app/.git", "ssh": fmt.Sprintf("ssh://%s@127.0.0.1:%d%s/app", me(t), h.Port(), root)}
@@ -173,7 +173,7 @@ func TestProjectsWithCredentials(t *testing.T) {
 		"https": {w.credential("token", obj{"token": wrong}, nil), w.credential("env", obj{"vars": obj{"A": wrong}}, nil), ""},
 		"ssh":   {w.credential("ssh_key", obj{"private_key": read(t, keyPair(t, ""))}, nil), ""},
 	}
-	f := newFlock(t)
+	f := newCanaries(t)
 	f.look("the token", token)
 	stop := f.watch(w.dataDir())
 	n := 0
@@ -194,9 +194,9 @@ func TestProjectsWithCredentials(t *testing.T) {
 			p := project(url, c)
 			a := w.Do(http.MethodPost, "/v1/projects/"+p+"/sync", nil)
 			w.refused(http.StatusConflict, "sync_failed", a)
-			told := string(a.Body) + string(w.Do(http.MethodGet, "/v1/projects/"+p, nil).Body)
-			if strings.Contains(told, wrong) || strings.Contains(told, token) || strings.Contains(told, "PRIVATE KEY") {
-				t.Errorf("%s with %s tells %s", scheme, c, told)
+			text := string(a.Body) + string(w.Do(http.MethodGet, "/v1/projects/"+p, nil).Body)
+			if strings.Contains(text, wrong) || strings.Contains(text, token) || strings.Contains(text, "PRIVATE KEY") {
+				t.Errorf("%s with %s tells %s", scheme, c, text)
 			}
 		}
 	}
@@ -212,7 +212,7 @@ func TestProjectsWithCredentials(t *testing.T) {
 // TestSourcesWithCredentials has the programs behind inventory sources read what their credential holds.
 func TestSourcesWithCredentials(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, harness.Options{Flags: []string{"--allow-private-egress", "127.0.0.1/32"}})
+	w := newFixture(t, harness.Options{Flags: []string{"--allow-private-egress", "127.0.0.1/32"}})
 	secret := "sec-" + fresh(16)
 	page := httptest.NewServer(http.HandlerFunc(func(a http.ResponseWriter, q *http.Request) {
 		if q.Header.Get("Authorization") != "Bearer "+secret {
@@ -254,8 +254,8 @@ func TestSourcesWithCredentials(t *testing.T) {
 		}
 		id, a := source(kind+" refused", bad)
 		w.refused(http.StatusConflict, "refresh_failed", a)
-		if told := string(a.Body) + string(w.Do(http.MethodGet, "/v1/inventory-sources/"+id, nil).Body); strings.Contains(told, "bad-") {
-			t.Errorf("%s tells %s", kind, told)
+		if text := string(a.Body) + string(w.Do(http.MethodGet, "/v1/inventory-sources/"+id, nil).Body); strings.Contains(text, "bad-") {
+			t.Errorf("%s tells %s", kind, text)
 		}
 	}
 	if strings.Contains(w.Output(), secret) || strings.Contains(w.Output(), "bad-") {

@@ -19,7 +19,7 @@ func parked(credentials ...string) obj {
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		pass := func() obj { return obj{"password": fresh(8)} }
 		vault := func(id string) string { return w.credential("vault_password", pass(), obj{"vault_id": id}) }
 		token := func() string { return w.credential("token", obj{"token": fresh(8)}, nil) }
@@ -85,7 +85,7 @@ func TestTogether(t *testing.T) {
 func TestALostKey(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, harness.Options{DB: dbURL, Flags: []string{"--queue", "default", "--queue", "later"}})
+		w := newFixture(t, harness.Options{DB: dbURL, Flags: []string{"--queue", "default", "--queue", "later"}})
 		value := fresh(16)
 		id := w.credential("token", obj{"token": value}, nil)
 		waits := w.Submit(obj{"tool": "bash", "command": "echo it ran", "credential_ids": []string{id}, "require_approval": true})
@@ -105,7 +105,7 @@ func TestALostKey(t *testing.T) {
 		}
 		w.want(http.StatusOK, http.MethodGet, "/v1/credentials/"+id, nil)
 		w.want(http.StatusOK, http.MethodGet, "/v1/credentials", nil)
-		w.says("true")
+		w.scriptOutput("true")
 		w.want(http.StatusOK, http.MethodPost, "/v1/runs/"+waits.ID+"/approve", obj{})
 		if r, log := w.ends(waits.ID, "failed"); !strings.Contains(r.Error, id) || strings.Contains(log, "it ran") {
 			t.Errorf("a run that waited for its secret: %s %s", r.Error, log)
@@ -117,12 +117,12 @@ func TestALostKey(t *testing.T) {
 		save(t, path, strings.Split(key, "\n")[0]+"\nMDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=\n")
 		w = w.again()
 		w.refused(http.StatusConflict, "key_lost", w.Do(http.MethodPost, "/v1/runs", parked(id)))
-		if said := w.says("rev <<< $TOKEN", w.credential("token", obj{"token": "of the new key"}, nil)); said != reversed("of the new key")+"\n" {
-			t.Errorf("under another key: %q", said)
+		if stdout := w.scriptOutput("rev <<< $TOKEN", w.credential("token", obj{"token": "of the new key"}, nil)); stdout != reversed("of the new key")+"\n" {
+			t.Errorf("under another key: %q", stdout)
 		}
 		save(t, path, key+"MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=\n")
-		if said := w.says("rev <<< $TOKEN", id); said != reversed(value)+"\n" {
-			t.Errorf("with the key back beside the other one: %q", said)
+		if stdout := w.scriptOutput("rev <<< $TOKEN", id); stdout != reversed(value)+"\n" {
+			t.Errorf("with the key back beside the other one: %q", stdout)
 		}
 		w.Intact()
 	})
@@ -132,26 +132,26 @@ func TestALostKey(t *testing.T) {
 func TestWhoMayUse(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		id := w.credential("token", obj{"token": fresh(12)}, nil)
 		inv := w.inventory("hosts", "h\n", id)
 		tpl := w.id("/v1/templates", obj{"name": "t", "tool": "bash", "command": `test -n "$TOKEN"`, "credential_ids": []string{id}})
 		choice := w.id("/v1/templates", obj{"name": "c", "tool": "bash", "command": `test -n "$TOKEN"`, "selectable_credential_ids": []string{id}})
-		people := map[string]*world{"admin": w}
+		accounts := map[string]*fixture{"admin": w}
 		for name, level := range map[string]string{"none": "", "reader": "read", "user": "use", "manager": "manage"} {
 			user, s := w.somebody(name, "operator")
-			if people[name] = s; level != "" {
+			if accounts[name] = s; level != "" {
 				w.grant(user, id, level)
 			}
 		}
 		viewer, s := w.somebody("viewer", "viewer")
-		people["viewer"] = s
+		accounts["viewer"] = s
 		w.grant(viewer, id, "manage")
 		for name, want := range map[string]struct{ get, run, put, launch, choose int }{
 			"none": {404, 404, 404, 201, 404}, "reader": {200, 403, 403, 201, 403}, "user": {200, 201, 403, 201, 201},
 			"manager": {200, 201, 200, 201, 201}, "viewer": {200, 403, 403, 403, 403}, "admin": {200, 201, 200, 201, 201},
 		} {
-			p := people[name]
+			p := accounts[name]
 			tokens := 0.0
 			if want.get == 200 {
 				tokens = 1
@@ -187,7 +187,7 @@ func TestWhoMayUse(t *testing.T) {
 func TestWhatIsInUseStays(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, harness.Options{DB: dbURL, Flags: []string{"--local-projects", t.TempDir()}})
+		w := newFixture(t, harness.Options{DB: dbURL, Flags: []string{"--local-projects", t.TempDir()}})
 		inv := w.inventory("plain", "h\n")
 		run := func(ids []string) obj {
 			return obj{"name": fresh(8), "cron": "0 0 1 1 *", "run": obj{"tool": "bash", "command": "true", "credential_ids": ids}}
@@ -236,7 +236,7 @@ func TestWhatIsInUseStays(t *testing.T) {
 // TestWhatChangedMeanwhile sends what the client had, and keeps secrets that are omitted.
 func TestWhatChangedMeanwhile(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, harness.Options{})
+	w := newFixture(t, harness.Options{})
 	value := fresh(12)
 	id := w.credential("aws", obj{"secret_access_key": value, "session_token": fresh(12)}, nil)
 	path := "/v1/credentials/" + id
@@ -252,8 +252,8 @@ func TestWhatChangedMeanwhile(t *testing.T) {
 			t.Errorf("%s: %d %s", method, a.Status, a.Body)
 		}
 	}
-	if said := w.says(`rev <<< "$AWS_SECRET_ACCESS_KEY"; echo "${AWS_SESSION_TOKEN-none} $AWS_REGION"`, id); said != reversed(value)+"\nnone eu\n" {
-		t.Errorf("what was omitted, and what was cleared: %q", said)
+	if stdout := w.scriptOutput(`rev <<< "$AWS_SECRET_ACCESS_KEY"; echo "${AWS_SESSION_TOKEN-none} $AWS_REGION"`, id); stdout != reversed(value)+"\nnone eu\n" {
+		t.Errorf("what was omitted, and what was cleared: %q", stdout)
 	}
 	w.want(http.StatusNoContent, http.MethodDelete, path, nil, "If-Match", w.Do(http.MethodGet, path, nil).Header.Get("ETag"))
 }
@@ -262,7 +262,7 @@ func TestWhatChangedMeanwhile(t *testing.T) {
 func TestATypeInUse(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
-		w := newWorld(t, harness.Options{DB: dbURL})
+		w := newFixture(t, harness.Options{DB: dbURL})
 		fields := func(more ...obj) []obj {
 			return append([]obj{{"name": "a", "type": "text", "secret": true, "required": true}, {"name": "b", "type": "text"}}, more...)
 		}
@@ -286,8 +286,8 @@ func TestATypeInUse(t *testing.T) {
 		w.want(http.StatusOK, http.MethodPut, "/v1/credential-types/"+cty, obj{
 			"name": "t2", "fields": fields(obj{"name": "c", "type": "text", "default": "d", "required": true}), "inject": obj{"env": obj{"B": "{{a}}{{b}}{{c}}"}},
 		})
-		if said := w.says(`rev <<< "$B"; echo "${A-none}"`, id); said != reversed(value+"plaind")+"\nnone\n" {
-			t.Errorf("after a change: %q", said)
+		if stdout := w.scriptOutput(`rev <<< "$B"; echo "${A-none}"`, id); stdout != reversed(value+"plaind")+"\nnone\n" {
+			t.Errorf("after a change: %q", stdout)
 		}
 		if a := w.Do(http.MethodPost, "/v1/credential-types", obj{"name": "x", "fields": fields(), "inject": obj{"env": obj{"A": "{{z}}"}}}); a.Status != http.StatusBadRequest {
 			t.Errorf("an injector of no field: %d %s", a.Status, a.Body)

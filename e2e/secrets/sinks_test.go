@@ -27,7 +27,7 @@ import (
 )
 
 // everywhere asks every path that can be asked, with every id that fits, and looks into the answers. It returns how many it saw.
-func (c *cast) everywhere(runs []string) (answers int) {
+func (c *canaryCredentials) everywhere(runs []string) (answers int) {
 	c.t.Helper()
 	var doc struct {
 		Paths map[string]map[string]any
@@ -71,7 +71,7 @@ func (c *cast) everywhere(runs []string) (answers int) {
 }
 
 // idsOf lists what there is by the path of its resource.
-func (w *world) idsOf(runs []string) map[string][]string {
+func (w *fixture) idsOf(runs []string) map[string][]string {
 	w.t.Helper()
 	out := map[string][]string{"/v1/runs": runs}
 	for path, key := range map[string]string{
@@ -86,7 +86,7 @@ func (w *world) idsOf(runs []string) map[string][]string {
 }
 
 // files looks into every file below directories, under names that are paths as well.
-func (f *flock) files(dirs ...string) (seen int) {
+func (f *canaries) files(dirs ...string) (seen int) {
 	f.t.Helper()
 	for _, dir := range dirs {
 		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -107,7 +107,7 @@ func (f *flock) files(dirs ...string) (seen int) {
 }
 
 // database looks into every column of every table, and into what is compressed there.
-func (c *cast) database() (rows int) {
+func (c *canaryCredentials) database() (rows int) {
 	c.t.Helper()
 	unpack, err := zstd.NewReader(nil)
 	if err != nil {
@@ -160,7 +160,7 @@ func (c *cast) database() (rows int) {
 
 // watch looks at all command lines of the machine, and at what another user sees of environments and directories, until stop is called.
 // That returns how often it looked.
-func (f *flock) watch(dirs ...string) (stop func() (lines, stranger int)) {
+func (f *canaries) watch(dirs ...string) (stop func() (lines, stranger int)) {
 	var quit atomic.Bool
 	var work sync.WaitGroup
 	var lines, stranger int
@@ -191,7 +191,7 @@ func (f *flock) watch(dirs ...string) (stop func() (lines, stranger int)) {
 }
 
 // commandLines looks at the command lines of all processes but at those that were looked at before.
-func (f *flock) commandLines(seen map[string]bool) {
+func (f *canaries) commandLines(seen map[string]bool) {
 	proc, err := os.Open("/proc")
 	if err != nil {
 		f.t.Error(err)
@@ -212,7 +212,7 @@ func (f *flock) commandLines(seen map[string]bool) {
 }
 
 // stranger is what nobody's account finds in environments, command lines and directories.
-func (f *flock) stranger(dirs ...string) string {
+func (f *canaries) stranger(dirs ...string) string {
 	c := exec.Command("/bin/sh", append([]string{"-c", `exec grep -raslF -f - /proc/[0-9]*/environ /proc/[0-9]*/cmdline "$@"`, "sh"}, dirs...)...)
 	var needles strings.Builder
 	for needle := range f.needle {
@@ -230,9 +230,9 @@ func (f *flock) stranger(dirs ...string) string {
 // receiver takes notifications.
 type receiver struct {
 	*httptest.Server
-	mu   sync.Mutex
-	got  bytes.Buffer
-	said int
+	mu       sync.Mutex
+	got      bytes.Buffer
+	requests int
 }
 
 func newReceiver(t *testing.T) *receiver {
@@ -242,7 +242,7 @@ func newReceiver(t *testing.T) *receiver {
 		b, _ := io.ReadAll(q.Body)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.said++
+		r.requests++
 		r.got.Write(b)
 		_ = q.Header.Write(&r.got)
 	}))
@@ -253,11 +253,11 @@ func newReceiver(t *testing.T) *receiver {
 func (r *receiver) text() (string, int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.got.String(), r.said
+	return r.got.String(), r.requests
 }
 
 // streamed returns all that a run's stream says.
-func (w *world) streamed(id string) []byte {
+func (w *fixture) streamed(id string) []byte {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Minute)
 	defer cancel()

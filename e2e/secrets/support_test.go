@@ -23,27 +23,27 @@ const awhile = 60 * time.Second
 // obj is a JSON object.
 type obj = harness.Body
 
-// world is a server with what these tests ask of it.
-type world struct {
+// fixture is a server with what these tests ask of it.
+type fixture struct {
 	*harness.Server
 	t *testing.T
 }
 
-func newWorld(t *testing.T, o harness.Options) *world {
+func newFixture(t *testing.T, o harness.Options) *fixture {
 	t.Helper()
-	return &world{Server: harness.Start(t, o), t: t}
+	return &fixture{Server: harness.Start(t, o), t: t}
 }
 
 // again starts another process over the same data.
-func (w *world) again() *world {
+func (w *fixture) again() *fixture {
 	w.t.Helper()
-	return &world{Server: w.Again(), t: w.t}
+	return &fixture{Server: w.Again(), t: w.t}
 }
 
-func (w *world) dataDir() string { return filepath.Join(w.Dir, "data") }
+func (w *fixture) dataDir() string { return filepath.Join(w.Dir, "data") }
 
 // want sends a request and ends the test where the status is another one.
-func (w *world) want(status int, method, path string, body any, header ...string) obj {
+func (w *fixture) want(status int, method, path string, body any, header ...string) obj {
 	w.t.Helper()
 	a := w.Do(method, path, body, header...)
 	if a.Status != status {
@@ -57,7 +57,7 @@ func (w *world) want(status int, method, path string, body any, header ...string
 }
 
 // refused expects a status and a reason, and returns the sentence.
-func (w *world) refused(status int, reason string, a harness.Answer) string {
+func (w *fixture) refused(status int, reason string, a harness.Answer) string {
 	w.t.Helper()
 	var p struct{ Reason, Error string }
 	if a.JSON(w.t, &p); a.Status != status || p.Reason != reason {
@@ -67,32 +67,32 @@ func (w *world) refused(status int, reason string, a harness.Answer) string {
 }
 
 // id makes an object and returns its id.
-func (w *world) id(path string, body obj) string {
+func (w *fixture) id(path string, body obj) string {
 	w.t.Helper()
 	id, _ := w.want(http.StatusCreated, http.MethodPost, path, body)["id"].(string)
 	return id
 }
 
 // credential stores one under a name of its own.
-func (w *world) credential(kind string, secret, settings obj) string {
+func (w *fixture) credential(kind string, secret, settings obj) string {
 	w.t.Helper()
 	return w.id("/v1/credentials", obj{"name": kind + " " + fresh(8), "kind": kind, "secret": secret, "settings": settings})
 }
 
 // sourced stores a credential whose secret comes from an engine.
-func (w *world) sourced(kind, engine string, config obj) string {
+func (w *fixture) sourced(kind, engine string, config obj) string {
 	w.t.Helper()
 	return w.id("/v1/credentials", obj{"name": kind + " " + fresh(8), "kind": kind, "source": obj{"engine": engine, "config": config}})
 }
 
 // bash submits a script with credentials.
-func (w *world) bash(script string, credentials ...string) harness.Run {
+func (w *fixture) bash(script string, credentials ...string) harness.Run {
 	w.t.Helper()
 	return w.Submit(obj{"tool": "bash", "command": script, "credential_ids": credentials})
 }
 
 // ends awaits a run's end as a status and returns its record and log.
-func (w *world) ends(id, status string) (harness.Run, string) {
+func (w *fixture) ends(id, status string) (harness.Run, string) {
 	w.t.Helper()
 	r := w.Await(id)
 	log := w.Log(id)
@@ -102,30 +102,30 @@ func (w *world) ends(id, status string) (harness.Run, string) {
 	return r, log
 }
 
-// says runs a script with credentials and returns what it printed.
-func (w *world) says(script string, credentials ...string) string {
+// scriptOutput runs a script with credentials and returns what it printed.
+func (w *fixture) scriptOutput(script string, credentials ...string) string {
 	w.t.Helper()
 	_, log := w.ends(w.bash(script, credentials...).ID, "succeeded")
 	return log
 }
 
 // somebody makes an account and returns its id and a client with its token.
-func (w *world) somebody(name, role string) (string, *world) {
+func (w *fixture) somebody(name, role string) (string, *fixture) {
 	w.t.Helper()
 	id := w.id("/v1/users", obj{"username": name, "role": role})
 	token, _ := w.want(http.StatusCreated, http.MethodPost, "/v1/tokens", obj{"name": name, "user_id": id})["token"].(string)
 	s := *w.Server
 	s.Client = w.As(token)
-	return id, &world{Server: &s, t: w.t}
+	return id, &fixture{Server: &s, t: w.t}
 }
 
-func (w *world) grant(user, object, level string) {
+func (w *fixture) grant(user, object, level string) {
 	w.t.Helper()
 	w.id("/v1/grants", obj{"subject": "user:" + user, "object": object, "level": level})
 }
 
 // address returns the database of the server.
-func (w *world) address() string {
+func (w *fixture) address() string {
 	if w.DB != "" {
 		return w.DB
 	}
@@ -133,7 +133,7 @@ func (w *world) address() string {
 }
 
 // sql changes the database behind the server's back.
-func (w *world) sql(statements ...string) {
+func (w *fixture) sql(statements ...string) {
 	w.t.Helper()
 	d := dbtest.Connect(w.t, db.Config{URL: w.address()})
 	err := d.Do(w.t.Context(), func(ctx context.Context) error {
@@ -154,7 +154,7 @@ func (w *world) sql(statements ...string) {
 }
 
 // column reads the first column of a query.
-func (w *world) column(query string) [][]byte {
+func (w *fixture) column(query string) [][]byte {
 	w.t.Helper()
 	d := dbtest.Connect(w.t, db.Config{URL: w.address()})
 	var out [][]byte
@@ -180,7 +180,7 @@ func (w *world) column(query string) [][]byte {
 }
 
 // writ runs a command of the binary on the data of the server.
-func (w *world) writ(args ...string) (stdout string, code int) {
+func (w *fixture) writ(args ...string) (stdout string, code int) {
 	w.t.Helper()
 	var out, errs bytes.Buffer
 	c := exec.Command(harness.Binary(w.t), append(args, "--db", w.address(), "--data-dir", w.dataDir())...)

@@ -97,16 +97,16 @@ func (v *vault) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	known := token == v.root || v.tokens[token]
 	switch {
 	case v.closed:
-		said(w, http.StatusServiceUnavailable, obj{"errors": []string{"Vault is sealed"}})
+		answerJSON(w, http.StatusServiceUnavailable, obj{"errors": []string{"Vault is sealed"}})
 	case path == "auth/approle/login" && in.Role == "the-role" && in.Secret == v.secretID:
 		v.count++
 		made := fmt.Sprintf("hvs.login%d%s", v.count, fresh(12))
 		v.tokens[made] = true
-		said(w, http.StatusOK, obj{"auth": obj{"client_token": made}})
+		answerJSON(w, http.StatusOK, obj{"auth": obj{"client_token": made}})
 	case path == "auth/approle/login":
-		said(w, http.StatusBadRequest, obj{"errors": []string{"invalid secret id " + in.Secret}})
+		answerJSON(w, http.StatusBadRequest, obj{"errors": []string{"invalid secret id " + in.Secret}})
 	case !known:
-		said(w, http.StatusForbidden, obj{"errors": []string{"permission denied for " + token}})
+		answerJSON(w, http.StatusForbidden, obj{"errors": []string{"permission denied for " + token}})
 	case path == "auth/token/revoke-self":
 		delete(v.tokens, token)
 		for password, by := range v.leases {
@@ -116,10 +116,10 @@ func (v *vault) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	case path == "sys/leases/renew" && v.denies:
-		said(w, http.StatusForbidden, obj{"errors": []string{"permission denied for " + token}})
+		answerJSON(w, http.StatusForbidden, obj{"errors": []string{"permission denied for " + token}})
 	case path == "sys/leases/renew":
 		v.renews++
-		said(w, http.StatusOK, obj{"lease_id": in.Lease, "renewable": true, "lease_duration": v.life})
+		answerJSON(w, http.StatusOK, obj{"lease_id": in.Lease, "renewable": true, "lease_duration": v.life})
 	case path == "sys/leases/revoke":
 		if password, ok := strings.CutPrefix(in.Lease, "database/creds/app/"); ok {
 			v.end(password, "lease")
@@ -141,21 +141,21 @@ func (v *vault) read(w http.ResponseWriter, path, token string) {
 	data := obj{"password": v.value, "access_key": "AKIAVAULT", "secret_key": v.value, "other": "x"}
 	switch path {
 	case "secret/data/app":
-		said(w, http.StatusOK, obj{"data": obj{"data": data, "metadata": obj{"version": 1}}})
+		answerJSON(w, http.StatusOK, obj{"data": obj{"data": data, "metadata": obj{"version": 1}}})
 	case "old/app":
-		said(w, http.StatusOK, obj{"data": data})
+		answerJSON(w, http.StatusOK, obj{"data": data})
 	case "database/creds/app":
 		password := "made-" + fresh(16)
 		v.made, v.leases[password] = append(v.made, password), token
-		said(w, http.StatusOK, obj{"lease_id": "database/creds/app/" + password, "renewable": v.life > 0, "lease_duration": max(v.life, 1), "data": obj{"username": "u", "password": password}})
+		answerJSON(w, http.StatusOK, obj{"lease_id": "database/creds/app/" + password, "renewable": v.life > 0, "lease_duration": max(v.life, 1), "data": obj{"username": "u", "password": password}})
 	case "secret/data/forbidden":
-		said(w, http.StatusForbidden, obj{"errors": []string{"permission denied for " + token + " and " + v.value}})
+		answerJSON(w, http.StatusForbidden, obj{"errors": []string{"permission denied for " + token + " and " + v.value}})
 	default:
-		said(w, http.StatusNotFound, obj{"errors": []string{}})
+		answerJSON(w, http.StatusNotFound, obj{"errors": []string{}})
 	}
 }
 
-func said(w http.ResponseWriter, status int, body obj) {
+func answerJSON(w http.ResponseWriter, status int, body obj) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body)

@@ -64,7 +64,7 @@ func play(t *testing.T, base string, vars ...string) (string, int) {
 	t.Helper()
 	site := root(t, "docs/examples/site")
 	args := []string{"-i", filepath.Join(site, "hosts.ini"), filepath.Join(site, "site.yml"), "-e", "site_base=" + base,
-		"--limit", strings.Join(shown(), ",")}
+		"--limit", strings.Join(exampleHosts(), ",")}
 	for _, v := range vars {
 		args = append(args, "-e", v)
 	}
@@ -77,8 +77,10 @@ func play(t *testing.T, base string, vars ...string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// shown are the hosts that the example is run on.
-func shown() []string { return depthtest.Of([]string{"store1"}, []string{"web1", "web2", "store1"}) }
+// exampleHosts are the hosts that the example is run on.
+func exampleHosts() []string {
+	return depthtest.Of([]string{"store1"}, []string{"web1", "web2", "store1"})
+}
 
 // recap reads one host's line of the recap.
 func recap(t *testing.T, out, host string) map[string]string {
@@ -102,7 +104,7 @@ func TestExampleChangesOnceAndThenNothing(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit code %d:\n%s", code, out)
 	}
-	for _, h := range shown() {
+	for _, h := range exampleHosts() {
 		if recap(t, out, h)["changed"] == "0" {
 			t.Errorf("the first run changes nothing on %s", h)
 		}
@@ -116,7 +118,7 @@ func TestExampleChangesOnceAndThenNothing(t *testing.T) {
 	if out, code = play(t, base); code != 0 {
 		t.Fatalf("exit code %d:\n%s", code, out)
 	}
-	for _, h := range shown() {
+	for _, h := range exampleHosts() {
 		if n := recap(t, out, h)["changed"]; n != "0" {
 			t.Errorf("the second run changes %s things on %s", n, h)
 		}

@@ -72,7 +72,7 @@ func TestHostileQueries(t *testing.T) {
 			if a.Status >= 500 || a.Status == http.StatusUnauthorized && !strings.Contains(path, "ticket=") {
 				t.Errorf("GET %s: %d %s", path, a.Status, a.Body)
 			}
-			if said := strings.ToLower(string(a.Body)); a.Status >= 400 && (strings.Contains(said, "sql") || strings.Contains(said, "syntax")) {
+			if text := strings.ToLower(string(a.Body)); a.Status >= 400 && (strings.Contains(text, "sql") || strings.Contains(text, "syntax")) {
 				t.Errorf("GET %s tells of the database: %s", path, a.Body)
 			}
 		}

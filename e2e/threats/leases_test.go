@@ -31,9 +31,9 @@ func TestZombieServerIsRefused(t *testing.T) {
 	awake := sync.OnceFunc(func() { zombie.Signal(syscall.SIGCONT) })
 	t.Cleanup(awake)
 	change(t, url, "UPDATE runs SET lease_expires_at = ? WHERE id = ?", past, just(r.ID))
-	told := other.Until(r.ID, time.Minute, harness.Run.Ended)
-	if told.Status != "interrupted" || told.Error == "" {
-		t.Fatalf("the run without a holder is %s (%q)", told.Status, told.Error)
+	seen := other.Until(r.ID, time.Minute, harness.Run.Ended)
+	if seen.Status != "interrupted" || seen.Error == "" {
+		t.Fatalf("the run without a holder is %s (%q)", seen.Status, seen.Error)
 	}
 	if !harness.Alive(pid) {
 		t.Fatal("the process of the stopped server is gone already, so nothing will be late")
@@ -45,8 +45,8 @@ func TestZombieServerIsRefused(t *testing.T) {
 	harness.Eventually(t, time.Minute, "the zombie ends what it started", func() bool { return !harness.Alive(pid) && len(harness.Marked(t, []string{r.ID})) == 0 })
 	oneStory(t, other.Client, r.ID)
 	now := other.Get(r.ID)
-	if now.Status != told.Status || now.EventCount != told.EventCount || now.LogBytes != told.LogBytes || strings.Contains(other.Log(r.ID), "late") {
-		t.Errorf("the zombie changed the run: %+v, then %+v", told, now)
+	if now.Status != seen.Status || now.EventCount != seen.EventCount || now.LogBytes != seen.LogBytes || strings.Contains(other.Log(r.ID), "late") {
+		t.Errorf("the zombie changed the run: %+v, then %+v", seen, now)
 	}
 	if next := zombie.Await(zombie.Submit(script("echo fine")).ID); next.Status != "succeeded" {
 		t.Errorf("afterwards a run of the server is %s (%s)", next.Status, next.Error)

@@ -171,9 +171,9 @@ func TestCompressedBodiesAreRefused(t *testing.T) {
 	}
 }
 
-// TestMetricsHoldNothingOfUsers is T39: what people name things never becomes a label, however many names there are.
+// TestMetricsContainNothingOfUsers is T39: what people name things never becomes a label, however many names there are.
 // Queues alone have series by name, which are bounded and only of names that are plain. No debugging surface is served.
-func TestMetricsHoldNothingOfUsers(t *testing.T) {
+func TestMetricsContainNothingOfUsers(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
 	scrape := func() []string {

@@ -189,8 +189,8 @@ func TestFloodOfEventsStarvesNobody(t *testing.T) {
 	}
 	r := s.Get(flood.ID)
 	t.Logf("%d events; %d runs beside them, the longest wait %s", r.EventCount, during, longest)
-	patience := max(5*time.Second, time.Duration(r.DurationMS/2)*time.Millisecond)
-	if r.Status != "succeeded" || r.EventCount < int64(hosts*2*60) || during < 3 || longest > patience {
+	maxWait := max(5*time.Second, time.Duration(r.DurationMS/2)*time.Millisecond)
+	if r.Status != "succeeded" || r.EventCount < int64(hosts*2*60) || during < 3 || longest > maxWait {
 		t.Errorf("the flood is %s (%s) with %d events", r.Status, r.Error, r.EventCount)
 	}
 	if events := s.Events(r.ID); int64(len(events)) != r.EventCount {

@@ -60,13 +60,13 @@ func checkOnce(t *testing.T, file string, n int) {
 // and the last is the record's.
 func oneStory(t *testing.T, c harness.Client, id string) {
 	t.Helper()
-	at, told := "", 0
+	at, seen := "", 0
 	terminal := func(s string) bool { return (harness.Run{Status: s}).Ended() }
 	for _, e := range c.Events(id) {
 		if e.Type != "status" {
 			continue
 		}
-		if told++; e.From != at && told > 1 || terminal(e.From) {
+		if seen++; e.From != at && seen > 1 || terminal(e.From) {
 			t.Errorf("run %s went from %s to %s when it was %s", id, e.From, e.To, at)
 		}
 		at = e.To

@@ -180,7 +180,7 @@ func TestKeys(t *testing.T) {
 	t.Parallel()
 	const n = 10
 	c := newChain(t, n, nil)
-	one, two, three, word := newSigner(1), newSigner(11), newSigner(12), newSigner(2)
+	one, two, three, statement := newSigner(1), newSigner(11), newSigner(12), newSigner(2)
 	type life = map[string]any
 	at := func(size int, by ...signer) string { return note(origin, size, root(c.hashes[:size]), by...) }
 	heir := func(size int, by ...signer) life { return life{"first_size": size, "handover": at(size, by...)} }
@@ -188,7 +188,7 @@ func TestKeys(t *testing.T) {
 	var want []string
 	add := func(name, reason string, pin signer, head string, listed ...map[string]any) {
 		w := c.window(1, n)
-		w.checkpoint, w.keys = head, append(listed, word.key("statement"))
+		w.checkpoint, w.keys = head, append(listed, statement.key("statement"))
 		for _, keys := range [][]string{{pin.vkey(origin)}, nil} {
 			all = append(all, query{name: fmt.Sprintf("%s, %d keys", name, len(keys)), file: c.bundle(t, w), keys: keys})
 			want = append(want, map[bool]string{true: reason, false: "?"}[keys != nil])

@@ -207,7 +207,7 @@ func (b *browser) call(t testing.TB, session, method string, params, out any) {
 	case m = <-answer:
 	case <-b.gone:
 		t.Fatalf("%s: the browser has ended", method)
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		t.Fatalf("%s: no answer in time", method)
 	}
 	if m.Error != nil {
@@ -282,7 +282,7 @@ func (p *tab) seen(method string) (list []json.RawMessage, more <-chan struct{})
 
 func (p *tab) await(t testing.TB, method string) {
 	t.Helper()
-	for deadline := time.After(patience); ; {
+	for deadline := time.After(waitTimeout); ; {
 		list, more := p.seen(method)
 		if len(list) > 0 {
 			return

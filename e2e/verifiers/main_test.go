@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// patience is how long anything may take that is waited for.
-const patience = 2 * time.Minute
+// waitTimeout is how long anything may take that is waited for.
+const waitTimeout = 2 * time.Minute
 
 const (
 	vectorDir = "../../ports/proof/testdata"

@@ -11,8 +11,8 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// shown is what the page shows of a verdict.
-type shown struct {
+// pageView is what the page shows of a verdict.
+type pageView struct {
 	Kind, Text, By, Name, Engines, Coordinates string
 	Checks, Problems, Unchecked                int
 	Images                                     int
@@ -26,7 +26,7 @@ const look = `({
 })`
 
 // use drives the page as somebody who chooses a file does.
-func (p *tab) use(t testing.TB, path, keys, head string) (s shown) {
+func (p *tab) use(t testing.TB, path, keys, head string) (s pageView) {
 	t.Helper()
 	text, err := json.Marshal([]string{keys, head})
 	if err != nil {

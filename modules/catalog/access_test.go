@@ -14,24 +14,24 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// keeper gives logins and access as it is told, and counts what was not given back.
-type keeper struct {
-	mu    sync.Mutex
-	fails error
-	given map[string]int // by source
-	out   int
+// fakeLogins gives logins and access as it is told, and counts what was not given back.
+type fakeLogins struct {
+	mu      sync.Mutex
+	fails   error
+	granted map[string]int // by source
+	out     int
 }
 
-func (k *keeper) Login(context.Context, string) (catalog.Login, error) {
+func (k *fakeLogins) Login(context.Context, string) (catalog.Login, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return catalog.Login{Username: "git", Password: canary}, k.fails
 }
 
-func (k *keeper) Access(_ context.Context, source, credential string) (catalog.Access, func(), error) {
+func (k *fakeLogins) Access(_ context.Context, source, credential string) (catalog.Access, func(), error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.given[source+" "+credential]++
+	k.granted[source+" "+credential]++
 	k.out++
 	done := func() {
 		k.mu.Lock()
@@ -41,7 +41,7 @@ func (k *keeper) Access(_ context.Context, source, credential string) (catalog.A
 	return catalog.Access{Env: map[string]secret.Text{"TOKEN": canary}}, done, k.fails
 }
 
-func (k *keeper) fail(err error) {
+func (k *fakeLogins) fail(err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.fails = err
@@ -51,7 +51,7 @@ func (k *keeper) fail(err error) {
 func TestACredentialThatFailsSaysSo(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx, cred := t.Context(), b.credential()
-		k := &keeper{given: map[string]int{}}
+		k := &fakeLogins{granted: map[string]int{}}
 		p := project("p")
 		p.CredentialID = cred
 		p = must[catalog.Project](t)(b.Projects.Create(ctx, p))
@@ -66,14 +66,14 @@ func TestACredentialThatFailsSaysSo(t *testing.T) {
 				t.Fatal(sync, refresh)
 			}
 			p, s := must[catalog.Project](t)(b.Projects.Get(ctx, p.ID)), must[catalog.InventorySource](t)(b.Sources.Get(ctx, s.ID))
-			for _, said := range []string{sync.Error(), p.LastError} {
-				if said != project {
-					t.Errorf("%q, want %q", said, project)
+			for _, value := range []string{sync.Error(), p.LastError} {
+				if value != project {
+					t.Errorf("%q, want %q", value, project)
 				}
 			}
-			for _, said := range []string{refresh.Error(), s.LastError} {
-				if said != source {
-					t.Errorf("%q, want %q", said, source)
+			for _, value := range []string{refresh.Error(), s.LastError} {
+				if value != source {
+					t.Errorf("%q, want %q", value, source)
 				}
 			}
 		}
@@ -102,7 +102,7 @@ func TestACredentialThatFailsSaysSo(t *testing.T) {
 func TestASourceGetsWhatItsCredentialGives(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx, cred := t.Context(), b.credential()
-		k := &keeper{given: map[string]int{}}
+		k := &fakeLogins{granted: map[string]int{}}
 		b.material.Logins = k
 		b.make()
 		inv := b.inventory("i").ID
@@ -112,7 +112,7 @@ func TestASourceGetsWhatItsCredentialGives(t *testing.T) {
 		s = must[catalog.InventorySource](t)(b.Sources.Create(ctx, s))
 		b.collector.set(hostsINI, nil)
 		must[catalog.InventorySource](t)(b.Sources.Refresh(ctx, plain.ID))
-		if got := b.collector.asked[0].Access; got.Env != nil || len(k.given) != 0 {
+		if got := b.collector.asked[0].Access; got.Env != nil || len(k.granted) != 0 {
 			t.Errorf("a source without a credential got %v", got)
 		}
 		must[catalog.InventorySource](t)(b.Sources.Refresh(ctx, s.ID))
@@ -127,10 +127,10 @@ func TestASourceGetsWhatItsCredentialGives(t *testing.T) {
 		if _, err := b.Sources.Refresh(ctx, s.ID); !catalog.RefreshFailed.Is(err) {
 			t.Error(err)
 		}
-		if d := cmp.Diff(map[string]int{s.ID + " " + cred: 3}, k.given); d != "" || k.out != 0 {
+		if d := cmp.Diff(map[string]int{s.ID + " " + cred: 3}, k.granted); d != "" || k.out != 0 {
 			t.Errorf("%d are not given back, %s", k.out, d)
 		}
-		begun, free := b.collector.hold()
+		begun, free := b.collector.block()
 		defer free()
 		ended := make(chan error, 1)
 		go func() { _, err := b.Sources.Refresh(ctx, s.ID); ended <- err }()

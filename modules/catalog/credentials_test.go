@@ -75,15 +75,15 @@ func namings() map[string]naming {
 	}
 }
 
-// TestNamingACredentialLendsIt, which takes the right to use it: where an object is made, and where another one is named. What was named
+// TestNamingACredentialTakesTheRightToUseIt, which takes the right to use it: where an object is made, and where another one is named. What was named
 // before needs nothing.
-func TestNamingACredentialLendsIt(t *testing.T) {
+func TestNamingACredentialTakesTheRightToUseIt(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx, s := t.Context(), b.scene()
 		for name, n := range namings() {
 			cred, another := b.credential(), b.credential()
 			as := func(level access.Level) { b.guard.become(access.Manage, levels{cred: level, another: level}, "") }
-			judge := func(what string, level access.Level, err error) {
+			expect := func(what string, level access.Level, err error) {
 				t.Helper()
 				switch level {
 				case access.None:
@@ -105,7 +105,7 @@ func TestNamingACredentialLendsIt(t *testing.T) {
 				as(level)
 				var err error
 				id, err = n.save(ctx, b, s, "", cred)
-				judge("made", level, err)
+				expect("made", level, err)
 			}
 			as(access.None)
 			if _, err := n.save(ctx, b, s, id, cred); err != nil {
@@ -114,14 +114,14 @@ func TestNamingACredentialLendsIt(t *testing.T) {
 			for _, level := range []access.Level{access.None, access.Read, access.Use} {
 				as(level)
 				_, err := n.save(ctx, b, s, id, another)
-				judge("another", level, err)
+				expect("another", level, err)
 			}
 			as(access.None)
 			if _, err := n.save(ctx, b, s, id); err != nil {
 				t.Errorf("%s, named no more: %v", name, err)
 			}
 			_, err := n.save(ctx, b, s, id, another)
-			judge("once named", access.None, err)
+			expect("once named", access.None, err)
 			b.guard.admins()
 			if strings.HasPrefix(id, "tpl_") { // the next one has the same name
 				if err := b.Templates.Delete(ctx, id, 0); err != nil {
@@ -132,8 +132,8 @@ func TestNamingACredentialLendsIt(t *testing.T) {
 	})
 }
 
-// TestACredentialThatWasLentStaysWhereItIs: at another place, or to somewhere else, it is lent anew.
-func TestACredentialThatWasLentStaysWhereItIs(t *testing.T) {
+// TestAnInheritedCredentialStaysWhereItIs: at another place, or to somewhere else, it is lent anew.
+func TestAnInheritedCredentialStaysWhereItIs(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx, s := t.Context(), b.scene()
 		cred, open := b.credential(), b.credential()
@@ -214,18 +214,18 @@ func TestACredentialThatWasLentStaysWhereItIs(t *testing.T) {
 	})
 }
 
-// judge is a Checker that keeps for what was vouched.
-type judge struct {
+// recordingChecker is a Checker that keeps for what was vouched.
+type recordingChecker struct {
 	*requests
 	vouched [][]string
 }
 
-func (j *judge) Check(ctx context.Context, s runs.Submission) error {
+func (j *recordingChecker) Check(ctx context.Context, s runs.Submission) error {
 	j.vouched = append(j.vouched, s.Vouched)
 	return j.requests.Check(ctx, s)
 }
 
-func (j *judge) CheckPipeline(ctx context.Context, p runs.PipelineSubmission) error {
+func (j *recordingChecker) CheckPipeline(ctx context.Context, p runs.PipelineSubmission) error {
 	j.vouched = append(j.vouched, p.Vouched)
 	return j.requests.CheckPipeline(ctx, p)
 }
@@ -234,28 +234,28 @@ func (j *judge) CheckPipeline(ctx context.Context, p runs.PipelineSubmission) er
 func TestTemplatesAreSavedBeforeTheirSecrets(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
-	j := &judge{requests: b.runs}
+	j := &recordingChecker{requests: b.runs}
 	b.params.Checker = j
 	b.make()
 	creds := []string{b.credential(), b.credential(), b.credential()}
 	for _, c := range []struct {
-		says fault.Code
-		ok   bool
+		wantErr fault.Code
+		ok      bool
 	}{{secrets.SecretMissing, true}, {secrets.KeyLost, true}, {secrets.Clash, false}} {
-		b.runs.refuses = c.says.New("as it is")
-		x := template(c.says.Name)
+		b.runs.refuses = c.wantErr.New("as it is")
+		x := template(c.wantErr.Name)
 		x.CredentialIDs, x.SelectableCredentialIDs = creds[:2], creds[2:]
 		made, err := b.Templates.Create(t.Context(), x)
-		if c.ok && err != nil || !c.ok && !c.says.Is(err) {
-			t.Errorf("%s: %v", c.says.Name, err)
+		if c.ok && err != nil || !c.ok && !c.wantErr.Is(err) {
+			t.Errorf("%s: %v", c.wantErr.Name, err)
 		}
 		if !c.ok {
 			continue
 		}
-		if err := b.Launcher.Unattended(t.Context(), made.ID, nil); !c.says.Is(err) {
+		if err := b.Launcher.Unattended(t.Context(), made.ID, nil); !c.wantErr.Is(err) {
 			t.Errorf("a schedule of it: %v", err)
 		}
-		if _, _, err := b.Launcher.Launch(t.Context(), made.ID, catalog.Launch{}); !c.says.Is(err) {
+		if _, _, err := b.Launcher.Launch(t.Context(), made.ID, catalog.Launch{}); !c.wantErr.Is(err) {
 			t.Errorf("a launch of it: %v", err)
 		}
 	}

@@ -22,7 +22,7 @@ type guard struct {
 	mu     sync.Mutex
 	base   access.Level            // of what has no level of its own
 	levels map[string]access.Level // by object
-	keeps  map[string]bool         // by organization, empty is none; nil: everything
+	orgs   map[string]bool         // by organization, empty is none; nil: everything
 	admin  bool                    // reads what carries no grants
 	fails  error
 }
@@ -32,12 +32,12 @@ func newGuard() *guard {
 }
 
 // become makes the caller somebody with a level on everything, and other levels on some objects.
-func (g *guard) become(base access.Level, levels map[string]access.Level, keeps ...string) {
+func (g *guard) become(base access.Level, levels map[string]access.Level, orgs ...string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.base, g.levels, g.admin, g.keeps = base, levels, false, map[string]bool{}
-	for _, org := range keeps {
-		g.keeps[org] = true
+	g.base, g.levels, g.admin, g.orgs = base, levels, false, map[string]bool{}
+	for _, org := range orgs {
+		g.orgs[org] = true
 	}
 }
 
@@ -45,7 +45,7 @@ func (g *guard) become(base access.Level, levels map[string]access.Level, keeps 
 func (g *guard) admins() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.base, g.levels, g.admin, g.keeps = access.Manage, nil, true, nil
+	g.base, g.levels, g.admin, g.orgs = access.Manage, nil, true, nil
 }
 
 func (g *guard) May(_ context.Context, want access.Level, list ...string) (bool, error) {
@@ -63,10 +63,10 @@ func (g *guard) May(_ context.Context, want access.Level, list ...string) (bool,
 	return true, g.fails
 }
 
-func (g *guard) MayKeep(_ context.Context, _, org string) (bool, error) {
+func (g *guard) MayWrite(_ context.Context, _, org string) (bool, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.keeps == nil || g.keeps[org], g.fails
+	return g.orgs == nil || g.orgs[org], g.fails
 }
 
 func (g *guard) Scope(context.Context) (access.Scope, error) {
@@ -108,8 +108,8 @@ func (c *checkouts) count() int {
 	return len(c.fetched)
 }
 
-// hold makes fetches wait until the returned function is called; they are told of on the channel.
-func (c *checkouts) hold() (begun <-chan struct{}, free func()) {
+// block makes fetches wait until the returned function is called; they are told of on the channel.
+func (c *checkouts) block() (begun <-chan struct{}, free func()) {
 	gate, arrivals := make(chan struct{}), make(chan struct{}, 100)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,12 +148,12 @@ func (c *checkouts) Fetch(ctx context.Context, r catalog.Repository) (string, er
 func (c *checkouts) Tree(_ context.Context, r catalog.Repository, commit, dir string, install bool) (catalog.Deps, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	word := r.ProjectID + " " + commit
+	tree := r.ProjectID + " " + commit
 	deps := catalog.Deps{}
 	if install {
 		deps.Roles = "/roles"
 	}
-	c.trees = append(c.trees, word)
+	c.trees = append(c.trees, tree)
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return catalog.Deps{}, err
 	}
@@ -218,7 +218,7 @@ func (c *collector) count() int {
 	return len(c.asked)
 }
 
-func (c *collector) hold() (begun <-chan struct{}, free func()) {
+func (c *collector) block() (begun <-chan struct{}, free func()) {
 	gate, arrivals := make(chan struct{}), make(chan struct{}, 100)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -272,7 +272,7 @@ func (masking) Seal(_ context.Context, list []runs.Notification) (notify.SealedT
 	return out, nil
 }
 
-func (masking) Keep(_ context.Context, t notify.SealedTargets) ([]runs.Notification, error) {
+func (masking) Save(_ context.Context, t notify.SealedTargets) ([]runs.Notification, error) {
 	out := slices.Clone(t.List)
 	for _, f := range t.Fresh {
 		out[f.At].Ref = f.Ref
@@ -280,14 +280,14 @@ func (masking) Keep(_ context.Context, t notify.SealedTargets) ([]runs.Notificat
 	return out, nil
 }
 
-func (masking) Same(_ context.Context, said, stored []runs.Notification) (bool, error) {
+func (masking) Same(_ context.Context, value, stored []runs.Notification) (bool, error) {
 	masked := func(a, b runs.Notification) bool { return a.Masked() == b.Masked() }
-	return slices.EqualFunc(said, stored, masked), nil
+	return slices.EqualFunc(value, stored, masked), nil
 }
 
-func (masking) Echoed(_ context.Context, said, stored []runs.Notification) ([]runs.Notification, error) {
+func (masking) Echoed(_ context.Context, value, stored []runs.Notification) ([]runs.Notification, error) {
 	var out []runs.Notification
-	for i, n := range said {
+	for i, n := range value {
 		if address, key := notify.IsMask(n); address || key {
 			at := slices.IndexFunc(stored, func(s runs.Notification) bool { return s.Kind == n.Kind && s.URL == n.URL })
 			if at < 0 {

@@ -18,7 +18,7 @@ func TestInventoryFormats(t *testing.T) {
 	b := onSQLite(t)
 	for i, c := range []struct {
 		content       string
-		said, want    catalog.Format
+		value, want   catalog.Format
 		hosts, groups int
 	}{
 		{"", "", catalog.INI, 0, 0},
@@ -32,7 +32,7 @@ func TestInventoryFormats(t *testing.T) {
 		{`{"web": {"hosts": {"a": {}}}}`, catalog.YAML, catalog.YAML, 1, 1},
 	} {
 		x := inventory(fmt.Sprint("i", i))
-		x.Content, x.Format = []byte(c.content), c.said
+		x.Content, x.Format = []byte(c.content), c.value
 		got, err := b.Inventories.Create(t.Context(), x)
 		if err != nil || got.Format != c.want || got.Hosts != c.hosts || got.Groups != c.groups || len(got.Digest) != 64 {
 			t.Errorf("%q: %s, %d hosts, %d groups, %v", c.content, got.Format, got.Hosts, got.Groups, err)
@@ -49,9 +49,9 @@ func TestInventoryInput(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
 	for _, c := range []struct {
-		field, says string
-		kind        fault.Kind
-		change      func(i *catalog.Inventory)
+		field, wantErr string
+		kind           fault.Kind
+		change         func(i *catalog.Inventory)
 	}{
 		{"name", "", fault.Invalid, func(i *catalog.Inventory) { i.Name = "" }},
 		{"format", "", fault.Invalid, func(i *catalog.Inventory) { i.Format = "toml" }},
@@ -66,7 +66,7 @@ func TestInventoryInput(t *testing.T) {
 	} {
 		i := inventory("i")
 		c.change(&i)
-		if _, err := b.Inventories.Create(t.Context(), i); !fault.Is(err, c.kind) || field(err) != c.field || !strings.Contains(err.Error(), c.says) {
+		if _, err := b.Inventories.Create(t.Context(), i); !fault.Is(err, c.kind) || field(err) != c.field || !strings.Contains(err.Error(), c.wantErr) {
 			t.Errorf("%s: %v", c.field, err)
 		}
 	}

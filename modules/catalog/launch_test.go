@@ -68,8 +68,8 @@ func TestLaunch(t *testing.T) {
 		}{
 			{"as it is", catalog.Launch{}, func(*runs.Submission) {}},
 			{"variables", catalog.Launch{
-				Given:     runs.Vars{"given": raw("1"), "count": raw("7"), "over": raw("1"), "push": raw("{}")},
-				ExtraVars: runs.Vars{"over": raw("2"), "brought": raw(`"x"`)},
+				SystemVars: runs.Vars{"given": raw("1"), "count": raw("7"), "over": raw("1"), "push": raw("{}")},
+				ExtraVars:  runs.Vars{"over": raw("2"), "brought": raw(`"x"`)},
 			}, func(s *runs.Submission) {
 				s.Templated = []string{"own", "z"}
 				s.ExtraVars = s.ExtraVars.Merge(runs.Vars{"given": raw("1"), "over": raw("2"), "push": raw("{}"), "brought": raw(`"x"`)})
@@ -149,8 +149,8 @@ func TestLaunchRefused(t *testing.T) {
 	if len(b.runs.single) != 0 {
 		t.Errorf("%d runs were submitted", len(b.runs.single))
 	}
-	given := catalog.Launch{Given: runs.Vars{"writ_push": raw("{}")}} // takes no permission of the template
-	if _, _, err := b.Launcher.Launch(t.Context(), shut.ID, given); err != nil {
+	vars := catalog.Launch{SystemVars: runs.Vars{"writ_push": raw("{}")}} // takes no permission of the template
+	if _, _, err := b.Launcher.Launch(t.Context(), shut.ID, vars); err != nil {
 		t.Error(err)
 	}
 }

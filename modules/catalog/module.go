@@ -8,13 +8,13 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/writ-automation/writ/modules/catalog/internal/inventories"
 	"github.com/writ-automation/writ/modules/catalog/internal/launch"
 	"github.com/writ-automation/writ/modules/catalog/internal/material"
 	"github.com/writ-automation/writ/modules/catalog/internal/mirror"
 	"github.com/writ-automation/writ/modules/catalog/internal/project"
 	"github.com/writ-automation/writ/modules/catalog/internal/refresh"
 	"github.com/writ-automation/writ/modules/catalog/internal/source"
-	"github.com/writ-automation/writ/modules/catalog/internal/stock"
 	"github.com/writ-automation/writ/modules/catalog/internal/template"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
@@ -176,7 +176,7 @@ func New(p Params) (Result, error) {
 	kernel := object.Kernel{Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log, Recorder: p.Recorder, Objects: p.Objects}
 	return Result{
 		Projects:    project.New(kernel, permissions, p.Projects, p.Checkouts, p.Parts.mirror),
-		Inventories: stock.New(kernel, permissions, p.Inventories),
+		Inventories: inventories.New(kernel, permissions, p.Inventories),
 		Sources:     source.New(kernel, permissions, p.Sources, p.Parts.refresher, p.Sealer),
 		Templates:   template.New(kernel, permissions, p.Templates, p.Checker, p.Targets),
 		Launcher:    launch.New(permissions, p.Templates, p.Submitter, p.Checker),

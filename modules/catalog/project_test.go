@@ -58,7 +58,7 @@ func TestSyncsTogether(t *testing.T) {
 		const many = 50
 		p := b.project("site")
 		b.trail.take()
-		begun, free := b.checkouts.hold()
+		begun, free := b.checkouts.block()
 		defer free()
 		var work sync.WaitGroup
 		var waiting sync.WaitGroup
@@ -167,7 +167,7 @@ func TestPinWaits(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
 	p := b.project("site")
-	begun, free := b.checkouts.hold()
+	begun, free := b.checkouts.block()
 	defer free()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -191,7 +191,7 @@ func TestMovedMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)
 	p := b.project("site")
-	begun, free := b.checkouts.hold()
+	begun, free := b.checkouts.block()
 	defer free()
 	ended := make(chan error, 1)
 	go func() {
@@ -304,7 +304,7 @@ func (logins) Access(context.Context, string, string) (catalog.Access, func(), e
 func TestProjectDelete(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		p := b.project("site")
-		begun, free := b.checkouts.hold()
+		begun, free := b.checkouts.block()
 		defer free()
 		ended := make(chan error, 1)
 		go func() {

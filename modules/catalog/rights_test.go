@@ -303,8 +303,8 @@ func TestInUse(t *testing.T) {
 	})
 }
 
-// TestLiveRunsHoldWhatTheyName refuses to delete what a run that has not ended names, and lets it go when it has.
-func TestLiveRunsHoldWhatTheyName(t *testing.T) {
+// TestLiveRunsBlockDeletingWhatTheyName refuses to delete what a run that has not ended names, and lets it go when it has.
+func TestLiveRunsBlockDeletingWhatTheyName(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
 		p := b.inventory("needed")

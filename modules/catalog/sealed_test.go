@@ -267,14 +267,14 @@ func TestHeadersWithoutTheirKey(t *testing.T) {
 		b.sealer.have(t)
 		b.collector.set("h1\nh2\n", nil)
 		asked := b.collector.count()
-		says := func(err error, code fault.Code) {
+		wantErr := func(err error, code fault.Code) {
 			t.Helper()
 			if !code.Is(err) || !strings.Contains(err.Error(), s.ID) || !strings.Contains(err.Error(), `"cmdb"`) || strings.Contains(err.Error(), canary) {
 				t.Error(err)
 			}
 		}
 		_, err := b.Sources.Refresh(ctx, s.ID)
-		says(err, catalog.RefreshFailed)
+		wantErr(err, catalog.RefreshFailed)
 		now := must[catalog.InventorySource](t)(b.Sources.Get(ctx, s.ID))
 		if !strings.Contains(now.LastError, s.ID) || !now.SyncedAt.Equal(s.SyncedAt) {
 			t.Errorf("%+v", now)
@@ -284,7 +284,7 @@ func TestHeadersWithoutTheirKey(t *testing.T) {
 			t.Error(string(text), stale, err)
 		}
 		_, err = b.Sources.Update(ctx, s.ID, s.Revision, s)
-		says(err, secrets.KeyLost)
+		wantErr(err, secrets.KeyLost)
 		fresh := source("new", s.InventoryID)
 		fresh.Config.Headers = map[string]string{"A": "b"}
 		if _, err := b.Sources.Create(ctx, fresh); !secrets.KeyLost.Is(err) {
@@ -298,7 +298,7 @@ func TestHeadersWithoutTheirKey(t *testing.T) {
 
 		b.sealer.have(t, 2) // another key: what is given anew is sealed under it
 		_, err = b.Sources.Update(ctx, s.ID, s.Revision, s)
-		says(err, secrets.KeyLost)
+		wantErr(err, secrets.KeyLost)
 		s.Config.Headers = map[string]string{"Authorization": "anew", "X-Site": "anew"}
 		s = must[catalog.InventorySource](t)(b.Sources.Update(ctx, s.ID, s.Revision, s))
 		must[catalog.InventorySource](t)(b.Sources.Refresh(ctx, s.ID))

@@ -129,19 +129,19 @@ type requests struct {
 	mu        sync.Mutex
 	live      map[string][]string // runs that have not ended, by what they name
 	refuses   error
-	judged    int
+	checked   int
 	single    []runs.Submission
 	pipelines []runs.PipelineSubmission
 }
 
-func (r *requests) judge(s *runs.Submission, p *runs.PipelineSubmission, take bool) (*runs.Run, bool, error) {
+func (r *requests) accept(s *runs.Submission, p *runs.PipelineSubmission, take bool) (*runs.Run, bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case r.refuses != nil:
 		return nil, false, r.refuses
 	case !take:
-		r.judged++
+		r.checked++
 		return nil, false, nil
 	case s != nil:
 		r.single = append(r.single, *s)
@@ -152,20 +152,20 @@ func (r *requests) judge(s *runs.Submission, p *runs.PipelineSubmission, take bo
 }
 
 func (r *requests) Submit(_ context.Context, s runs.Submission) (*runs.Run, bool, error) {
-	return r.judge(&s, nil, true)
+	return r.accept(&s, nil, true)
 }
 
 func (r *requests) SubmitPipeline(_ context.Context, p runs.PipelineSubmission) (*runs.Run, bool, error) {
-	return r.judge(nil, &p, true)
+	return r.accept(nil, &p, true)
 }
 
 func (r *requests) Check(_ context.Context, s runs.Submission) error {
-	_, _, err := r.judge(&s, nil, false)
+	_, _, err := r.accept(&s, nil, false)
 	return err
 }
 
 func (r *requests) CheckPipeline(_ context.Context, p runs.PipelineSubmission) error {
-	_, _, err := r.judge(nil, &p, false)
+	_, _, err := r.accept(nil, &p, false)
 	return err
 }
 
@@ -259,13 +259,13 @@ func field(err error) string {
 }
 
 // eventually polls until the condition holds.
-func (b *bundle) eventually(what string, holds func() bool) {
+func (b *bundle) eventually(what string, condition func() bool) {
 	b.t.Helper()
 	deadline := time.NewTimer(20 * time.Second)
 	defer deadline.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for !holds() {
+	for !condition() {
 		select {
 		case <-tick.C:
 		case <-deadline.C:

@@ -117,19 +117,19 @@ func TestRefresh(t *testing.T) {
 			t.Errorf("entries %+v", list)
 		}
 		for _, c := range []struct {
-			content, says string
-			fails         error
+			content, wantErr string
+			fails            error
 		}{
 			{"", "the door is shut", catalog.RefreshFailed.New("the door is shut")},
 			{"", "the source could not be read", errors.New(canary)},
 			{"[x\n", "what the source says is no inventory: content: line 1", nil},
 		} {
 			b.collector.set(c.content, c.fails)
-			if _, err := b.Sources.Refresh(ctx, s.ID); !catalog.RefreshFailed.Is(err) || !strings.HasPrefix(err.Error(), c.says) {
+			if _, err := b.Sources.Refresh(ctx, s.ID); !catalog.RefreshFailed.Is(err) || !strings.HasPrefix(err.Error(), c.wantErr) {
 				t.Error(err)
 			}
 			now := must[catalog.InventorySource](t)(b.Sources.Get(ctx, s.ID))
-			if !strings.HasPrefix(now.LastError, c.says) || !now.SyncedAt.Equal(s.SyncedAt) {
+			if !strings.HasPrefix(now.LastError, c.wantErr) || !now.SyncedAt.Equal(s.SyncedAt) {
 				t.Errorf("%+v", now)
 			}
 			list := b.trail.take()
@@ -171,7 +171,7 @@ func TestRefreshesTogether(t *testing.T) {
 	one, two := b.source("one", inv.ID), b.source("two", inv.ID)
 	b.trail.take()
 	b.collector.set("h\n", nil)
-	begun, free := b.collector.hold()
+	begun, free := b.collector.block()
 	defer free()
 	const many = 20
 	errs := make(chan error, 2*many)

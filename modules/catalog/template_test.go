@@ -77,13 +77,13 @@ func TestTemplateInput(t *testing.T) {
 	}
 }
 
-// TestTemplateVerdict: what a submission would refuse is refused when the template is saved, by the same member. What is wrong with the
+// TestTemplateCheck: what a submission would refuse is refused when the template is saved, by the same member. What is wrong with the
 // request comes before what the caller may not do, and that before what it may not name.
-func TestTemplateVerdict(t *testing.T) {
+func TestTemplateCheck(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
 		made := b.template(workflow("w"))
-		if b.runs.judged != 1 || len(b.runs.single)+len(b.runs.pipelines) != 0 {
+		if b.runs.checked != 1 || len(b.runs.single)+len(b.runs.pipelines) != 0 {
 			t.Error("a template is saved without a verdict, or submitted")
 		}
 		for _, c := range []struct {

@@ -41,7 +41,7 @@ func (r *trail) Record(ctx context.Context, e audit.Entry) error {
 	if refuses != nil {
 		return refuses
 	}
-	return tx.Gather(ctx, r, e, func(ctx context.Context, list []audit.Entry) error {
+	return tx.BeforeCommit(ctx, r, e, func(ctx context.Context, list []audit.Entry) error {
 		if _, breaks := r.faults(); breaks != nil {
 			return breaks
 		}

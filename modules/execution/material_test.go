@@ -20,14 +20,14 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// stock is what runs may name: one project and one inventory. Gone objects are those whose ids end in gone.
-type stock struct {
+// fakeMaterials is what runs may name: one project and one inventory. Gone objects are those whose ids end in gone.
+type fakeMaterials struct {
 	fail  atomic.Int32 // so many times nobody answers
 	hang  bool
 	fresh atomic.Int32
 }
 
-func (s *stock) answer(ctx context.Context, kind, id string) error {
+func (s *fakeMaterials) answer(ctx context.Context, kind, id string) error {
 	if s.hang {
 		<-ctx.Done()
 		return fault.Wrap(fault.Internal, ctx.Err(), "cut short")
@@ -41,7 +41,7 @@ func (s *stock) answer(ctx context.Context, kind, id string) error {
 	return nil
 }
 
-func (s *stock) Inventory(ctx context.Context, id string, fresh bool) ([]byte, catalog.Format, string, error) {
+func (s *fakeMaterials) Inventory(ctx context.Context, id string, fresh bool) ([]byte, catalog.Format, string, error) {
 	stale := ""
 	if fresh {
 		s.fresh.Add(1)
@@ -50,7 +50,7 @@ func (s *stock) Inventory(ctx context.Context, id string, fresh bool) ([]byte, c
 	return []byte("[web]\nw1\n"), catalog.INI, stale, s.answer(ctx, "inventory", id)
 }
 
-func (s *stock) Tree(ctx context.Context, project, commit, dir string) (catalog.Deps, error) {
+func (s *fakeMaterials) Tree(ctx context.Context, project, commit, dir string) (catalog.Deps, error) {
 	if err := s.answer(ctx, "project", project); err != nil {
 		return catalog.Deps{}, err
 	}
@@ -62,18 +62,18 @@ func (s *stock) Tree(ctx context.Context, project, commit, dir string) (catalog.
 
 func TestAScriptRunsInItsCheckout(t *testing.T) {
 	t.Parallel()
-	var said [3]string
+	var input [3]string
 	b := setup(t, toolFunc(func(_ context.Context, s extension.ToolSpec, _ io.Writer) (extension.ToolResult, error) {
 		site, err := os.ReadFile(filepath.Join(s.Dir, "site.yml"))
 		if err != nil {
 			return extension.ToolResult{}, err
 		}
 		hosts, err := os.ReadFile(s.Env["WRIT_INVENTORY"])
-		said = [3]string{string(site), string(hosts), filepath.Ext(s.Env["WRIT_INVENTORY"])}
+		input = [3]string{string(site), string(hosts), filepath.Ext(s.Env["WRIT_INVENTORY"])}
 		return extension.ToolResult{}, err
 	}))
-	b.stock = &stock{}
-	b.stock.fail.Store(1) // the run is handed back once and claimed anew
+	b.materials = &fakeMaterials{}
+	b.materials.fail.Store(1) // the run is handed back once and claimed anew
 	got := b.run(&runs.Run{ID: "run_1", Commit: "c0ffee", Spec: runs.Spec{ProjectID: "prj_1", InventoryID: "inv_1"}})
 	if got.run.Status != runs.Succeeded || b.plane.count("release") != 1 || b.plane.count("begin") != 1 {
 		t.Fatalf("%+v", got.end)
@@ -81,7 +81,7 @@ func TestAScriptRunsInItsCheckout(t *testing.T) {
 	if diff := cmp.Diff([]string{runs.WarnInventoryStale}, codes(got.end.Warnings)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([3]string{"c0ffee", "[web]\nw1\n", ".ini"}, said); diff != "" {
+	if diff := cmp.Diff([3]string{"c0ffee", "[web]\nw1\n", ".ini"}, input); diff != "" {
 		t.Error(diff)
 	}
 	if entries, err := os.ReadDir(b.config.RunsDir); err != nil || len(entries) != 0 {
@@ -97,15 +97,15 @@ func TestAPlayRunsInItsCheckout(t *testing.T) {
 		_, err := os.Stat(filepath.Join(p.WorkDir, p.Playbook))
 		return execution.PlayResult{Complete: true, Touched: 1}, err
 	}})
-	b.stock = &stock{}
+	b.materials = &fakeMaterials{}
 	end := b.run(&runs.Run{ID: "run_1", Kind: runs.Shard, Spec: runs.Spec{
 		Playbook: "site.yml", ProjectID: "prj_1", InventoryID: "inv_1", Templated: []string{"a"},
 	}})
 	if end.run.Status != runs.Succeeded || !got.Confined || filepath.Base(got.Inventory) != "inventory.ini" || got.Roles != "/deps/roles" {
 		t.Errorf("%+v, %+v", end.end, got)
 	}
-	if !cmp.Equal(got.Templated, []string{"a"}) || b.stock.fresh.Load() != 0 {
-		t.Errorf("%v, %d refreshed for a shard", got.Templated, b.stock.fresh.Load())
+	if !cmp.Equal(got.Templated, []string{"a"}) || b.materials.fresh.Load() != 0 {
+		t.Errorf("%v, %d refreshed for a shard", got.Templated, b.materials.fresh.Load())
 	}
 }
 
@@ -114,9 +114,9 @@ func TestStepsAskForFreshInventories(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[runs.Kind]int32{runs.Single: 1, runs.Step: 1, runs.Shard: 0} {
 		b := setup(t, echo)
-		b.stock = &stock{}
-		if got := b.run(&runs.Run{ID: "run_1", Kind: kind, Spec: runs.Spec{InventoryID: "inv_1"}}); got.run.Status != runs.Succeeded || b.stock.fresh.Load() != want {
-			t.Errorf("a %s: %+v, %d refreshed", kind, got.end, b.stock.fresh.Load())
+		b.materials = &fakeMaterials{}
+		if got := b.run(&runs.Run{ID: "run_1", Kind: kind, Spec: runs.Spec{InventoryID: "inv_1"}}); got.run.Status != runs.Succeeded || b.materials.fresh.Load() != want {
+			t.Errorf("a %s: %+v, %d refreshed", kind, got.end, b.materials.fresh.Load())
 		}
 	}
 }
@@ -124,21 +124,21 @@ func TestStepsAskForFreshInventories(t *testing.T) {
 func TestWhatCannotBeProvided(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		stock *stock
-		spec  runs.Spec
-		says  string
+		materials *fakeMaterials
+		spec      runs.Spec
+		message   string
 	}{
-		"a project that is gone":    {&stock{}, runs.Spec{ProjectID: "prj_gone"}, `no project "prj_gone"`},
-		"an inventory that is gone": {&stock{}, runs.Spec{InventoryID: "inv_gone"}, `no inventory "inv_gone"`},
+		"a project that is gone":    {&fakeMaterials{}, runs.Spec{ProjectID: "prj_gone"}, `no project "prj_gone"`},
+		"an inventory that is gone": {&fakeMaterials{}, runs.Spec{InventoryID: "inv_gone"}, `no inventory "inv_gone"`},
 		"nobody provides":           {nil, runs.Spec{InventoryID: "inv_1"}, "cannot provide"},
-		"it takes too long":         {&stock{hang: true}, runs.Spec{ProjectID: "prj_1", TimeoutSeconds: 1}, "over its timeout"},
+		"it takes too long":         {&fakeMaterials{hang: true}, runs.Spec{ProjectID: "prj_1", TimeoutSeconds: 1}, "over its timeout"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t, echo)
-			b.stock = c.stock
+			b.materials = c.materials
 			got := b.run(&runs.Run{ID: "run_1", Spec: c.spec})
-			if got.run.Status != runs.Failed || !strings.Contains(got.end.Error, c.says) || b.plane.count("begin") != 0 ||
+			if got.run.Status != runs.Failed || !strings.Contains(got.end.Error, c.message) || b.plane.count("begin") != 0 ||
 				strings.Contains(got.end.Error, "cause") {
 				t.Errorf("%+v", got.end)
 			}
@@ -149,7 +149,7 @@ func TestWhatCannotBeProvided(t *testing.T) {
 func TestACancelEndsTheWaitForACheckout(t *testing.T) {
 	t.Parallel()
 	b := setup(t, echo)
-	b.stock = &stock{hang: true}
+	b.materials = &fakeMaterials{hang: true}
 	b.plane.submit(&runs.Run{ID: "run_1", Spec: runs.Spec{ProjectID: "prj_1"}})
 	_, stop := b.start()
 	defer stop()

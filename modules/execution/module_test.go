@@ -72,7 +72,7 @@ func TestSettingsThatCannotWork(t *testing.T) {
 	if err := good.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	for name, spoil := range map[string]func(c *execution.Config){
+	for name, breakSetting := range map[string]func(c *execution.Config){
 		"worker":    func(c *execution.Config) { c.Worker = "" },
 		"executors": func(c *execution.Config) { c.Executors = -1 },
 		"runs dir":  func(c *execution.Config) { c.RunsDir = "runs" },
@@ -82,7 +82,7 @@ func TestSettingsThatCannotWork(t *testing.T) {
 		"queue":     func(c *execution.Config) { c.Queues = []string{""} },
 	} {
 		c := good
-		spoil(&c)
+		breakSetting(&c)
 		if err := c.Validate(); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -184,7 +184,7 @@ func (p *plane) Finish(_ context.Context, l runs.Lease, e runs.Ending) error {
 	return nil
 }
 
-func (p *plane) Held(_ context.Context, worker string) ([]*runs.Run, error) {
+func (p *plane) Leased(_ context.Context, worker string) ([]*runs.Run, error) {
 	leave, err := p.enter("held", "")
 	if err != nil {
 		return nil, err
@@ -390,7 +390,7 @@ func (l *live) ShowLog(id string, c runs.LogChunk) {
 	l.text[id] = append(l.text[id], c.Data...)
 }
 
-func (l *live) shown(id string) (string, error) {
+func (l *live) output(id string) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return string(l.text[id]), l.bad

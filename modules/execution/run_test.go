@@ -38,7 +38,7 @@ func TestAShortRunIsThreeUnits(t *testing.T) {
 			t.Errorf("%d calls of %s", n, op)
 		}
 	}
-	if text, err := b.live.shown("run_1"); text != "hi\n" || err != nil {
+	if text, err := b.live.output("run_1"); text != "hi\n" || err != nil {
 		t.Fatalf("shown %q: %v", text, err)
 	}
 	if entries, err := os.ReadDir(b.config.RunsDir); err != nil || len(entries) != 0 {
@@ -124,7 +124,7 @@ func TestOutputIsMaskedAcrossWrites(t *testing.T) {
 	if want := "pw=*** and hunters\n"; string(got.log) != want {
 		t.Fatalf("the log is %q", got.log)
 	}
-	if text, err := b.live.shown("run_1"); text != string(got.log) || err != nil {
+	if text, err := b.live.output("run_1"); text != string(got.log) || err != nil {
 		t.Fatalf("shown %q: %v", text, err)
 	}
 }
@@ -215,7 +215,7 @@ func TestALongLogArrivesWholeThroughAFailingPlane(t *testing.T) {
 	if !bytes.Equal(got.log, want) || got.holes != 0 || got.end.LogOmitted != 0 {
 		t.Fatalf("%d of %d bytes came, %d missing", len(got.log), len(want), got.holes)
 	}
-	if text, err := b.live.shown("run_1"); text != string(want) || err != nil {
+	if text, err := b.live.output("run_1"); text != string(want) || err != nil {
 		t.Fatalf("shown %d bytes: %v", len(text), err)
 	}
 }

@@ -48,8 +48,8 @@ func TestSecretsThatCannotBeHad(t *testing.T) {
 		})
 	}
 	for name, c := range map[string]struct {
-		vault *vault
-		says  string
+		vault   *vault
+		message string
 	}{
 		"nobody provides":        {nil, "cannot provide what the run names: credential crd_1"},
 		"the engine refuses":     {failing(secrets.Unresolved.New("the secret of the credential %q was refused", "prod").Because(errors.New(canary))), `provided: the secret of the credential "prod" was refused`},
@@ -80,7 +80,7 @@ func TestSecretsThatCannotBeHad(t *testing.T) {
 			_, stop := b.start()
 			got := b.ended("run_1")
 			stop()
-			if got.run.Status != runs.Failed || !strings.Contains(got.end.Error, c.says) || got.end.ExitCode != nil || b.plane.count("begin") != 0 ||
+			if got.run.Status != runs.Failed || !strings.Contains(got.end.Error, c.message) || got.end.ExitCode != nil || b.plane.count("begin") != 0 ||
 				strings.Contains(got.end.Error, "nary") {
 				t.Errorf("%+v", got.end)
 			}
@@ -202,10 +202,10 @@ func TestSecretsAreLetGo(t *testing.T) {
 		panic("no " + canary)
 	})
 	for name, c := range map[string]struct {
-		tool   extension.ToolRunner
-		kind   runs.Kind
-		status runs.Status
-		says   string
+		tool    extension.ToolRunner
+		kind    runs.Kind
+		status  runs.Status
+		message string
 	}{
 		"a panic of the tool":  {panics, runs.Single, runs.Failed, "the tool could not be run: the tool panicked: no ***"},
 		"a panic of a listing": {&lister{look: func(extension.ToolSpec, execution.Play) { panic(canary) }}, runs.Split, runs.Failed, "the tool panicked: ***"},
@@ -221,7 +221,7 @@ func TestSecretsAreLetGo(t *testing.T) {
 			_, stop := b.start()
 			got := b.ended("run_1")
 			stop()
-			if got.run.Status != c.status || !strings.Contains(got.end.Error, c.says) {
+			if got.run.Status != c.status || !strings.Contains(got.end.Error, c.message) {
 				t.Errorf("%+v", got.end)
 			}
 			b.nothingLeft()
@@ -327,8 +327,8 @@ func TestSecretsOfAKilledLifeGoFirst(t *testing.T) {
 	stop()
 }
 
-// TestARevocationThatHangsHoldsNobodyUp has one slot, whose next run begins while the secrets of the one before are still let go.
-func TestARevocationThatHangsHoldsNobodyUp(t *testing.T) {
+// TestARevocationThatHangsBlocksNobody has one slot, whose next run begins while the secrets of the one before are still let go.
+func TestARevocationThatHangsBlocksNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := secretive(t, echo, full())

@@ -319,11 +319,11 @@ func TestSecretsAreMasked(t *testing.T) {
 			return extension.ToolResult{}, errors.New("because of " + canary)
 		}), in)
 		got := b.run(&runs.Run{ID: "run_1", Spec: runs.Spec{CredentialIDs: []string{"crd_1"}}})
-		shown, err := b.live.shown("run_1")
+		output, err := b.live.output("run_1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := string(got.log) + shown + got.end.Error + string(got.end.Outputs["said"])
+		all := string(got.log) + output + got.end.Error + string(got.end.Outputs["said"])
 		for i, line := range strings.Split(strings.TrimSpace(string(got.log)), "\n") {
 			if !strings.Contains(line, "***") || strings.Contains(all, forms[i]) {
 				t.Errorf("in pieces of %d, %q shows %q", size, line, forms[i])
@@ -357,14 +357,14 @@ func TestNoSecretIsOnACommandLine(t *testing.T) {
 		if err = errors.Join(err, to.Close(), stdin.Close()); err != nil {
 			return extension.ToolResult{}, err
 		}
-		said := make([]byte, 2*len(canary)+len("connection \ntoken \n"))
-		_, err = io.ReadFull(from, said)
+		input := make([]byte, 2*len(canary)+len("connection \ntoken \n"))
+		_, err = io.ReadFull(from, input)
 		found, globErr := filepath.Glob("/proc/[0-9]*/cmdline")
 		for _, path := range found {
 			text, _ := os.ReadFile(path) // it may be gone
 			lines = append(lines, string(text))
 		}
-		_, outErr := out.Write(said)
+		_, outErr := out.Write(input)
 		err = errors.Join(err, globErr, outErr, feed.Close(), from.Close())
 		_, waitErr := p.Wait()
 		return extension.ToolResult{}, errors.Join(err, waitErr)

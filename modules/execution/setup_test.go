@@ -22,16 +22,16 @@ type toolFunc = extension.ToolRunnerFunc
 
 // bench is an executor with everything around it.
 type bench struct {
-	t       *testing.T
-	plane   *plane
-	signals *signals
-	reaper  *reaper
-	live    *live
-	config  execution.Config
-	tools   ports.Tools
-	stock   *stock // nil provides nothing
-	vault   *vault // nil knows no secret
-	agents  *agents
+	t         *testing.T
+	plane     *plane
+	signals   *signals
+	reaper    *reaper
+	live      *live
+	config    execution.Config
+	tools     ports.Tools
+	materials *fakeMaterials // nil provides nothing
+	vault     *vault         // nil knows no secret
+	agents    *agents
 }
 
 func setup(t *testing.T, tool extension.ToolRunner) *bench {
@@ -52,8 +52,8 @@ func (b *bench) start() (*execution.Executor, func()) {
 	p := execution.Params{
 		Plane: b.plane, Tools: b.tools, Reaper: b.reaper, Live: b.live, Signals: b.signals, Clock: fixedClock{}, Config: b.config,
 	}
-	if b.stock != nil {
-		p.Materials = b.stock
+	if b.materials != nil {
+		p.Materials = b.materials
 	}
 	if b.vault != nil {
 		p.Secrets = b.vault

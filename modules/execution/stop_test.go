@@ -20,7 +20,7 @@ import (
 // running waits until the run's tool printed something.
 func (b *bench) running(id string) {
 	b.t.Helper()
-	b.until("the start of "+id, func() bool { text, _ := b.live.shown(id); return text != "" })
+	b.until("the start of "+id, func() bool { text, _ := b.live.output(id); return text != "" })
 }
 
 func (b *bench) cancel(id string) {

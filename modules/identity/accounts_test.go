@@ -162,8 +162,8 @@ func tied(list ...identity.Link) func(*identity.NewAccount) {
 // longLink is of many bytes and few characters; without more it is as long as one may be.
 func longLink(more int) identity.Link {
 	l := identity.Link{Protocol: identity.SAML, Issuer: strings.Repeat("漢", 100)}
-	room := identity.MaxLink - len(l.Issuer)
-	l.Subject = strings.Repeat("\U0001F600", room/4) + strings.Repeat("x", room%4+more)
+	budget := identity.MaxLink - len(l.Issuer)
+	l.Subject = strings.Repeat("\U0001F600", budget/4) + strings.Repeat("x", budget%4+more)
 	return l
 }
 

@@ -164,29 +164,29 @@ func TestEntriesTellNoAccountByTheWork(t *testing.T) {
 		b.trail.take()
 		for i, name := range []string{"ann", "nopass", "nobody", "no name at all"} {
 			units.Store(0)
-			judged := b.hasher.verified.Load()
+			verified := b.hasher.verified.Load()
 			if _, err := b.SignIn.Login(b.from(fmt.Sprint("192.0.2.", i)), name, "incorrect horse battery"); !identity.BadLogin.Is(err) {
 				t.Errorf("%s: %v", name, err)
 			}
 			e := b.one(name)
-			if units.Load() != 1 || b.hasher.verified.Load() != judged+1 {
-				t.Errorf("%s: %d units, %d judgements", name, units.Load(), b.hasher.verified.Load()-judged)
+			if units.Load() != 1 || b.hasher.verified.Load() != verified+1 {
+				t.Errorf("%s: %d units, %d judgements", name, units.Load(), b.hasher.verified.Load()-verified)
 			}
 			if strings.Contains(e.text(t), "nobody") || strings.Contains(e.text(t), "no name at all") || strings.Contains(e.text(t), "horse") {
 				t.Errorf("the entry tells what was typed: %s", e.text(t))
 			}
 		}
 		b.trail.fail(nil, audit.Unrecorded.New("full"))
-		var said []string
+		var refusals []string
 		for i, p := range []identity.Password{secret, "incorrect horse battery"} {
 			for _, name := range []string{"ann", "nobody"} {
 				s, err := b.SignIn.Login(b.from(fmt.Sprint("192.0.2.1", i)), name, p)
 				if f := asFault(err); f != nil && s.Secret == "" {
-					said = append(said, f.Code+": "+f.Message)
+					refusals = append(refusals, f.Code+": "+f.Message)
 				}
 			}
 		}
-		if diff := cmp.Diff([]string{"audit_unavailable: full", "audit_unavailable: full", "audit_unavailable: full", "audit_unavailable: full"}, said); diff != "" {
+		if diff := cmp.Diff([]string{"audit_unavailable: full", "audit_unavailable: full", "audit_unavailable: full", "audit_unavailable: full"}, refusals); diff != "" {
 			t.Error(diff)
 		}
 		b.trail.fail(nil, nil)

@@ -151,8 +151,8 @@ func badNames(t *testing.T, create func(name string) error) {
 func whoReads(t *testing.T, b *bundle, member, other, admin identity.User, read func(context.Context) (int, error)) {
 	t.Helper()
 	for name, c := range map[string]struct {
-		ctx   context.Context
-		shown bool
+		ctx     context.Context
+		visible bool
 	}{
 		"member": {b.as(member, ""), true}, "other": {b.as(other, ""), false}, "admin": {b.as(admin, ""), true},
 		"application": {t.Context(), true}, "anonymous": {b.from("192.0.2.1"), false},
@@ -160,7 +160,7 @@ func whoReads(t *testing.T, b *bundle, member, other, admin identity.User, read 
 		"no account": {identity.With(t.Context(), identity.Principal{}), false},
 	} {
 		n, err := read(c.ctx)
-		if c.shown && (err != nil || n != 1) || !c.shown && (!identity.NotAllowed.Is(err) || n != 0) {
+		if c.visible && (err != nil || n != 1) || !c.visible && (!identity.NotAllowed.Is(err) || n != 0) {
 			t.Errorf("%s reads %d members, %v", name, n, err)
 		}
 	}

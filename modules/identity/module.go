@@ -8,13 +8,13 @@ import (
 
 	"github.com/writ-automation/writ/modules/identity/internal/account"
 	"github.com/writ-automation/writ/modules/identity/internal/caller"
+	"github.com/writ-automation/writ/modules/identity/internal/cleanup"
 	"github.com/writ-automation/writ/modules/identity/internal/grant"
 	"github.com/writ-automation/writ/modules/identity/internal/group"
 	"github.com/writ-automation/writ/modules/identity/internal/guard"
 	"github.com/writ-automation/writ/modules/identity/internal/signin"
 	"github.com/writ-automation/writ/modules/identity/internal/throttle"
 	"github.com/writ-automation/writ/modules/identity/internal/token"
-	"github.com/writ-automation/writ/modules/identity/internal/upkeep"
 	"github.com/writ-automation/writ/modules/identity/internal/usage"
 	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/access"
@@ -65,7 +65,7 @@ type Result struct {
 	SignIn        identity.SignIn
 	Self          identity.Self
 	Federation    identity.Federation
-	Beginnings    identity.Beginnings
+	Beginnings    identity.SignInLimiter
 	Teams         identity.Teams
 	Orgs          identity.Orgs
 	Grants        identity.Grants
@@ -95,7 +95,7 @@ func New(p Params) (Result, error) {
 		return Result{}, err
 	}
 	cfg := p.Config.withDefaults()
-	guardian := guard.New(p.Authorizer)
+	rightsGuard := guard.New(p.Authorizer)
 	recorder := usage.New(p.Uses, p.Unit, p.Log)
 	var auth identity.Authenticator = caller.NewAuthenticator(p.Callers, p.Clock, recorder)
 	if cfg.Open {
@@ -106,7 +106,7 @@ func New(p Params) (Result, error) {
 	ofAccounts := account.Kernel{Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log, Recorder: p.Recorder}
 	ofSessions := signin.Kernel{Unit: p.Unit, Issuer: issuer, TTL: cfg.SessionTTL, Log: p.Log, Recorder: p.Recorder}
 	ofGroups := group.Kernel{Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log, Recorder: p.Recorder}
-	cleaner := upkeep.New(p.Tokens, p.Handshakes, p.Rights, p.Unit, p.Clock)
+	cleaner := cleanup.New(p.Tokens, p.Handshakes, p.Rights, p.Unit, p.Clock)
 	work := Background{background.Group{recorder.Loop(), cleaner.Loop()}}
 	for _, l := range work.Group {
 		l.Log, l.Observer = p.Log, p.Observer
@@ -115,7 +115,7 @@ func New(p Params) (Result, error) {
 		Authenticator: auth,
 		Bootstrap:     account.NewBootstrap(ofAccounts, p.Accounts, p.Tokens),
 		Accounts:      account.New(ofAccounts, p.Accounts, p.Callers, p.Tokens, p.Hasher),
-		Tokens:        token.NewKeeper(p.Tokens, p.Recorder, p.Unit, issuer, p.Log),
+		Tokens:        token.NewTokens(p.Tokens, p.Recorder, p.Unit, issuer, p.Log),
 		SignIn:        signin.New(ofSessions, p.Accounts, p.Callers, p.Tokens, p.Hasher, bounds),
 		Self:          caller.NewSelf(p.Tokens, p.Teams, p.Orgs),
 		Federation:    signin.NewFederation(ofSessions, p.Accounts, p.Callers, p.Tokens, cfg.Rules, cfg.ReadOnly),
@@ -124,8 +124,8 @@ func New(p Params) (Result, error) {
 		Orgs:          group.NewOrgs(ofGroups, p.Orgs),
 		Grants:        grant.NewGrants(p.Grants, p.Recorder, p.Unit, p.Clock, p.IDs, p.Log),
 		Objects:       grant.NewObjects(p.Objects, p.Unit),
-		Guard:         guardian,
-		Owners:        guardian,
+		Guard:         rightsGuard,
+		Owners:        rightsGuard,
 		Background:    work,
 	}, nil
 }

@@ -33,7 +33,7 @@ type roles struct {
 	SignIn        identity.SignIn
 	Self          identity.Self
 	Federation    identity.Federation
-	Beginnings    identity.Beginnings
+	Beginnings    identity.SignInLimiter
 	Teams         identity.Teams
 	Orgs          identity.Orgs
 	Grants        identity.Grants

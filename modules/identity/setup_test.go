@@ -135,10 +135,10 @@ func (l *lines) String() string {
 }
 
 // count returns how many lines hold all of the words.
-func (l *lines) count(words ...string) (n int) {
+func (l *lines) count(parts ...string) (n int) {
 	for line := range strings.Lines(l.String()) {
 		all := true
-		for _, w := range words {
+		for _, w := range parts {
 			all = all && strings.Contains(line, w)
 		}
 		if all {

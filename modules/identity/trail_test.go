@@ -46,7 +46,7 @@ func (r *trail) Record(ctx context.Context, e audit.Entry) error {
 	if e.By != nil {
 		by = *e.By
 	}
-	return tx.Gather(ctx, r, entry{e, by}, func(ctx context.Context, list []entry) error {
+	return tx.BeforeCommit(ctx, r, entry{e, by}, func(ctx context.Context, list []entry) error {
 		if _, breaks := r.faults(); breaks != nil {
 			return breaks
 		}

@@ -14,7 +14,7 @@ import (
 // TestThreeTries waits as the server does.
 func TestThreeTries(t *testing.T) {
 	eachEngine(t, nil, func(t *testing.T, b *bundle) {
-		b.world.fails = func(to notify.Target) error {
+		b.fixture.fails = func(to notify.Target) error {
 			return errors.New(`Post "https://hooks.example/S3CRET": dial tcp 192.0.2.1:443: refused`)
 		}
 		b.run()
@@ -25,7 +25,7 @@ func TestThreeTries(t *testing.T) {
 		if took := time.Since(begun); took < 12*time.Second {
 			t.Errorf("it was dropped after %s", took)
 		}
-		heard := b.world.heard()
+		heard := b.fixture.heard()
 		if len(heard) != 3 || heard[0].Message.Delivery != heard[2].Message.Delivery {
 			t.Errorf("%d tries", len(heard))
 		}

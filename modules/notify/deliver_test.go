@@ -20,7 +20,7 @@ import (
 func TestDelivered(t *testing.T) {
 	eachEngine(t, func(p *module.Params) {
 		p.Config.Server = []notify.Target{target("slack"), target("pagerduty")}
-		p.Notifiers = map[string]extension.Notifier{"siem": p.Meter.(*world)}
+		p.Notifiers = map[string]extension.Notifier{"siem": p.Meter.(*fixture)}
 	}, func(t *testing.T, b *bundle) {
 		b.run()
 		r := b.add(runs.Failed, []runs.Notification{
@@ -37,7 +37,7 @@ func TestDelivered(t *testing.T) {
 		for _, d := range b.list(r) {
 			ids[d.Kind] = d.ID
 		}
-		for _, x := range b.world.heard() {
+		for _, x := range b.fixture.heard() {
 			got[x.To.Kind] = x.To
 			if x.Message.Event != notify.Finished || x.Message.Delivery != ids[x.To.Kind] || x.Message.Run.ID != r.ID || !json.Valid(x.Message.Record) {
 				t.Errorf("%+v", x.Message)
@@ -52,12 +52,12 @@ func TestDelivered(t *testing.T) {
 				t.Errorf("%s went to %+v", kind, got[kind])
 			}
 		}
-		b.world.mu.Lock()
-		defer b.world.mu.Unlock()
-		if len(b.world.ended) != 1 || len(got) != len(want) {
-			t.Fatalf("%+v, %d", b.world.ended, len(got))
+		b.fixture.mu.Lock()
+		defer b.fixture.mu.Unlock()
+		if len(b.fixture.ended) != 1 || len(got) != len(want) {
+			t.Fatalf("%+v, %d", b.fixture.ended, len(got))
 		}
-		e := b.world.ended[0]
+		e := b.fixture.ended[0]
 		if e.Delivery != ids["siem"] || e.ID != r.ID || e.Name != "nightly" || e.Tool != "bash" || e.Status != "failed" || e.Error != "it broke" ||
 			!e.StartedAt.Equal(start) || !e.EndedAt.Equal(start.Add(time.Minute)) || !json.Valid(e.Record) {
 			t.Errorf("%+v", e)
@@ -68,9 +68,9 @@ func TestDelivered(t *testing.T) {
 // TestNotDelivered has every sort of target that cannot be reached, whatever is tried.
 func TestNotDelivered(t *testing.T) {
 	eachEngine(t, func(p *module.Params) { p.Config.Server = []notify.Target{target("slack"), target("discord")} }, func(t *testing.T, b *bundle) {
-		b.world.opens["ntg_lost"] = secrets.KeyLost.New("no key")
-		b.world.opens["ntg_gone"] = notify.TargetNotFound.New("no target")
-		b.world.fails = func(to notify.Target) error {
+		b.fixture.opens["ntg_lost"] = secrets.KeyLost.New("no key")
+		b.fixture.opens["ntg_gone"] = notify.TargetNotFound.New("no target")
+		b.fixture.fails = func(to notify.Target) error {
 			if to.Kind != "discord" && to.Kind != "ntfy" {
 				return nil
 			}
@@ -84,7 +84,7 @@ func TestNotDelivered(t *testing.T) {
 		b.ends(r)
 		// A server with other flags and without notifiers takes what was planned.
 		other := setup(t, b.d, func(p *module.Params) { p.Config.Server = []notify.Target{target("discord")} })
-		other.world.opens, other.world.fails = b.world.opens, b.world.fails
+		other.fixture.opens, other.fixture.fails = b.fixture.opens, b.fixture.fails
 		other.run()
 		same(t, "what became of them", []string{
 			"server slack failed the server's target is no longer configured",
@@ -109,7 +109,7 @@ func TestNotDelivered(t *testing.T) {
 func TestNothingOfVariables(t *testing.T) {
 	eachEngine(t, func(p *module.Params) {
 		p.Config.Server = []notify.Target{target("webhook")}
-		p.Notifiers = map[string]extension.Notifier{"siem": p.Meter.(*world)}
+		p.Notifiers = map[string]extension.Notifier{"siem": p.Meter.(*fixture)}
 	}, func(t *testing.T, b *bundle) {
 		b.run()
 		r := b.add(runs.Failed, []runs.Notification{{Kind: "slack", URL: "https://old.example/C4NARY"}}, func(r *runs.Run) {
@@ -126,7 +126,7 @@ func TestNothingOfVariables(t *testing.T) {
 		})
 		b.ends(r)
 		same(t, "what became of them", []string{"server webhook delivered", "run slack delivered", "extension siem delivered"}, b.settled(r))
-		for _, x := range b.world.heard() {
+		for _, x := range b.fixture.heard() {
 			all, err := json.Marshal(x.Message)
 			if err != nil {
 				t.Fatal(err)
@@ -135,7 +135,7 @@ func TestNothingOfVariables(t *testing.T) {
 				t.Errorf("%s", all)
 			}
 		}
-		all, err := json.Marshal(b.world.ended)
+		all, err := json.Marshal(b.fixture.ended)
 		if err != nil || strings.Contains(string(all), "C4NARY") {
 			t.Errorf("%s, %v", all, err)
 		}
@@ -162,7 +162,7 @@ func TestRunGone(t *testing.T) {
 		b.run()
 		same(t, "the other run", []string{"server slack delivered"}, b.settled(other))
 		same(t, "the run", 0, len(b.list(r)))
-		same(t, "sent", 1, len(b.world.heard()))
+		same(t, "sent", 1, len(b.fixture.heard()))
 		same(t, "the log", "", b.log.String())
 	})
 }
@@ -177,7 +177,7 @@ func TestReadOnly(t *testing.T) {
 		if err := b.Background.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if list := b.list(r); len(list) != 1 || list[0].Status != notify.Pending || len(b.world.heard()) != 0 {
+		if list := b.list(r); len(list) != 1 || list[0].Status != notify.Pending || len(b.fixture.heard()) != 0 {
 			t.Errorf("%+v", list)
 		}
 	})
@@ -200,9 +200,9 @@ func TestReader(t *testing.T) {
 			}
 		}
 		missing("run_none")
-		b.world.set(func() { b.world.levels["prj_1"] = access.None })
+		b.fixture.set(func() { b.fixture.levels["prj_1"] = access.None })
 		missing(r.ID)
-		b.world.set(func() { b.world.scope = access.Everything() })
+		b.fixture.set(func() { b.fixture.scope = access.Everything() })
 		if _, total, err := b.Reader.List(t.Context(), r.ID, page.Window{}); err != nil || total != 3 {
 			t.Error(total, err)
 		}

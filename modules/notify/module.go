@@ -11,9 +11,9 @@ import (
 
 	"github.com/writ-automation/writ/modules/notify/internal/deliver"
 	"github.com/writ-automation/writ/modules/notify/internal/plan"
-	"github.com/writ-automation/writ/modules/notify/internal/reading"
+	"github.com/writ-automation/writ/modules/notify/internal/query"
 	"github.com/writ-automation/writ/modules/notify/internal/send"
-	"github.com/writ-automation/writ/modules/notify/internal/standing"
+	"github.com/writ-automation/writ/modules/notify/internal/servertargets"
 	"github.com/writ-automation/writ/modules/notify/internal/targets"
 	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/access"
@@ -34,7 +34,7 @@ type Targets struct {
 	fx.Out
 
 	Targets notify.Targets
-	Opener  notify.Opener
+	Opener  notify.TargetOpener
 }
 
 // NewTargets makes what seals the secret parts of targets. It is apart from the rest since runs and templates, which need it, come first.
@@ -46,7 +46,7 @@ func NewTargets(s notify.TargetStore, sealer secrets.Sealer, d secrets.Digester,
 // What delivering is bounded by. A try with the time for reading and noting beside it ends before its booking does.
 const (
 	pollEvery = 10 * time.Second
-	holdFor   = 30 * time.Second
+	leaseTime = 30 * time.Second
 	tryTime   = 10 * time.Second
 	tryGrace  = time.Second
 	pool      = 8
@@ -65,7 +65,7 @@ type Params struct {
 	Runs     runs.Store
 	Objects  runs.ObjectStore
 	Guard    access.Guard
-	Opener   notify.Opener
+	Opener   notify.TargetOpener
 	Renderer notify.Renderer
 	// Channels are at most one for each kind. A kind without one is refused.
 	Channels []notify.Channel `group:"notify.channels"`
@@ -120,18 +120,18 @@ func New(p Params) (Result, error) {
 		}
 		channels[c.Kind()] = c
 	}
-	all := standing.New(p.Config.Server, p.Config.OnFailure)
+	all := servertargets.New(p.Config.Server, p.Config.OnFailure)
 	planner := &plan.Planner{
-		Runs: p.Runs, Store: p.Store, Standing: all, Notifiers: slices.Sorted(maps.Keys(p.Notifiers)),
+		Runs: p.Runs, Store: p.Store, ServerTargets: all, Notifiers: slices.Sorted(maps.Keys(p.Notifiers)),
 		Unit: p.Unit, Signals: p.Signals, IDs: p.IDs, Meter: p.Meter,
 	}
-	sender := &send.Sender{Runs: p.Runs, Opener: p.Opener, Renderer: p.Renderer, Standing: all, Channels: channels, Notifiers: p.Notifiers}
+	sender := &send.Sender{Runs: p.Runs, Opener: p.Opener, Renderer: p.Renderer, ServerTargets: all, Channels: channels, Notifiers: p.Notifiers}
 	engine := deliver.New(p.Store, sender, p.Signals, p.Meter, p.Log, deliver.Settings{
-		Topic: plan.Topic, Poll: pollEvery, Hold: holdFor, Try: tryTime, Grace: tryGrace, Pauses: pauses(),
+		Topic: plan.Topic, Poll: pollEvery, LeaseTime: leaseTime, Try: tryTime, Grace: tryGrace, Pauses: pauses(),
 		Pool: pool, PerLane: perTarget, Strays: maxStrays,
 	})
 	engine.Log, engine.Observer = p.Log, p.Observer
-	res := Result{Reader: reading.New(p.Store, p.Guard, p.Objects)}
+	res := Result{Reader: query.New(p.Store, p.Guard, p.Objects)}
 	if !p.Config.ReadOnly {
 		res.Background = Background{background.Group{engine.Loop}}
 	}

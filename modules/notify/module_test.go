@@ -60,14 +60,14 @@ func TestModule(t *testing.T) {
 	}
 	app := fx.New(fx.NopLogger, module.Module,
 		fx.Supply(module.Config{Server: []notify.Target{target("ntfy")}},
-			fx.Annotate(channel{b.world, "slack"}, fx.As(new(notify.Channel)), fx.ResultTags(`group:"notify.channels"`)),
-			fx.Annotate(channel{b.world, "ntfy"}, fx.As(new(notify.Channel)), fx.ResultTags(`group:"notify.channels"`))),
+			fx.Annotate(channel{b.fixture, "slack"}, fx.As(new(notify.Channel)), fx.ResultTags(`group:"notify.channels"`)),
+			fx.Annotate(channel{b.fixture, "ntfy"}, fx.As(new(notify.Channel)), fx.ResultTags(`group:"notify.channels"`))),
 		fx.Provide(
 			func() (notify.Store, notify.TargetStore, runs.Store, runs.ObjectStore, secrets.Sealer, secrets.Digester) {
 				return b.store, b.store, b.runs, b.runs, plainly{}, plainly{}
 			},
 			func() (access.Guard, notify.Renderer, notify.Meter, map[string]extension.Notifier) {
-				return b.world, b.world, b.world, map[string]extension.Notifier{"siem": b.world}
+				return b.fixture, b.fixture, b.fixture, map[string]extension.Notifier{"siem": b.fixture}
 			},
 			func() (tx.Unit, events.Signals, ids.Generator, *slog.Logger) { return p.Unit, p.Signals, p.IDs, p.Log },
 		),
@@ -87,7 +87,7 @@ func TestModule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := got.Targets.Keep(t.Context(), sealed)
+	kept, err := got.Targets.Save(t.Context(), sealed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestModule(t *testing.T) {
 		t.Error(err)
 	}
 	var where []string
-	for _, x := range b.world.heard() {
+	for _, x := range b.fixture.heard() {
 		where = append(where, x.To.URL.Reveal())
 	}
 	if d := cmp.Diff(map[string]bool{"https://kept.example/S3CRET": true, "https://ntfy.example/S3CRET": true}, set(where)); d != "" {
@@ -156,7 +156,7 @@ func TestNew(t *testing.T) {
 	b := setup(t, dbtest.Open(t, db.SQLite, migrations.FS), nil)
 	for name, edit := range map[string]func(*module.Params){
 		"twice a kind": func(p *module.Params) {
-			p.Channels = append(p.Channels, channel{b.world, "slack"})
+			p.Channels = append(p.Channels, channel{b.fixture, "slack"})
 		},
 		"a setting": func(p *module.Params) { p.Config.Server = []notify.Target{{Kind: "slack"}} },
 	} {

@@ -24,8 +24,8 @@ const (
 	incidentAlone = "this kind hears of failed and interrupted runs alone"
 )
 
-// told is the rule, written down once more: why a target of a kind does not hear of something, empty where it does.
-func told(kind string, onFailure bool, e notify.Event, s runs.Status) string {
+// skipReason is the rule, written down once more: why a target of a kind does not hear of something, empty where it does.
+func skipReason(kind string, onFailure bool, e notify.Event, s runs.Status) string {
 	switch {
 	case onFailure && (e == notify.Held || s != runs.Failed):
 		return failedAlone
@@ -68,7 +68,7 @@ func TestWhoHears(t *testing.T) {
 						if d.Origin == notify.OfServer && onFailure != serverOnFailure {
 							t.Errorf("the server's %s is %t", d.Kind, onFailure)
 						}
-						status, why := notify.Pending, told(d.Kind, onFailure, e, s)
+						status, why := notify.Pending, skipReason(d.Kind, onFailure, e, s)
 						if why != "" {
 							status = notify.Skipped
 						}
@@ -81,8 +81,8 @@ func TestWhoHears(t *testing.T) {
 				for _, s := range []runs.Status{runs.Succeeded, runs.Failed, runs.Canceled, runs.Interrupted, runs.Rejected} {
 					check(notify.Finished, s)
 				}
-				if n := b.world.count["run slack skipped"]; n != 5 {
-					t.Errorf("%d were counted as skipped: %v", n, b.world.count)
+				if n := b.fixture.count["run slack skipped"]; n != 5 {
+					t.Errorf("%d were counted as skipped: %v", n, b.fixture.count)
 				}
 			})
 		})
@@ -172,8 +172,8 @@ func (c counted) Do(ctx context.Context, fn func(context.Context) error) error {
 	return c.Unit.Do(ctx, fn)
 }
 
-// TestNobodyIsToldForNothing: the end of a run that tells nobody, as most do, costs no commit.
-func TestNobodyIsToldForNothing(t *testing.T) {
+// TestNobodyIsNotifiedForNothing: the end of a run that tells nobody, as most do, costs no commit.
+func TestNobodyIsNotifiedForNothing(t *testing.T) {
 	eachEngine(t, func(p *module.Params) { p.Unit = counted{p.Unit, new(atomic.Int64)} }, func(t *testing.T, b *bundle) {
 		n := b.params.Unit.(counted).n
 		b.ends(b.add(runs.Failed, nil))
@@ -193,7 +193,7 @@ func TestPlannedAtOnce(t *testing.T) {
 		}
 		group.Wait()
 		same(t, "deliveries", 2, len(b.list(r)))
-		same(t, "counted", map[string]int{"server pagerduty skipped": 1}, b.world.count)
+		same(t, "counted", map[string]int{"server pagerduty skipped": 1}, b.fixture.count)
 	})
 }
 

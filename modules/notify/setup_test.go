@@ -41,8 +41,8 @@ type sent struct {
 	Message notify.Message
 }
 
-// world is everything around the context: channels, notifiers, what opens targets, and who may read. What a case does not set works.
-type world struct {
+// fixture is everything around the context: channels, notifiers, what opens targets, and who may read. What a case does not set works.
+type fixture struct {
 	mu     sync.Mutex
 	sent   []sent
 	ended  []extension.EndedRun
@@ -53,13 +53,13 @@ type world struct {
 	scope  access.Scope
 }
 
-func newWorld() *world {
-	return &world{count: map[string]int{}, opens: map[string]error{}, levels: map[string]access.Level{}}
+func newFixture() *fixture {
+	return &fixture{count: map[string]int{}, opens: map[string]error{}, levels: map[string]access.Level{}}
 }
 
-func (w *world) set(fn func()) { w.mu.Lock(); defer w.mu.Unlock(); fn() }
+func (w *fixture) set(fn func()) { w.mu.Lock(); defer w.mu.Unlock(); fn() }
 
-func (w *world) heard() []sent {
+func (w *fixture) heard() []sent {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]sent(nil), w.sent...)
@@ -67,7 +67,7 @@ func (w *world) heard() []sent {
 
 // channel is one kind.
 type channel struct {
-	*world
+	*fixture
 	kind string
 }
 
@@ -86,7 +86,7 @@ func (c channel) Deliver(_ context.Context, to notify.Target, m notify.Message) 
 	return nil
 }
 
-func (w *world) Notify(_ context.Context, r extension.EndedRun) error {
+func (w *fixture) Notify(_ context.Context, r extension.EndedRun) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ended = append(w.ended, r)
@@ -94,7 +94,7 @@ func (w *world) Notify(_ context.Context, r extension.EndedRun) error {
 }
 
 // Open says of every target where its ref leads.
-func (w *world) Open(_ context.Context, n runs.Notification) (notify.Target, error) {
+func (w *fixture) Open(_ context.Context, n runs.Notification) (notify.Target, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if n.URL != "" && !strings.HasSuffix(n.URL, "***") {
@@ -103,15 +103,15 @@ func (w *world) Open(_ context.Context, n runs.Notification) (notify.Target, err
 	return notify.Target{Kind: n.Kind, URL: secretOf("https://opened.example/" + n.Ref), To: n.To}, w.opens[n.Ref]
 }
 
-func (w *world) Record(r *runs.Run) (json.RawMessage, error) { return json.Marshal(r) }
+func (w *fixture) Record(r *runs.Run) (json.RawMessage, error) { return json.Marshal(r) }
 
-func (w *world) Count(o notify.Origin, kind string, s notify.Status) {
+func (w *fixture) Count(o notify.Origin, kind string, s notify.Status) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.count[fmt.Sprint(o, " ", kind, " ", s)]++
 }
 
-func (w *world) May(_ context.Context, want access.Level, objects ...string) (bool, error) {
+func (w *fixture) May(_ context.Context, want access.Level, objects ...string) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, o := range objects {
@@ -122,7 +122,7 @@ func (w *world) May(_ context.Context, want access.Level, objects ...string) (bo
 	return true, nil
 }
 
-func (w *world) Scope(context.Context) (access.Scope, error) {
+func (w *fixture) Scope(context.Context) (access.Scope, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.scope, nil
@@ -139,14 +139,14 @@ func (l *lines) String() string { l.mu.Lock(); defer l.mu.Unlock(); return l.b.S
 
 type bundle struct {
 	module.Result
-	t      *testing.T
-	d      *db.DB
-	store  *sqlnotify.Store
-	runs   *sqlruns.Store
-	world  *world
-	log    *lines
-	params module.Params
-	n      int
+	t       *testing.T
+	d       *db.DB
+	store   *sqlnotify.Store
+	runs    *sqlruns.Store
+	fixture *fixture
+	log     *lines
+	params  module.Params
+	n       int
 }
 
 // all kinds but one have a channel.
@@ -154,14 +154,14 @@ const without = "grafana"
 
 func setup(t *testing.T, d *db.DB, edit func(*module.Params)) *bundle {
 	t.Helper()
-	b := &bundle{t: t, d: d, store: sqlnotify.New(d), runs: sqlruns.New(d), world: newWorld(), log: &lines{}}
+	b := &bundle{t: t, d: d, store: sqlnotify.New(d), runs: sqlruns.New(d), fixture: newFixture(), log: &lines{}}
 	b.params = module.Params{
 		Unit: d, Signals: d.Signals(), IDs: ids.New(clock.New()), Log: slog.New(slog.NewTextHandler(b.log, nil)),
-		Store: b.store, Runs: b.runs, Objects: b.runs, Guard: b.world, Opener: b.world, Renderer: b.world, Meter: b.world,
+		Store: b.store, Runs: b.runs, Objects: b.runs, Guard: b.fixture, Opener: b.fixture, Renderer: b.fixture, Meter: b.fixture,
 	}
 	for _, k := range notify.Kinds() {
 		if k.Name != without {
-			b.params.Channels = append(b.params.Channels, channel{b.world, k.Name})
+			b.params.Channels = append(b.params.Channels, channel{b.fixture, k.Name})
 		}
 	}
 	if edit != nil {

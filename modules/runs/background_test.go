@@ -34,7 +34,7 @@ func (b *bundle) claimBriefly() (a *runs.Assignment) {
 	return a
 }
 
-func TestTheSweeperEndsWhatNobodyHolds(t *testing.T) {
+func TestTheSweeperEndsWhatHasNoLease(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 		b := setup(t, d, module.Config{SweepEvery: 10 * time.Millisecond})

@@ -24,27 +24,27 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// safe is the inventories of a test with what each lends, and the credentials: two of one kind clash.
-type safe struct {
-	mu   sync.Mutex
-	lent map[string][]string
-	kind map[string]string // by credential; "" has no secret
+// fakeReferences is the inventories of a test with what each lends, and the credentials: two of one kind clash.
+type fakeReferences struct {
+	mu        sync.Mutex
+	inherited map[string][]string
+	kind      map[string]string // by credential; "" has no secret
 }
 
-func (s *safe) lend(inventory string, list ...string) {
+func (s *fakeReferences) setInherited(inventory string, list ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lent[inventory] = list
+	s.inherited[inventory] = list
 }
 
-func (s *safe) Exists(_ context.Context, id string) (bool, error) {
+func (s *fakeReferences) Exists(_ context.Context, id string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, ok := s.kind[id]
 	return ok, nil
 }
 
-func (s *safe) Judge(_ context.Context, list []string) error {
+func (s *fakeReferences) Validate(_ context.Context, list []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	had := map[string]bool{}
@@ -61,45 +61,47 @@ func (s *safe) Judge(_ context.Context, list []string) error {
 	return nil
 }
 
-// shelf is the safe as the catalog of a test.
-type shelf struct{ *safe }
+// fakeCatalog is the safe as the catalog of a test.
+type fakeCatalog struct{ *fakeReferences }
 
-func (s shelf) Exists(_ context.Context, kind portids.Prefix, id string) (bool, error) {
+func (s fakeCatalog) Exists(_ context.Context, kind portids.Prefix, id string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, ok := s.lent[id]
+	_, ok := s.inherited[id]
 	return ok && portids.Valid(kind, id), nil
 }
 
-func (s shelf) Defaults(_ context.Context, id string) (string, []string, error) {
+func (s fakeCatalog) Defaults(_ context.Context, id string) (string, []string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return "", s.lent[id], nil
+	return "", s.inherited[id], nil
 }
 
-func (shelf) Pin(context.Context, string, bool) (commit, stale string, err error) { return "", "", nil }
+func (fakeCatalog) Pin(context.Context, string, bool) (commit, stale string, err error) {
+	return "", "", nil
+}
 
 func oid(kind portids.Prefix, n int) string { return fmt.Sprintf("%s%026d", kind, n) }
 
 var (
 	keyA, keyB, vaultA, empty = oid(portids.Credential, 1), oid(portids.Credential, 2), oid(portids.Credential, 3), oid(portids.Credential, 4)
-	lender, other             = oid(portids.Inventory, 1), oid(portids.Inventory, 2)
+	keyInventory, other       = oid(portids.Inventory, 1), oid(portids.Inventory, 2)
 )
 
-// eachSafe opens the module over each engine with rights, credentials and inventories that can be changed.
-func eachSafe(t *testing.T, test func(t *testing.T, b *bundle, l *ledger, s *safe)) {
+// eachReferences opens the module over each engine with rights, credentials and inventories that can be changed.
+func eachReferences(t *testing.T, test func(t *testing.T, b *bundle, l *ledger, s *fakeReferences)) {
 	t.Helper()
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 		l := &ledger{d: d, level: map[string]map[string]access.Level{}}
-		s := &safe{lent: map[string][]string{lender: {keyA}, other: nil}, kind: map[string]string{keyA: "ssh", keyB: "ssh", vaultA: "vault", empty: ""}}
+		s := &fakeReferences{inherited: map[string][]string{keyInventory: {keyA}, other: nil}, kind: map[string]string{keyA: "ssh", keyB: "ssh", vaultA: "vault", empty: ""}}
 		b := &bundle{t: t, d: d, store: sqlruns.New(d), heard: &heard{}, trail: &trail{}}
 		x := b.store
 		var err error
 		b.Result, err = module.New(module.Params{
 			Store: x, Queue: x, Logs: x, EventStore: x, Summaries: x, Keys: x, TicketStore: x, Purger: x,
 			Unit: d, Publisher: b.heard, Signals: d.Signals(), Clock: clock.New(), IDs: ids.New(clock.New()),
-			Tools: execution.Tools{"ansible": nil, "bash": nil}, References: shelf{s}, Credentials: s,
+			Tools: execution.Tools{"ansible": nil, "bash": nil}, References: fakeCatalog{s}, Credentials: s,
 			Guard: l, Objects: x, Recorder: b.trail, Targets: masking{},
 		})
 		if err != nil {
@@ -117,9 +119,9 @@ func over(inventory string, credentials ...string) runs.Submission {
 
 // TestCredentialsTakeTheRightToUseThem, unless the inventory lends them or the template vouches for them. Refusals make no run and no entry.
 func TestCredentialsTakeTheRightToUseThem(t *testing.T) {
-	eachSafe(t, func(t *testing.T, b *bundle, l *ledger, _ *safe) {
+	eachReferences(t, func(t *testing.T, b *bundle, l *ledger, _ *fakeReferences) {
 		ctx := as(t, "ada")
-		lent := []string{oid(portids.Template, 1), keyA, vaultA}
+		inherited := []string{oid(portids.Template, 1), keyA, vaultA}
 		for _, c := range []struct {
 			level access.Level // of ada with keyA and vaultA
 			s     runs.Submission
@@ -130,18 +132,18 @@ func TestCredentialsTakeTheRightToUseThem(t *testing.T) {
 			{level: access.Use, s: over("", vaultA, keyA), have: []string{vaultA, keyA}},
 			{level: access.Read, s: over("", vaultA, keyA), want: runs.UseRequired},
 			{level: access.None, s: over("", vaultA, keyA), want: secrets.CredentialNotFound},
-			{level: access.None, s: over(lender), have: []string{keyA}},
-			{level: access.None, s: over(lender, keyA), have: []string{keyA}},
-			{level: access.Read, s: over(lender, vaultA), want: runs.UseRequired},
-			{level: access.None, s: over(lender, vaultA), want: secrets.CredentialNotFound},
+			{level: access.None, s: over(keyInventory), have: []string{keyA}},
+			{level: access.None, s: over(keyInventory, keyA), have: []string{keyA}},
+			{level: access.Read, s: over(keyInventory, vaultA), want: runs.UseRequired},
+			{level: access.None, s: over(keyInventory, vaultA), want: secrets.CredentialNotFound},
 			{level: access.None, s: over(other, keyA), want: secrets.CredentialNotFound},
-			{level: access.None, s: over(lender, vaultA), vouch: lent, have: []string{vaultA, keyA}},
-			{level: access.None, s: over(other, keyA), vouch: lent, have: []string{keyA}},
-			{level: access.None, s: over("", vaultA), vouch: lent[:2], want: secrets.CredentialNotFound},
+			{level: access.None, s: over(keyInventory, vaultA), vouch: inherited, have: []string{vaultA, keyA}},
+			{level: access.None, s: over(other, keyA), vouch: inherited, have: []string{keyA}},
+			{level: access.None, s: over("", vaultA), vouch: inherited[:2], want: secrets.CredentialNotFound},
 			{level: access.Use, s: over("", keyA, keyB), want: secrets.Clash},
-			{level: access.Use, s: over(lender, keyB), want: secrets.Clash},
-			{level: access.Use, s: over(lender, empty), want: secrets.SecretMissing},
-			{level: access.None, s: over(lender, vaultA, empty), want: secrets.CredentialNotFound}, // what may not be read comes before
+			{level: access.Use, s: over(keyInventory, keyB), want: secrets.Clash},
+			{level: access.Use, s: over(keyInventory, empty), want: secrets.SecretMissing},
+			{level: access.None, s: over(keyInventory, vaultA, empty), want: secrets.CredentialNotFound}, // what may not be read comes before
 			{level: access.Use, s: over("", oid(portids.Credential, 9)), want: secrets.CredentialNotFound},
 		} {
 			for _, id := range []string{keyA, vaultA} {
@@ -178,8 +180,8 @@ func TestCredentialsTakeTheRightToUseThem(t *testing.T) {
 
 // TestWhoReadsARunNeedsNotReadItsCredentials.
 func TestWhoReadsARunNeedsNotReadItsCredentials(t *testing.T) {
-	eachSafe(t, func(t *testing.T, b *bundle, l *ledger, _ *safe) {
-		r := b.submit(over(lender, vaultA))
+	eachReferences(t, func(t *testing.T, b *bundle, l *ledger, _ *fakeReferences) {
+		r := b.submit(over(keyInventory, vaultA))
 		l.must(t, keyA, map[string]access.Level{})
 		l.must(t, vaultA, map[string]access.Level{})
 		if got := must[*runs.Run](t)(b.Reader.Get(as(t, "eve"), r.ID)); len(got.Spec.CredentialIDs) != 2 {
@@ -190,11 +192,11 @@ func TestWhoReadsARunNeedsNotReadItsCredentials(t *testing.T) {
 
 // TestStepsCarryTheirCredentials from the record of the pipeline to the runs of the steps, also of those that begin later.
 func TestStepsCarryTheirCredentials(t *testing.T) {
-	eachSafe(t, func(t *testing.T, b *bundle, l *ledger, s *safe) {
+	eachReferences(t, func(t *testing.T, b *bundle, l *ledger, s *fakeReferences) {
 		step := func(name, inventory string, list []string) runs.StepSpec {
 			return runs.StepSpec{Name: name, Tool: "bash", Command: "true", InventoryID: inventory, CredentialIDs: list}
 		}
-		q := runs.PipelineSubmission{InventoryID: lender, CredentialIDs: []string{vaultA}, Steps: []runs.StepSpec{
+		q := runs.PipelineSubmission{InventoryID: keyInventory, CredentialIDs: []string{vaultA}, Steps: []runs.StepSpec{
 			step("pipeline's", "", nil), step("own", "", []string{vaultA, vaultA}), step("elsewhere", other, nil), step("none", other, []string{}),
 			step("another key", other, []string{keyB}),
 		}}
@@ -229,32 +231,32 @@ func TestStepsCarryTheirCredentials(t *testing.T) {
 			t.Errorf("again: %s", d)
 		}
 		// The inventory lends another one: what it lent before has to be usable.
-		s.lend(lender)
+		s.setInherited(keyInventory)
 		if _, err := b.Controller.Rerun(ctx, p.ID); !secrets.CredentialNotFound.Is(err) {
 			t.Error(err)
 		}
-		s.lend(lender, keyB)
+		s.setInherited(keyInventory, keyB)
 		before := b.trail.size()
 		if _, err := b.Controller.Rerun(t.Context(), p.ID); !secrets.Clash.Is(err) || b.trail.size() != before {
 			t.Error(err)
 		}
-		if err := b.Checker.CheckPipeline(t.Context(), runs.PipelineSubmission{InventoryID: lender, Steps: []runs.StepSpec{step("a", "", []string{keyA})}}); !secrets.Clash.Is(err) {
+		if err := b.Checker.CheckPipeline(t.Context(), runs.PipelineSubmission{InventoryID: keyInventory, Steps: []runs.StepSpec{step("a", "", []string{keyA})}}); !secrets.Clash.Is(err) {
 			t.Error(err)
 		}
 	})
 }
 
-// TestWhatIsMadeOfARunIsJudgedAnew: what its inventory lends stays lent, what it named itself does not.
-func TestWhatIsMadeOfARunIsJudgedAnew(t *testing.T) {
-	eachSafe(t, func(t *testing.T, b *bundle, l *ledger, s *safe) {
+// TestWhatIsMadeOfARunIsCheckedAnew: what its inventory lends stays lent, what it named itself does not.
+func TestWhatIsMadeOfARunIsCheckedAnew(t *testing.T) {
+	eachReferences(t, func(t *testing.T, b *bundle, l *ledger, s *fakeReferences) {
 		l.must(t, keyA, map[string]access.Level{})
 		l.must(t, vaultA, map[string]access.Level{"ada": access.Use, "bob": access.Read})
 		ada, bob := as(t, "ada"), as(t, "bob")
-		named, _, err := b.Submitter.Submit(ada, over(lender, vaultA))
+		named, _, err := b.Submitter.Submit(ada, over(keyInventory, vaultA))
 		if err != nil {
 			t.Fatal(err)
 		}
-		lent := b.submit(over(lender))
+		inherited := b.submit(over(keyInventory))
 		again := must[*runs.Run](t)(b.Controller.Rerun(ada, named.ID))
 		if d := cmp.Diff([]string{vaultA, keyA}, b.get(again.ID).Spec.CredentialIDs); d != "" {
 			t.Error(d)
@@ -262,17 +264,17 @@ func TestWhatIsMadeOfARunIsJudgedAnew(t *testing.T) {
 		if _, err := b.Controller.Rerun(bob, named.ID); !runs.UseRequired.Is(err) {
 			t.Error(err)
 		}
-		must[*runs.Run](t)(b.Controller.Rerun(bob, lent.ID))
-		s.lend(lender, keyB)
-		if _, err := b.Controller.Rerun(bob, lent.ID); !secrets.CredentialNotFound.Is(err) {
+		must[*runs.Run](t)(b.Controller.Rerun(bob, inherited.ID))
+		s.setInherited(keyInventory, keyB)
+		if _, err := b.Controller.Rerun(bob, inherited.ID); !secrets.CredentialNotFound.Is(err) {
 			t.Error(err)
 		}
-		if _, err := b.Controller.Rerun(t.Context(), lent.ID); !secrets.Clash.Is(err) {
+		if _, err := b.Controller.Rerun(t.Context(), inherited.ID); !secrets.Clash.Is(err) {
 			t.Error(err)
 		}
 
-		s.lend(lender, keyA)
-		play := runs.Submission{Spec: runs.Spec{Playbook: "site.yml", Shards: 2, InventoryID: lender}}
+		s.setInherited(keyInventory, keyA)
+		play := runs.Submission{Spec: runs.Spec{Playbook: "site.yml", Shards: 2, InventoryID: keyInventory}}
 		split := b.submit(play)
 		for { // whatever waits before it
 			a := b.claim()

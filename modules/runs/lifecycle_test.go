@@ -228,7 +228,7 @@ func TestTickets(t *testing.T) {
 		ctx := actor.With(t.Context(), actor.Actor{Type: actor.User, ID: "usr_1", Token: "tok_1"})
 		r, other := b.submit(script()), b.submit(script())
 		ticket := must[string](t)(b.Tickets.Mint(ctx, r.ID))
-		if who := must[runs.Holder](t)(b.Tickets.Redeem(t.Context(), ticket, r.ID)); who != (runs.Holder{Account: "usr_1", Token: "tok_1"}) {
+		if who := must[runs.TicketOwner](t)(b.Tickets.Redeem(t.Context(), ticket, r.ID)); who != (runs.TicketOwner{Account: "usr_1", Token: "tok_1"}) {
 			t.Errorf("minted by %+v", who)
 		}
 		leaked := must[string](t)(b.Tickets.Mint(ctx, r.ID))
@@ -243,7 +243,7 @@ func TestTickets(t *testing.T) {
 	})
 }
 
-func TestTimesOfAHolderWhoseClockIsAhead(t *testing.T) {
+func TestTimesOfAWorkerWhoseClockIsAhead(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		r := b.submit(script())
 		a := b.claim()

@@ -125,15 +125,15 @@ func TestMissingOutputIsToldOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 		b := setup(t, d, module.Config{SweepEvery: 10 * time.Millisecond})
-		told := []runs.Warning{{Code: runs.WarnLogTruncated, Message: "the holder's"}}
+		published := []runs.Warning{{Code: runs.WarnLogTruncated, Message: "the holder's"}}
 		for name, c := range map[string]struct {
 			end  runs.Ending
 			want int
 		}{
-			"nothing is missing": {runs.Ending{Log: runs.LogChunk{Data: []byte("all")}, LogBytes: 3, Warnings: told}, 0},
+			"nothing is missing": {runs.Ending{Log: runs.LogChunk{Data: []byte("all")}, LogBytes: 3, Warnings: published}, 0},
 			"a hole":             {runs.Ending{Log: runs.LogChunk{Offset: 4, Data: []byte("all")}, LogBytes: 7}, 1},
 			"a hole that is told of": {runs.Ending{Log: runs.LogChunk{Offset: 4, Data: []byte("all")}, LogBytes: 7, LogOmitted: 4,
-				Warnings: told}, 1},
+				Warnings: published}, 1},
 		} {
 			c.end.Status = runs.Failed
 			r := b.submit(script())

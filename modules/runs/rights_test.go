@@ -124,8 +124,8 @@ func TestARestrictedQueueHidesItsRuns(t *testing.T) {
 				}
 			}
 			list := must[*runs.List](t)(b.Reader.List(ctx, runs.Filter{}))
-			if shown := slices.ContainsFunc(list.Runs, func(x *runs.Run) bool { return x.ID == r.ID }); shown != (who != "eve") || list.Total != len(list.Runs) {
-				t.Errorf("%s: shown %t, %d of %d", who, shown, len(list.Runs), list.Total)
+			if visible := slices.ContainsFunc(list.Runs, func(x *runs.Run) bool { return x.ID == r.ID }); visible != (who != "eve") || list.Total != len(list.Runs) {
+				t.Errorf("%s: shown %t, %d of %d", who, visible, len(list.Runs), list.Total)
 			}
 			must[*runs.Run](t)(b.Reader.Get(ctx, plain.ID))
 		}
@@ -177,11 +177,11 @@ func TestShardsNameWhatTheirParentDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []string{"queue:gpu", "tpl_1"}
-		kids := must[[]*runs.Run](t)(b.Reader.Children(t.Context(), p.ID))
-		if len(kids) != 2 {
-			t.Fatalf("%d shards", len(kids))
+		children := must[[]*runs.Run](t)(b.Reader.Children(t.Context(), p.ID))
+		if len(children) != 2 {
+			t.Fatalf("%d shards", len(children))
 		}
-		for _, k := range kids {
+		for _, k := range children {
 			if diff := cmp.Diff(want, k.Objects); diff != "" {
 				t.Error(diff)
 			}
@@ -257,7 +257,7 @@ func TestTheRunBeforeIsOneThatCanBeRead(t *testing.T) {
 // TestListsAndSingleRunsAgree gives and takes rights at random: a list shows the runs that can be read one by one.
 func TestListsAndSingleRunsAgree(t *testing.T) {
 	eachLedger(t, func(t *testing.T, b *bundle, l *ledger) {
-		queues, people := []string{"default", "gpu", "a", "b"}, []string{"ada", "bob", "eve"}
+		queues, users := []string{"default", "gpu", "a", "b"}, []string{"ada", "bob", "eve"}
 		var made []*runs.Run
 		rapid.Check(t, func(rt *rapid.T) {
 			s := script()
@@ -272,7 +272,7 @@ func TestListsAndSingleRunsAgree(t *testing.T) {
 			made = append([]*runs.Run{r}, made...)
 			if rapid.Bool().Draw(rt, "restrict") {
 				of := map[string]access.Level{}
-				for _, who := range rapid.SliceOfNDistinct(rapid.SampledFrom(people), 0, 2, rapid.ID[string]).Draw(rt, "who") {
+				for _, who := range rapid.SliceOfNDistinct(rapid.SampledFrom(users), 0, 2, rapid.ID[string]).Draw(rt, "who") {
 					of[who] = rapid.SampledFrom([]access.Level{access.Read, access.Use}).Draw(rt, "level")
 				}
 				object := rapid.SampledFrom([]string{"queue:default", "queue:gpu", "queue:a", "tpl_1", "tpl_2"}).Draw(rt, "object")
@@ -280,7 +280,7 @@ func TestListsAndSingleRunsAgree(t *testing.T) {
 					rt.Fatal(err)
 				}
 			}
-			ctx := as(t, rapid.SampledFrom(people).Draw(rt, "reader"))
+			ctx := as(t, rapid.SampledFrom(users).Draw(rt, "reader"))
 			var want, got []string
 			for _, r := range made {
 				if _, err := b.Reader.Get(ctx, r.ID); err == nil {

@@ -175,13 +175,13 @@ func (b *bundle) run(s runs.Status) *runs.Assignment {
 }
 
 // eventually polls until the condition holds.
-func (b *bundle) eventually(what string, holds func() bool) {
+func (b *bundle) eventually(what string, condition func() bool) {
 	b.t.Helper()
 	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for !holds() {
+	for !condition() {
 		select {
 		case <-tick.C:
 		case <-deadline.C:

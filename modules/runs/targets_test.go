@@ -28,7 +28,7 @@ func (masking) Seal(_ context.Context, list []runs.Notification) (notify.SealedT
 	return out, nil
 }
 
-func (masking) Keep(_ context.Context, t notify.SealedTargets) ([]runs.Notification, error) {
+func (masking) Save(_ context.Context, t notify.SealedTargets) ([]runs.Notification, error) {
 	out := slices.Clone(t.List)
 	for _, f := range t.Fresh {
 		out[f.At].Ref = f.Ref
@@ -36,13 +36,13 @@ func (masking) Keep(_ context.Context, t notify.SealedTargets) ([]runs.Notificat
 	return out, nil
 }
 
-func (masking) Same(_ context.Context, said, stored []runs.Notification) (bool, error) {
+func (masking) Same(_ context.Context, input, stored []runs.Notification) (bool, error) {
 	masked := func(a, b runs.Notification) bool { return a.Masked() == b.Masked() }
-	return slices.EqualFunc(said, stored, masked), nil
+	return slices.EqualFunc(input, stored, masked), nil
 }
 
-func (masking) Echoed(_ context.Context, said, _ []runs.Notification) ([]runs.Notification, error) {
-	return said, nil
+func (masking) Echoed(_ context.Context, input, _ []runs.Notification) ([]runs.Notification, error) {
+	return input, nil
 }
 
 // TestTargetsAreKept: the record of a run holds masks with a reference, its children hold none, and what is made of it repeats the reference.
@@ -67,8 +67,8 @@ func TestTargetsAreKept(t *testing.T) {
 	})
 }
 
-// TestHoldsAreTold: that a run waits for approval is told once, for runs and pipelines, and not of those that do not wait.
-func TestHoldsAreTold(t *testing.T) {
+// TestHoldsArePublished: that a run waits for approval is told once, for runs and pipelines, and not of those that do not wait.
+func TestHoldsArePublished(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		s := script()
 		b.submit(s)
@@ -80,15 +80,15 @@ func TestHoldsAreTold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var told []string
+		var published []string
 		b.heard.mu.Lock()
 		defer b.heard.mu.Unlock()
 		for _, e := range b.heard.all {
 			if h, ok := e.(runs.Held); ok {
-				told = append(told, h.RunID)
+				published = append(published, h.RunID)
 			}
 		}
-		if d := cmp.Diff([]string{r.ID, p.ID}, told); d != "" {
+		if d := cmp.Diff([]string{r.ID, p.ID}, published); d != "" {
 			t.Error(d)
 		}
 	})

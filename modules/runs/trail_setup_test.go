@@ -24,7 +24,7 @@ func (t *trail) Record(ctx context.Context, e audit.Entry) error {
 		a := actor.From(ctx)
 		e.By = &a
 	}
-	return tx.Gather(ctx, t, e, t.link)
+	return tx.BeforeCommit(ctx, t, e, t.link)
 }
 
 func (t *trail) link(ctx context.Context, list []audit.Entry) error {

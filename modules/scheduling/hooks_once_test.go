@@ -17,9 +17,9 @@ func TestHookResent(t *testing.T) {
 		x, other := b.hook(), b.hook(func(x *scheduling.Trigger) { x.Name = "other" })
 		again := func(d scheduling.Delivery, run string) {
 			t.Helper()
-			before := len(b.world.runs())
+			before := len(b.fixture.runs())
 			got, err := b.Hooks.Deliver(b.outside(), d)
-			if err != nil || got != (scheduling.Delivered{RunID: run, Done: true}) || len(b.world.runs()) != before {
+			if err != nil || got != (scheduling.Delivered{RunID: run, Done: true}) || len(b.fixture.runs()) != before {
 				t.Errorf("%+v, %v", got, err)
 			}
 		}
@@ -50,13 +50,13 @@ func TestHookFailures(t *testing.T) {
 				t.Errorf("%s: %+v, %v", what, got, err)
 			}
 		}
-		b.world.set(func() { b.world.fails = catalog.TemplateNotFound.New("no template") })
+		b.fixture.set(func() { b.fixture.fails = catalog.TemplateNotFound.New("no template") })
 		failed("a launch", catalog.TemplateNotFound, "no template")
-		b.world.set(func() { b.world.fails = errors.New("secret detail") })
+		b.fixture.set(func() { b.fixture.fails = errors.New("secret detail") })
 		failed("an accident", fault.Code{Kind: fault.Internal}, "an internal error, which the server's log names")
-		b.world.set(func() { b.world.fails = nil; b.world.gone["usr_1"] = true })
+		b.fixture.set(func() { b.fixture.fails = nil; b.fixture.gone["usr_1"] = true })
 		failed("the owner", scheduling.NotAllowed, "the account that owns the trigger is gone")
-		b.world.set(func() { b.world.gone = nil })
+		b.fixture.set(func() { b.fixture.gone = nil })
 		b.fires(github(x, "1"))
 		if got, err := b.Triggers.Get(t.Context(), x.ID); err != nil || got.LastError != "" || got.LastRunID != "run_1" {
 			t.Errorf("%+v, %v", got, err)
@@ -78,14 +78,14 @@ func TestHookAtOnce(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if n := len(b.world.runs()); n != 1 {
+		if n := len(b.fixture.runs()); n != 1 {
 			t.Errorf("%d runs", n)
 		}
 	})
 }
 
-// TestHookOutlivesItsForge lets the forge hang up: the run is made and noted all the same.
-func TestHookOutlivesItsForge(t *testing.T) {
+// TestHookOutlivesItsProvider lets the forge hang up: the run is made and noted all the same.
+func TestHookOutlivesItsProvider(t *testing.T) {
 	eachHook(t, func(t *testing.T, b *bundle, c *counting) {
 		x := b.hook()
 		ctx, hangUp := context.WithCancel(b.outside())
@@ -106,8 +106,8 @@ type hanging struct {
 	up func()
 }
 
-func (h hanging) Remember(ctx context.Context, t, d string, hold time.Duration) (scheduling.Delivered, bool, error) {
-	was, fresh, err := h.DeliveryStore.Remember(ctx, t, d, hold)
+func (h hanging) Remember(ctx context.Context, t, d string, leaseTime time.Duration) (scheduling.Delivered, bool, error) {
+	was, fresh, err := h.DeliveryStore.Remember(ctx, t, d, leaseTime)
 	h.up()
 	return was, fresh, err
 }

@@ -31,9 +31,9 @@ func (c *counting) TriggerByToken(ctx context.Context, hash [32]byte) (schedulin
 	return c.TriggerStore.TriggerByToken(ctx, hash)
 }
 
-func (c *counting) Remember(ctx context.Context, t, d string, hold time.Duration) (scheduling.Delivered, bool, error) {
+func (c *counting) Remember(ctx context.Context, t, d string, leaseTime time.Duration) (scheduling.Delivered, bool, error) {
 	c.rest.Add(1)
-	return c.DeliveryStore.Remember(ctx, t, d, hold)
+	return c.DeliveryStore.Remember(ctx, t, d, leaseTime)
 }
 
 func (c *counting) SettleDelivery(ctx context.Context, t, d string, x scheduling.Delivered, failure string) error {
@@ -63,15 +63,15 @@ func (b *bundle) outside() context.Context {
 // fires delivers what makes a run, and returns what the run learns.
 func (b *bundle) fires(d scheduling.Delivery) map[string]any {
 	b.t.Helper()
-	before := len(b.world.runs())
+	before := len(b.fixture.runs())
 	got, err := b.Hooks.Deliver(b.outside(), d)
-	list := b.world.runs()
+	list := b.fixture.runs()
 	if err != nil || got.RunID == "" || !got.Done || got.Ignored != "" || len(list) != before+1 {
 		b.t.Fatalf("%+v, %v, %d runs", got, err, len(list)-before)
 	}
 	var push map[string]any
-	if err := json.Unmarshal(list[before].Launch.Given["writ_push"], &push); err != nil || len(list[before].Launch.Given) != 1 {
-		b.t.Fatalf("%s, %v", list[before].Launch.Given, err)
+	if err := json.Unmarshal(list[before].Launch.SystemVars["writ_push"], &push); err != nil || len(list[before].Launch.SystemVars) != 1 {
+		b.t.Fatalf("%s, %v", list[before].Launch.SystemVars, err)
 	}
 	return push
 }
@@ -79,9 +79,9 @@ func (b *bundle) fires(d scheduling.Delivery) map[string]any {
 // ignores delivers what makes none.
 func (b *bundle) ignores(d scheduling.Delivery, why string) {
 	b.t.Helper()
-	before := len(b.world.runs())
+	before := len(b.fixture.runs())
 	got, err := b.Hooks.Deliver(b.outside(), d)
-	if err != nil || !strings.Contains(got.Ignored, why) || got.RunID != "" || !got.Done || len(b.world.runs()) != before {
+	if err != nil || !strings.Contains(got.Ignored, why) || got.RunID != "" || !got.Done || len(b.fixture.runs()) != before {
 		b.t.Errorf("%+v, %v, want ignored for %q", got, err, why)
 	}
 }
@@ -90,7 +90,7 @@ func learns(ref, branch, commit, repository, pusher string) map[string]any {
 	return map[string]any{"ref": ref, "branch": branch, "commit": commit, "repository": repository, "pusher": pusher}
 }
 
-func TestForges(t *testing.T) {
+func TestProviders(t *testing.T) {
 	eachHook(t, func(t *testing.T, b *bundle, _ *counting) {
 		x := b.hook(func(x *scheduling.Trigger) {
 			x.Events = []string{"push", "tag_push", "pull_request", "merge_request", "release"}
@@ -129,7 +129,7 @@ func TestHookFires(t *testing.T) {
 		x := b.hook()
 		before := time.Now().Add(-time.Hour)
 		b.fires(github(x, "1"))
-		got := b.world.runs()[0]
+		got := b.fixture.runs()[0]
 		k := got.Launch.Idempotency
 		if got.Template != tpl1 || got.Account != "usr_1" || got.Launch.Source != runs.FromTrigger || got.Launch.By != x.ID || k == nil || k.Scope != "hook" ||
 			k.Digest != digest(k.Key) || len(got.Launch.Answers)+len(got.Launch.ExtraVars) != 0 {
@@ -145,7 +145,7 @@ func TestHookFires(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.fires(github(own, "1"))
-		same(t, "who acts for the application", actor.Actor{Type: actor.System, ID: own.ID, Name: "own", IP: "198.51.100.7"}, b.world.runs()[1].Actor)
+		same(t, "who acts for the application", actor.Actor{Type: actor.System, ID: own.ID, Name: "own", IP: "198.51.100.7"}, b.fixture.runs()[1].Actor)
 	})
 }
 
@@ -223,8 +223,8 @@ func TestHookIsProven(t *testing.T) {
 				t.Errorf("%s: %d readings", name, n)
 			}
 		}
-		if n := c.rest.Load(); n != 0 || len(b.world.runs()) != 0 {
-			t.Errorf("%d other questions, %d runs", n, len(b.world.runs()))
+		if n := c.rest.Load(); n != 0 || len(b.fixture.runs()) != 0 {
+			t.Errorf("%d other questions, %d runs", n, len(b.fixture.runs()))
 		}
 		unknown := github(x, "u")
 		unknown.Token = "nothing"
@@ -303,8 +303,8 @@ func TestHookBodies(t *testing.T) {
 		check("two forges", both, "X-Gitlab-Event")
 		long := fromGitHub(x, strings.Repeat("a", 65), githubPush, "d")
 		check("a long event", long, "X-GitHub-Event")
-		if n := c.rest.Load(); n != 0 || len(b.world.runs()) != 0 {
-			t.Errorf("%d other questions, %d runs", n, len(b.world.runs()))
+		if n := c.rest.Load(); n != 0 || len(b.fixture.runs()) != 0 {
+			t.Errorf("%d other questions, %d runs", n, len(b.fixture.runs()))
 		}
 	})
 }

@@ -83,9 +83,9 @@ func provide(life fx.Lifecycle, p Params) (Result, error) {
 
 // What firing is bounded by.
 const (
-	hold = time.Minute
-	poll = 20 * time.Second
-	pool = 8
+	leaseTime = time.Minute
+	poll      = 20 * time.Second
+	pool      = 8
 )
 
 // New makes the context and starts nothing. It returns an Invalid fault for settings that make no sense.
@@ -100,9 +100,9 @@ func New(p Params) (Result, error) {
 	kernel := object.Kernel{Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log, Recorder: p.Recorder}
 	permissions := &object.Permissions{Guard: p.Guard, Owners: p.Rights, Usage: p.Usage}
 	times := schedule.Times{Local: p.Local}
-	judge := schedule.Judge{Launcher: p.Launcher, Checker: p.Checker}
+	checker := schedule.TargetChecker{Launcher: p.Launcher, Checker: p.Checker}
 	engine := fire.New(p.Schedules, p.Slots, times, fire.NewLaunch(p.Owners, p.Launcher, p.Submitter), p.Signals, p.Clock, p.Log,
-		fire.Settings{Topic: schedule.Topic, Catchup: cfg.Catchup, Hold: hold, Poll: poll, Pool: pool})
+		fire.Settings{Topic: schedule.Topic, Catchup: cfg.Catchup, LeaseTime: leaseTime, Poll: poll, Pool: pool})
 	work := Background{tidy: tidy{p.Slots, p.Deliveries}}
 	if !cfg.ReadOnly {
 		work.Group = background.Group{engine.Loop, work.tidy.loop()}
@@ -111,7 +111,7 @@ func New(p Params) (Result, error) {
 		l.Log, l.Observer = p.Log, p.Observer
 	}
 	return Result{
-		Schedules:  schedule.New(kernel, permissions, p.Schedules, p.Slots, judge, times, p.Signals, p.Targets),
+		Schedules:  schedule.New(kernel, permissions, p.Schedules, p.Slots, checker, times, p.Signals, p.Targets),
 		Planner:    NewPlanner(p.Clock, p.Local),
 		Triggers:   trigger.New(kernel, permissions, p.Triggers, p.Sealer),
 		Hooks:      hook.New(p.Triggers, p.Deliveries, p.Sealer, p.Owners, p.Launcher, p.Log),

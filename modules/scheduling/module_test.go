@@ -48,7 +48,7 @@ func TestModule(t *testing.T) {
 		fx.Provide(
 			fx.Annotate(func() *sqlscheduling.Store { return b.store }, fx.As(new(scheduling.ScheduleStore)), fx.As(new(scheduling.SlotStore)),
 				fx.As(new(scheduling.TriggerStore)), fx.As(new(scheduling.DeliveryStore))),
-			fx.Annotate(func() *world { return b.world }, fx.As(new(catalog.Launcher)), fx.As(new(object.Usage)), fx.As(new(runs.Submitter)),
+			fx.Annotate(func() *fixture { return b.fixture }, fx.As(new(catalog.Launcher)), fx.As(new(object.Usage)), fx.As(new(runs.Submitter)),
 				fx.As(new(runs.Checker)), fx.As(new(access.Guard)), fx.As(new(access.Owners)), fx.As(new(scheduling.Owners)),
 				fx.As(new(scheduling.Sealer)), fx.As(new(audit.Recorder))),
 			func() (tx.Unit, clock.Clock, ids.Generator, *slog.Logger, events.Signals, *time.Location) {
@@ -128,7 +128,7 @@ func TestFiring(t *testing.T) {
 			s := b.create(nightly(aims(target), func(s *scheduling.Schedule) { s.Name = string(rune('a' + i)) }))
 			slot := b.overdue(s.ID)
 			got := b.settled(s.ID)
-			list := b.world.runs()
+			list := b.fixture.runs()
 			m := list[len(list)-1]
 			f := scheduling.Firing{Schedule: s, Slot: got.LastRunAt}
 			want := &runs.Idempotency{Key: f.Key(), Scope: "schedule", Digest: digest(f.Key())}
@@ -156,17 +156,17 @@ func TestFiring(t *testing.T) {
 		}
 		b.overdue(own.ID)
 		b.settled(own.ID)
-		list := b.world.runs()
+		list := b.fixture.runs()
 		if m := list[len(list)-1]; m.Account != "" || m.Actor.Type != actor.System || m.Actor.ID != own.ID {
 			t.Errorf("the application's fires as %+v, %q", m.Actor, m.Account)
 		}
-		b.world.set(func() { b.world.gone["usr_1"] = true })
+		b.fixture.set(func() { b.fixture.gone["usr_1"] = true })
 		s := b.create(nightly(func(s *scheduling.Schedule) { s.Name = "orphan" }))
 		b.overdue(s.ID)
 		if got := b.settled(s.ID); got.LastError != "the account that owns it is gone" || got.LastRunID != "" {
 			t.Errorf("%q, %q", got.LastRunID, got.LastError)
 		}
-		b.world.set(func() { b.world.gone = nil; b.world.fails = catalog.TemplateNotFound.New("no template") })
+		b.fixture.set(func() { b.fixture.gone = nil; b.fixture.fails = catalog.TemplateNotFound.New("no template") })
 		s = b.create(nightly(func(s *scheduling.Schedule) { s.Name = "refused" }))
 		b.overdue(s.ID)
 		if got := b.settled(s.ID); got.LastError != "no template" {
@@ -186,7 +186,7 @@ func TestReadOnlyFiresNothing(t *testing.T) {
 		t.Error(err)
 	}
 	due, _, _, err := b.store.Due(t.Context(), 1)
-	if err != nil || len(due) != 1 || len(b.world.runs()) != 0 {
+	if err != nil || len(due) != 1 || len(b.fixture.runs()) != 0 {
 		t.Errorf("%d are due, %v", len(due), err)
 	}
 }

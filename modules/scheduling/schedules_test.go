@@ -77,10 +77,10 @@ func TestScheduleIsMade(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, "what is read", want, read)
-		same(t, "what it names", []string{tpl1}, b.world.named[got.ID])
+		same(t, "what it names", []string{tpl1}, b.fixture.named[got.ID])
 		same(t, "the trail", []audit.Entry{{Action: audit.ScheduleCreate, Object: audit.Object{Kind: "schedule", ID: got.ID, Name: "nightly"}, Detail: map[string]any{
 			"cron": "30 2 * * *", "timezone": "Europe/Berlin", "enabled": true, "org_id": "org_1", "owner": "usr_1", "target": "template", "names": []any{tpl1},
-		}}}, b.world.take())
+		}}}, b.fixture.take())
 		list, n, err := b.Schedules.List(b.as("usr_2"), scheduling.Filter{}, page.Window{})
 		if n != 1 || err != nil {
 			t.Errorf("%d, %v", n, err)
@@ -100,10 +100,10 @@ func TestScheduleIsMade(t *testing.T) {
 func TestScheduleNamesItsTargets(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		run, pipeline := b.create(nightly(aims(aRun()))), b.create(nightly(aims(aPipeline()), func(s *scheduling.Schedule) { s.Name = "other" }))
-		same(t, "a run", []string{crd1, crd2, inv1, prj1}, b.world.named[run.ID])
-		same(t, "a pipeline", []string{crd1, crd2, inv1, inv2, prj1}, b.world.named[pipeline.ID])
-		same(t, "judged", []string{"true", "release"}, b.world.judged)
-		entries := b.world.take()
+		same(t, "a run", []string{crd1, crd2, inv1, prj1}, b.fixture.named[run.ID])
+		same(t, "a pipeline", []string{crd1, crd2, inv1, inv2, prj1}, b.fixture.named[pipeline.ID])
+		same(t, "judged", []string{"true", "release"}, b.fixture.checked)
+		entries := b.fixture.take()
 		if len(entries) != 2 || entries[0].Detail["target"] != "run" || entries[1].Detail["target"] != "pipeline" {
 			t.Errorf("%+v", entries)
 		}
@@ -121,20 +121,20 @@ func TestScheduleNamesItsTargets(t *testing.T) {
 			{aPipeline(), inv2, "inventory_not_found", "pipeline.steps[1].inventory_id"},
 			{aPipeline(), crd2, "credential_not_found", "pipeline.steps[1].credential_ids[0]"},
 		} {
-			b.world.set(func() { b.world.absent = map[string]bool{c.absent: true} })
+			b.fixture.set(func() { b.fixture.absent = map[string]bool{c.absent: true} })
 			_, err := b.Schedules.Create(b.as("usr_1"), nightly(aims(c.target), func(s *scheduling.Schedule) { s.Name = "third" }))
 			refused(t, c.field, err, fault.Code{Name: c.code, Kind: fault.NotFound}, c.field)
 		}
 		if _, n, err := b.Schedules.List(t.Context(), scheduling.Filter{}, page.Window{}); n != 2 || err != nil {
 			t.Errorf("%d schedules, %v", n, err)
 		}
-		if e := b.world.take(); len(e) != 0 {
+		if e := b.fixture.take(); len(e) != 0 {
 			t.Errorf("what was not made has entries: %+v", e)
 		}
 	})
 }
 
-func TestScheduleIsJudged(t *testing.T) {
+func TestScheduleIsValidated(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		var nothing scheduling.Target
 		both := aRun()
@@ -180,7 +180,7 @@ func TestScheduleIsJudged(t *testing.T) {
 			refusal error
 			code    fault.Code
 			field   string
-			said    string
+			input   string
 		}{
 			{aRun(), fault.BadField("tool", "is unknown"), invalid, "run.tool", "run.tool: is unknown"},
 			{aRun(), usable, runs.UseRequired, "run.inventory_id", "run.inventory_id: this takes the right to use the inventory"},
@@ -190,15 +190,15 @@ func TestScheduleIsJudged(t *testing.T) {
 			{nightly().Target, catalog.TemplateNotFound.New("no template"), catalog.TemplateNotFound, "template_id", "template_id: no template \"" + tpl1 + "\""},
 			{nightly().Target, runs.UseRequired.New("no"), runs.UseRequired, "template_id", "template_id: this takes the right to use the template"},
 		} {
-			b.world.set(func() { b.world.refusal = c.refusal })
+			b.fixture.set(func() { b.fixture.refusal = c.refusal })
 			_, err := b.Schedules.Create(b.as("usr_1"), nightly(aims(c.target)))
 			refused(t, fmt.Sprint(i, " ", c.field), err, c.code, c.field)
-			if err == nil || err.Error() != c.said {
-				t.Errorf("%v, want %s", err, c.said)
+			if err == nil || err.Error() != c.input {
+				t.Errorf("%v, want %s", err, c.input)
 			}
 		}
-		if e := b.world.take(); len(e) != 0 || len(b.world.named) != 0 {
-			t.Errorf("what was not made left %+v, %v", e, b.world.named)
+		if e := b.fixture.take(); len(e) != 0 || len(b.fixture.named) != 0 {
+			t.Errorf("what was not made left %+v, %v", e, b.fixture.named)
 		}
 	})
 }
@@ -208,28 +208,28 @@ func TestScheduleRights(t *testing.T) {
 		b.org("org_1")
 		b.org("org_2")
 		s := b.create(nightly(aims(aRun()), func(s *scheduling.Schedule) { s.Org = "org_1" }))
-		b.world.take()
+		b.fixture.take()
 		update := func(org string) error {
 			_, err := b.Schedules.Update(b.as("usr_2"), s.ID, 0, nightly(aims(aRun()), func(s *scheduling.Schedule) { s.Org = org }))
 			return err
 		}
-		b.world.set(func() { b.world.keeps = map[string]bool{"org_1": false, "": false} })
+		b.fixture.set(func() { b.fixture.orgs = map[string]bool{"org_1": false, "": false} })
 		_, err := b.Schedules.Create(b.as("usr_2"), nightly())
 		refused(t, "create in none", err, scheduling.NotAllowed, "")
 		_, err = b.Schedules.Create(b.as("usr_2"), nightly(func(s *scheduling.Schedule) { s.Org = "org_1" }))
 		refused(t, "create in one", err, scheduling.NotAllowed, "")
 		refused(t, "update", update("org_2"), scheduling.NotAllowed, "")
 		refused(t, "delete", b.Schedules.Delete(b.as("usr_2"), s.ID, 0), scheduling.NotAllowed, "")
-		b.world.set(func() { b.world.keeps = map[string]bool{"org_2": false} })
+		b.fixture.set(func() { b.fixture.orgs = map[string]bool{"org_2": false} })
 		refused(t, "move to another", update("org_2"), scheduling.NotAllowed, "")
 		for _, object := range []string{inv1, prj1, crd1, crd2, "queue:gpu"} {
-			b.world.set(func() { b.world.levels = map[string]access.Level{object: access.None} })
+			b.fixture.set(func() { b.fixture.levels = map[string]access.Level{object: access.None} })
 			_, err := b.Schedules.Get(b.as("usr_2"), s.ID)
 			for what, err := range map[string]error{"get": err, "update": update("org_1"), "delete": b.Schedules.Delete(b.as("usr_2"), s.ID, 0)} {
 				refused(t, what+" without "+object, err, scheduling.ScheduleNotFound, "")
 			}
 		}
-		if e := b.world.take(); len(e) != 0 {
+		if e := b.fixture.take(); len(e) != 0 {
 			t.Errorf("%+v", e)
 		}
 		_, err = b.Schedules.Get(b.as("usr_2"), "sch_none")
@@ -246,10 +246,10 @@ func TestScheduleReadAndListed(t *testing.T) {
 		for i, target := range []scheduling.Target{{TemplateID: tpl1}, aRun(), aPipeline(), plain} {
 			all = append(all, b.create(nightly(aims(target), func(s *scheduling.Schedule) { s.Name = fmt.Sprint(i) })))
 		}
-		b.world.scope = access.Scope{Strict: true, Subjects: []string{"user:usr_2"}}
+		b.fixture.scope = access.Scope{Strict: true, Subjects: []string{"user:usr_2"}}
 		objects := []string{tpl1, inv1, inv2, prj1, crd1, crd2, "queue:gpu", "queue:edge", "queue:default"}
 		for _, hidden := range objects {
-			b.world.set(func() { b.world.levels = map[string]access.Level{hidden: access.None} })
+			b.fixture.set(func() { b.fixture.levels = map[string]access.Level{hidden: access.None} })
 			b.grant("usr_2", hidden, objects)
 			list, _, err := b.Schedules.List(b.as("usr_2"), scheduling.Filter{}, page.Window{})
 			if err != nil {
@@ -272,7 +272,7 @@ func TestScheduleReadAndListed(t *testing.T) {
 func TestScheduleIsChanged(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		was := b.create(nightly())
-		b.world.take()
+		b.fixture.take()
 		got, err := b.Schedules.Update(b.as("usr_2"), was.ID, 1, nightly(aims(aRun()), func(s *scheduling.Schedule) {
 			s.Name, s.Cron, s.Timezone, s.Enabled = "weekly", "@weekly", "", false
 			s.ID, s.CreatedBy, s.Owner, s.LastError = "sch_x", "usr_x", "usr_x", "x"
@@ -284,8 +284,8 @@ func TestScheduleIsChanged(t *testing.T) {
 		want.Name, want.Cron, want.Timezone, want.Enabled, want.Target = "weekly", "@weekly", "", false, aRun()
 		want.Owner, want.Revision, want.NextRunAt = "usr_2", 2, time.Time{}
 		same(t, "what it returns", want, got)
-		same(t, "what it names", []string{crd1, crd2, inv1, prj1}, b.world.named[was.ID])
-		entries := b.world.take()
+		same(t, "what it names", []string{crd1, crd2, inv1, prj1}, b.fixture.named[was.ID])
+		entries := b.fixture.take()
 		if len(entries) != 1 || entries[0].Action != audit.ScheduleUpdate || entries[0].Detail["owner"] != "usr_2" || entries[0].Detail["enabled"] != false {
 			t.Errorf("%+v", entries)
 		}
@@ -295,12 +295,12 @@ func TestScheduleIsChanged(t *testing.T) {
 			t.Errorf("any revision: %+v, %v", got, err)
 		}
 		refused(t, "deleting an old one", b.Schedules.Delete(b.as("usr_2"), was.ID, 2), scheduling.RevisionChanged, "")
-		b.world.take()
+		b.fixture.take()
 		if err := b.Schedules.Delete(b.as("usr_2"), was.ID, 3); err != nil {
 			t.Fatal(err)
 		}
-		if e := b.world.take(); len(e) != 1 || e[0].Action != audit.ScheduleDelete || e[0].Object.ID != was.ID || b.world.named[was.ID] != nil {
-			t.Errorf("%+v, %v", e, b.world.named)
+		if e := b.fixture.take(); len(e) != 1 || e[0].Action != audit.ScheduleDelete || e[0].Object.ID != was.ID || b.fixture.named[was.ID] != nil {
+			t.Errorf("%+v, %v", e, b.fixture.named)
 		}
 		refused(t, "deleted again", b.Schedules.Delete(b.as("usr_2"), was.ID, 0), scheduling.ScheduleNotFound, "")
 	})

@@ -47,11 +47,11 @@ type made struct {
 	Account  string // with whose rights
 }
 
-// world is everything around the context: what a case does not set is allowed and works.
-type world struct {
+// fixture is everything around the context: what a case does not set is allowed and works.
+type fixture struct {
 	mu      sync.Mutex
 	levels  map[string]access.Level // of objects
-	keeps   map[string]bool         // of organizations
+	orgs    map[string]bool         // of organizations
 	absent  map[string]bool         // objects that do not exist
 	gone    map[string]bool         // accounts
 	scope   access.Scope
@@ -62,14 +62,14 @@ type world struct {
 	made    []made
 	keys    map[string]string
 	entries []audit.Entry
-	judged  []string
+	checked []string
 }
 
-func (w *world) set(fn func()) { w.mu.Lock(); defer w.mu.Unlock(); fn() }
+func (w *fixture) set(fn func()) { w.mu.Lock(); defer w.mu.Unlock(); fn() }
 
-func (w *world) runs() []made { w.mu.Lock(); defer w.mu.Unlock(); return slices.Clone(w.made) }
+func (w *fixture) runs() []made { w.mu.Lock(); defer w.mu.Unlock(); return slices.Clone(w.made) }
 
-func (w *world) May(_ context.Context, want access.Level, objects ...string) (bool, error) {
+func (w *fixture) May(_ context.Context, want access.Level, objects ...string) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, o := range objects {
@@ -80,21 +80,21 @@ func (w *world) May(_ context.Context, want access.Level, objects ...string) (bo
 	return true, nil
 }
 
-func (w *world) Scope(context.Context) (access.Scope, error) { return w.scope, nil }
+func (w *fixture) Scope(context.Context) (access.Scope, error) { return w.scope, nil }
 
-func (w *world) MayKeep(_ context.Context, kind, org string) (bool, error) {
+func (w *fixture) MayWrite(_ context.Context, kind, org string) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if kind != "schedule" && kind != "trigger" {
 		return false, fmt.Errorf("nobody keeps a %s", kind)
 	}
-	may, known := w.keeps[org]
+	may, known := w.orgs[org]
 	return may || !known, nil
 }
 
 type accountKey struct{}
 
-func (w *world) As(ctx context.Context, id string) (context.Context, error) {
+func (w *fixture) As(ctx context.Context, id string) (context.Context, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.gone[id] {
@@ -103,7 +103,7 @@ func (w *world) As(ctx context.Context, id string) (context.Context, error) {
 	return context.WithValue(ctx, accountKey{}, id), nil
 }
 
-func (w *world) Name(_ context.Context, owner string, targets []string) error {
+func (w *fixture) Name(_ context.Context, owner string, targets []string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, id := range targets {
@@ -115,23 +115,25 @@ func (w *world) Name(_ context.Context, owner string, targets []string) error {
 	return nil
 }
 
-func (w *world) UsedBy(context.Context, string, int) ([]object.Use, int, error) { return nil, 0, nil }
+func (w *fixture) UsedBy(context.Context, string, int) ([]object.Use, int, error) { return nil, 0, nil }
 
-func (w *world) judge(what string) error {
+func (w *fixture) check(what string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.judged = append(w.judged, what)
+	w.checked = append(w.checked, what)
 	return w.refusal
 }
 
-func (w *world) Unattended(_ context.Context, id string, _ map[string]any) error { return w.judge(id) }
-func (w *world) Check(_ context.Context, s runs.Submission) error                { return w.judge(s.Command) }
-func (w *world) CheckPipeline(_ context.Context, s runs.PipelineSubmission) error {
-	return w.judge(s.Name)
+func (w *fixture) Unattended(_ context.Context, id string, _ map[string]any) error {
+	return w.check(id)
+}
+func (w *fixture) Check(_ context.Context, s runs.Submission) error { return w.check(s.Command) }
+func (w *fixture) CheckPipeline(_ context.Context, s runs.PipelineSubmission) error {
+	return w.check(s.Name)
 }
 
 // make honours idempotency keys as the real submitter does: they belong to the actor.
-func (w *world) make(ctx context.Context, m made, k *runs.Idempotency) (*runs.Run, bool, error) {
+func (w *fixture) make(ctx context.Context, m made, k *runs.Idempotency) (*runs.Run, bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fails != nil {
@@ -148,25 +150,25 @@ func (w *world) make(ctx context.Context, m made, k *runs.Idempotency) (*runs.Ru
 	return &runs.Run{ID: w.keys[key]}, false, nil
 }
 
-func (w *world) Launch(ctx context.Context, id string, l catalog.Launch) (*runs.Run, bool, error) {
+func (w *fixture) Launch(ctx context.Context, id string, l catalog.Launch) (*runs.Run, bool, error) {
 	return w.make(ctx, made{Template: id, Launch: l}, l.Idempotency)
 }
 
-func (w *world) Submit(ctx context.Context, s runs.Submission) (*runs.Run, bool, error) {
+func (w *fixture) Submit(ctx context.Context, s runs.Submission) (*runs.Run, bool, error) {
 	return w.make(ctx, made{Run: &s}, s.Idempotency)
 }
 
-func (w *world) SubmitPipeline(ctx context.Context, s runs.PipelineSubmission) (*runs.Run, bool, error) {
+func (w *fixture) SubmitPipeline(ctx context.Context, s runs.PipelineSubmission) (*runs.Run, bool, error) {
 	return w.make(ctx, made{Pipeline: &s}, s.Idempotency)
 }
 
 // Record keeps an entry once its unit has committed.
-func (w *world) Record(ctx context.Context, e audit.Entry) error {
+func (w *fixture) Record(ctx context.Context, e audit.Entry) error {
 	tx.OnCommit(ctx, func() { w.set(func() { w.entries = append(w.entries, e) }) })
 	return nil
 }
 
-func (w *world) take() []audit.Entry {
+func (w *fixture) take() []audit.Entry {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	out := w.entries
@@ -175,11 +177,11 @@ func (w *world) take() []audit.Entry {
 }
 
 // Seal binds a text to its record, and hides nothing.
-func (w *world) Seal(_ context.Context, record string, plain []byte) ([]byte, error) {
+func (w *fixture) Seal(_ context.Context, record string, plain []byte) ([]byte, error) {
 	return append([]byte(record+"\n"), plain...), nil
 }
 
-func (w *world) Open(_ context.Context, record string, sealed []byte) ([]byte, error) {
+func (w *fixture) Open(_ context.Context, record string, sealed []byte) ([]byte, error) {
 	plain, ok := bytes.CutPrefix(sealed, []byte(record+"\n"))
 	if !ok {
 		return nil, errors.New("sealed for another record")
@@ -204,12 +206,12 @@ func (l *lines) String() string { l.mu.Lock(); defer l.mu.Unlock(); return l.b.S
 // bundle is the context over a real database.
 type bundle struct {
 	module.Result
-	t      *testing.T
-	d      *db.DB
-	store  *sqlscheduling.Store
-	world  *world
-	log    *lines
-	params module.Params
+	t       *testing.T
+	d       *db.DB
+	store   *sqlscheduling.Store
+	fixture *fixture
+	log     *lines
+	params  module.Params
 }
 
 func eachEngine(t *testing.T, test func(t *testing.T, b *bundle)) {
@@ -220,11 +222,11 @@ func eachEngine(t *testing.T, test func(t *testing.T, b *bundle)) {
 
 func setup(t *testing.T, d *db.DB, edit func(p *module.Params)) *bundle {
 	t.Helper()
-	w := &world{
-		levels: map[string]access.Level{}, keeps: map[string]bool{}, absent: map[string]bool{}, gone: map[string]bool{},
+	w := &fixture{
+		levels: map[string]access.Level{}, orgs: map[string]bool{}, absent: map[string]bool{}, gone: map[string]bool{},
 		named: map[string][]string{}, keys: map[string]string{}, scope: access.Everything(),
 	}
-	b := &bundle{t: t, d: d, store: sqlscheduling.New(d), world: w, log: &lines{}}
+	b := &bundle{t: t, d: d, store: sqlscheduling.New(d), fixture: w, log: &lines{}}
 	clock := hands{start}
 	b.params = module.Params{
 		Schedules: b.store, Slots: b.store, Triggers: b.store, Deliveries: b.store,
@@ -300,7 +302,7 @@ var invalid = fault.Code{Name: "invalid", Kind: fault.Invalid}
 
 func digest(s string) [32]byte { return sha256.Sum256([]byte(s)) }
 
-var _ scheduling.Sealer = (*world)(nil)
+var _ scheduling.Sealer = (*fixture)(nil)
 
 // grant gives an account each of the objects but one, and nobody that one.
 func (b *bundle) grant(user, but string, objects []string) {

@@ -31,7 +31,7 @@ func (masking) Seal(_ context.Context, list []runs.Notification) (notify.SealedT
 	return out, nil
 }
 
-func (masking) Keep(_ context.Context, t notify.SealedTargets) ([]runs.Notification, error) {
+func (masking) Save(_ context.Context, t notify.SealedTargets) ([]runs.Notification, error) {
 	out := slices.Clone(t.List)
 	for _, f := range t.Fresh {
 		out[f.At].Ref = f.Ref
@@ -39,14 +39,14 @@ func (masking) Keep(_ context.Context, t notify.SealedTargets) ([]runs.Notificat
 	return out, nil
 }
 
-func (masking) Same(_ context.Context, said, stored []runs.Notification) (bool, error) {
+func (masking) Same(_ context.Context, input, stored []runs.Notification) (bool, error) {
 	masked := func(a, b runs.Notification) bool { return a.Masked() == b.Masked() }
-	return slices.EqualFunc(said, stored, masked), nil
+	return slices.EqualFunc(input, stored, masked), nil
 }
 
-func (masking) Echoed(_ context.Context, said, stored []runs.Notification) ([]runs.Notification, error) {
+func (masking) Echoed(_ context.Context, input, stored []runs.Notification) ([]runs.Notification, error) {
 	var out []runs.Notification
-	for _, n := range said {
+	for _, n := range input {
 		if address, key := notify.IsMask(n); address || key {
 			at := slices.IndexFunc(stored, func(s runs.Notification) bool { return s.Kind == n.Kind && s.URL == n.URL })
 			if at < 0 {
@@ -62,7 +62,7 @@ func (masking) Echoed(_ context.Context, said, stored []runs.Notification) ([]ru
 // TestScheduledTargetsAreKept: a schedule holds masks of its notifications with references, whatever it fires, and an echo keeps them.
 func TestScheduledTargetsAreKept(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
-		said := []runs.Notification{{Kind: "slack", URL: "https://hooks.example.com/a", OnFailure: true}}
+		input := []runs.Notification{{Kind: "slack", URL: "https://hooks.example.com/a", OnFailure: true}}
 		held := []runs.Notification{{Kind: "slack", URL: "https://hooks.example.com/***", OnFailure: true, Ref: "ntg_1"}}
 		echo := []runs.Notification{{Kind: "slack", URL: "https://hooks.example.com/***", OnFailure: true}}
 		for _, c := range []struct {
@@ -79,7 +79,7 @@ func TestScheduledTargetsAreKept(t *testing.T) {
 				}}
 			}, func(t scheduling.Target) []runs.Notification { return t.Pipeline.Notifications }},
 		} {
-			x := scheduling.Schedule{Cron: "0 7 * * *", Enabled: true, Target: c.target(said)}
+			x := scheduling.Schedule{Cron: "0 7 * * *", Enabled: true, Target: c.target(input)}
 			x.Name = c.name
 			made, err := b.Schedules.Create(t.Context(), x)
 			if err != nil {

@@ -54,7 +54,7 @@ func TestTriggerIsMade(t *testing.T) {
 		if err != nil || stored.ID != got.ID {
 			t.Fatalf("%s, %v", stored.ID, err)
 		}
-		plain, err := b.world.Open(t.Context(), got.ID, stored.Sealed)
+		plain, err := b.fixture.Open(t.Context(), got.ID, stored.Sealed)
 		if err != nil || string(plain) != got.SigningSecret.Reveal() {
 			t.Errorf("the secret is not sealed for its trigger: %v", err)
 		}
@@ -68,8 +68,8 @@ func TestTriggerIsMade(t *testing.T) {
 			t.Errorf("%d, %v", n, err)
 		}
 		same(t, "the list", []scheduling.Trigger{want}, list)
-		same(t, "what it names", []string{tpl1}, b.world.named[got.ID])
-		entries := b.world.take()
+		same(t, "what it names", []string{tpl1}, b.fixture.named[got.ID])
+		entries := b.fixture.take()
 		same(t, "the trail", []audit.Entry{{Action: audit.TriggerCreate, Object: audit.Object{Kind: "trigger", ID: got.ID, Name: "deploy"}, Detail: map[string]any{
 			"template_id": tpl1, "require_signature": true, "branch": "release/1.0", "events": []any{"push", "tag_push"}, "org_id": "org_1", "owner": "usr_1",
 		}}}, entries)
@@ -85,7 +85,7 @@ func TestTriggerIsMade(t *testing.T) {
 	})
 }
 
-func TestTriggerIsJudged(t *testing.T) {
+func TestTriggerIsValidated(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		b.hook()
 		branch := func(s string) func(*scheduling.Trigger) { return func(x *scheduling.Trigger) { x.Branch = s } }
@@ -118,16 +118,16 @@ func TestTriggerIsJudged(t *testing.T) {
 		refused(t, "the name again", err, scheduling.NameTaken, "name")
 		_, err = b.Triggers.Create(b.as("usr_1"), pushed(named, func(x *scheduling.Trigger) { x.TemplateID = "tpl_x" }))
 		refused(t, "no id", err, catalog.TemplateNotFound, "template_id")
-		b.world.set(func() { b.world.absent = map[string]bool{tpl1: true} })
+		b.fixture.set(func() { b.fixture.absent = map[string]bool{tpl1: true} })
 		_, err = b.Triggers.Create(b.as("usr_1"), pushed(named))
 		refused(t, "no template", err, catalog.TemplateNotFound, "template_id")
-		b.world.set(func() { b.world.absent = nil; b.world.levels = map[string]access.Level{tpl1: access.None} })
+		b.fixture.set(func() { b.fixture.absent = nil; b.fixture.levels = map[string]access.Level{tpl1: access.None} })
 		_, err = b.Triggers.Create(b.as("usr_1"), pushed(named))
 		refused(t, "an unreadable template", err, catalog.TemplateNotFound, "template_id")
-		b.world.set(func() { b.world.levels = map[string]access.Level{tpl1: access.Read} })
+		b.fixture.set(func() { b.fixture.levels = map[string]access.Level{tpl1: access.Read} })
 		_, err = b.Triggers.Create(b.as("usr_1"), pushed(named))
 		refused(t, "a template that may not be used", err, runs.UseRequired, "template_id")
-		b.world.set(func() { b.world.levels = nil })
+		b.fixture.set(func() { b.fixture.levels = nil })
 		for i, name := range []string{"main", "feature/x_1.2+3", "größe", "a@b", "#1", strings.Repeat("a", 255)} {
 			b.hook(branch(name), func(x *scheduling.Trigger) { x.Name = fmt.Sprint(i) })
 		}
@@ -139,13 +139,13 @@ func TestTriggerRights(t *testing.T) {
 		b.org("org_1")
 		b.org("org_2")
 		x := b.hook(func(x *scheduling.Trigger) { x.Org = "org_1" })
-		b.world.take()
+		b.fixture.take()
 		all := func() map[string]error {
 			_, update := b.Triggers.Update(b.as("usr_2"), x.ID, 0, pushed(func(x *scheduling.Trigger) { x.Org = "org_1" }))
 			_, rotate := b.Triggers.Rotate(b.as("usr_2"), x.ID)
 			return map[string]error{"update": update, "rotate": rotate, "delete": b.Triggers.Delete(b.as("usr_2"), x.ID, 0)}
 		}
-		b.world.set(func() { b.world.keeps = map[string]bool{"org_1": false, "": false} })
+		b.fixture.set(func() { b.fixture.orgs = map[string]bool{"org_1": false, "": false} })
 		for what, err := range all() {
 			refused(t, what, err, scheduling.NotAllowed, "")
 		}
@@ -153,16 +153,16 @@ func TestTriggerRights(t *testing.T) {
 			_, err := b.Triggers.Create(b.as("usr_2"), pushed(func(x *scheduling.Trigger) { x.Org = org }))
 			refused(t, "create", err, scheduling.NotAllowed, "")
 		}
-		b.world.set(func() { b.world.keeps = map[string]bool{"org_2": false} })
+		b.fixture.set(func() { b.fixture.orgs = map[string]bool{"org_2": false} })
 		_, err := b.Triggers.Update(b.as("usr_2"), x.ID, 0, pushed(func(x *scheduling.Trigger) { x.Org = "org_2" }))
 		refused(t, "move", err, scheduling.NotAllowed, "")
-		b.world.set(func() { b.world.levels = map[string]access.Level{tpl1: access.None} })
+		b.fixture.set(func() { b.fixture.levels = map[string]access.Level{tpl1: access.None} })
 		for what, err := range all() {
 			refused(t, what+" without its template", err, scheduling.TriggerNotFound, "")
 		}
 		_, err = b.Triggers.Get(b.as("usr_2"), x.ID)
 		refused(t, "get", err, scheduling.TriggerNotFound, "")
-		if e := b.world.take(); len(e) != 0 {
+		if e := b.fixture.take(); len(e) != 0 {
 			t.Errorf("%+v", e)
 		}
 	})
@@ -171,7 +171,7 @@ func TestTriggerRights(t *testing.T) {
 func TestTriggerIsChanged(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		was := b.hook()
-		b.world.take()
+		b.fixture.take()
 		tpl2 := id("tpl", 2)
 		got, err := b.Triggers.Update(b.as("usr_2"), was.ID, 1, pushed(func(x *scheduling.Trigger) {
 			x.Name, x.TemplateID, x.RequireSignature, x.Branch, x.Events = "other", tpl2, false, "main", []string{}
@@ -182,14 +182,14 @@ func TestTriggerIsChanged(t *testing.T) {
 		want := was.Trigger
 		want.Name, want.TemplateID, want.RequireSignature, want.Branch, want.Owner, want.Revision = "other", tpl2, false, "main", "usr_2", 2
 		same(t, "what it returns", want, got)
-		same(t, "what it names", []string{tpl2}, b.world.named[was.ID])
+		same(t, "what it names", []string{tpl2}, b.fixture.named[was.ID])
 		_, err = b.Triggers.Update(b.as("usr_2"), was.ID, 1, pushed())
 		refused(t, "an old revision", err, scheduling.RevisionChanged, "")
 		// Whoever changes it is who fires it.
-		b.world.set(func() { b.world.levels = map[string]access.Level{tpl2: access.Read} })
+		b.fixture.set(func() { b.fixture.levels = map[string]access.Level{tpl2: access.Read} })
 		_, err = b.Triggers.Update(b.as("usr_3"), was.ID, 0, got)
 		refused(t, "without the right to use the template", err, runs.UseRequired, "template_id")
-		b.world.set(func() { b.world.levels = nil })
+		b.fixture.set(func() { b.fixture.levels = nil })
 		rotated, err := b.Triggers.Rotate(b.as("usr_3"), was.ID)
 		if err != nil {
 			t.Fatal(err)
@@ -200,7 +200,7 @@ func TestTriggerIsChanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plain, err := b.world.Open(t.Context(), was.ID, stored.Sealed)
+		plain, err := b.fixture.Open(t.Context(), was.ID, stored.Sealed)
 		if err != nil || string(plain) != rotated.SigningSecret.Reveal() || rotated.SigningSecret == was.SigningSecret || rotated.Token.Reveal() != "" {
 			t.Errorf("the secret was not replaced: %v", err)
 		}
@@ -209,11 +209,11 @@ func TestTriggerIsChanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		var actions []audit.Action
-		for _, e := range b.world.take() {
+		for _, e := range b.fixture.take() {
 			actions = append(actions, e.Action)
 		}
 		same(t, "the trail", []audit.Action{audit.TriggerUpdate, audit.TriggerRotate, audit.TriggerDelete}, actions)
-		if b.world.named[was.ID] != nil {
+		if b.fixture.named[was.ID] != nil {
 			t.Error("a trigger that is gone names a template")
 		}
 		_, err = b.Hooks.Deliver(t.Context(), github(was, start.Add(time.Second).String()))

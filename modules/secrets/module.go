@@ -8,11 +8,11 @@ import (
 
 	"go.uber.org/fx"
 
-	"github.com/writ-automation/writ/modules/secrets/internal/judge"
-	"github.com/writ-automation/writ/modules/secrets/internal/keep"
+	"github.com/writ-automation/writ/modules/secrets/internal/credentials"
 	"github.com/writ-automation/writ/modules/secrets/internal/lease"
 	"github.com/writ-automation/writ/modules/secrets/internal/login"
 	"github.com/writ-automation/writ/modules/secrets/internal/provide"
+	"github.com/writ-automation/writ/modules/secrets/internal/references"
 	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/audit"
@@ -80,21 +80,21 @@ func NewProvider(p ProviderParams) (ProviderResult, error) {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	calls := lease.NewCalls()
-	book := lease.New(lease.Params{
+	ledger := lease.New(lease.Params{
 		Store: p.Leases, Sealer: p.Sealer, Engines: p.Engines, Calls: calls, Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log,
 	})
 	provider := provide.New(provide.Params{
-		Store: p.Credentials, Types: p.Types, Sealer: p.Sealer, Keys: p.Keys, Engines: p.Engines, Book: book, Calls: calls,
+		Store: p.Credentials, Types: p.Types, Sealer: p.Sealer, Keys: p.Keys, Engines: p.Engines, Ledger: ledger, Calls: calls,
 	})
-	work := book.Work(!p.Config.ReadOnly)
+	work := ledger.Work(!p.Config.ReadOnly)
 	for _, l := range work {
 		l.Log, l.Observer = p.Log, p.Observer
 	}
 	return ProviderResult{
 		Provider:   provider,
-		References: judge.New(p.Credentials, p.Sealer),
-		Logins:     login.New(provider, book),
-		Background: &Background{Group: work, leases: book},
+		References: references.New(p.Credentials, p.Sealer),
+		Logins:     login.New(provider, ledger),
+		Background: &Background{Group: work, leases: ledger},
 	}, nil
 }
 
@@ -103,7 +103,7 @@ func NewProvider(p ProviderParams) (ProviderResult, error) {
 // and the secret ends on its engine's time to live. A process that only reads renews what its own runs have, and revokes nothing of others.
 type Background struct {
 	background.Group
-	leases *lease.Book
+	leases *lease.Ledger
 }
 
 // Stop ends the work, revokes what nobody else could, and returns when no engine is asked any more, or when ctx ends.
@@ -160,7 +160,7 @@ func New(p Params) (Result, error) {
 	k := object.Kernel{Unit: p.Unit, Clock: p.Clock, IDs: p.IDs, Log: p.Log, Recorder: p.Recorder, Objects: p.Objects}
 	permissions := &object.Permissions{Guard: p.Guard, Owners: p.Owners, Usage: p.Usage, Runs: p.Runs}
 	return Result{
-		Credentials: keep.NewCredentials(k, permissions, p.Store, p.Types, p.Sealer, p.Keys, maps.Clone(p.Engines)),
-		Types:       keep.NewTypes(k, permissions, p.Types, p.Store),
+		Credentials: credentials.NewCredentials(k, permissions, p.Store, p.Types, p.Sealer, p.Keys, maps.Clone(p.Engines)),
+		Types:       credentials.NewTypes(k, permissions, p.Types, p.Store),
 	}, nil
 }

@@ -20,24 +20,24 @@ const (
 
 // Rewrapping wraps everything that rests sealed under the key that seals now.
 type Rewrapping struct {
-	Unit     tx.Unit
-	Sealer   secrets.Rewrapper
-	Holders  []secrets.Holder
-	Recorder audit.Recorder
+	Unit         tx.Unit
+	Sealer       secrets.Rewrapper
+	SealedStores []secrets.SealedStore
+	Recorder     audit.Recorder
 }
 
 // Wrapped is what a rewrapping did.
 type Wrapped struct {
 	KeyID   string
 	Wrapped map[string]int // by what is held, how many were wrapped anew
-	Held    map[string]int // how many there are
+	Total   map[string]int // how many there are
 	Lost    []string       // records that cannot be opened, which stay as they are
 }
 
 // Rewrap wraps what is sealed under another key than the current one, in batches and beside whoever uses it. It records the change before
 // the first batch. What cannot be opened is listed and left; KeyLost where no key is at hand at all.
 func (r *Rewrapping) Rewrap(ctx context.Context) (Wrapped, error) {
-	out := Wrapped{KeyID: r.Sealer.KeyID(), Wrapped: map[string]int{}, Held: map[string]int{}}
+	out := Wrapped{KeyID: r.Sealer.KeyID(), Wrapped: map[string]int{}, Total: map[string]int{}}
 	if out.KeyID == "" {
 		return out, secrets.KeyLost.New("no encryption key is at hand")
 	}
@@ -49,13 +49,13 @@ func (r *Rewrapping) Rewrap(ctx context.Context) (Wrapped, error) {
 	if err != nil {
 		return out, err
 	}
-	for _, h := range r.Holders {
+	for _, h := range r.SealedStores {
 		for round := range wrapRounds {
 			n, err := r.pass(ctx, h, &out, round == 0)
 			if err != nil {
-				return out, fmt.Errorf("wrap %s anew: %w", h.Holds(), err)
+				return out, fmt.Errorf("wrap %s anew: %w", h.Name(), err)
 			}
-			out.Wrapped[h.Holds()] += n
+			out.Wrapped[h.Name()] += n
 			if n == 0 {
 				break
 			}
@@ -65,7 +65,7 @@ func (r *Rewrapping) Rewrap(ctx context.Context) (Wrapped, error) {
 }
 
 // pass goes through a holder once and returns how many texts it wrapped.
-func (r *Rewrapping) pass(ctx context.Context, h secrets.Holder, out *Wrapped, first bool) (int, error) {
+func (r *Rewrapping) pass(ctx context.Context, h secrets.SealedStore, out *Wrapped, first bool) (int, error) {
 	total, after := 0, ""
 	for {
 		list, err := h.ListSealed(ctx, after, wrapBatch)
@@ -96,7 +96,7 @@ func (r *Rewrapping) pass(ctx context.Context, h secrets.Holder, out *Wrapped, f
 		}
 		total += n
 		if first {
-			out.Held[h.Holds()] += len(list)
+			out.Total[h.Name()] += len(list)
 		}
 	}
 }

@@ -28,20 +28,20 @@ const (
 // Doctor runs checks. It is safe for concurrent use: callers that come while an examination is under way share it, and a check that
 // hangs beyond its time holds one goroutine, however often it is asked for.
 type Doctor struct {
-	stations []*station
-	log      *slog.Logger
-	end      context.CancelFunc
-	ctx      context.Context // of every check: what is shared by many ends with none of them
+	runners []*checkRunner
+	log     *slog.Logger
+	end     context.CancelFunc
+	ctx     context.Context // of every check: what is shared by many ends with none of them
 
 	mu      sync.Mutex
-	current *visit
+	current *examination
 	alive   int // goroutines
 	closed  bool
 	idle    chan struct{} // closed once it is closed and nothing is alive
 }
 
-// visit is one examination. report is read after done is closed.
-type visit struct {
+// examination is one examination. report is read after done is closed.
+type examination struct {
 	done   chan struct{}
 	report system.Report
 }
@@ -67,13 +67,13 @@ func NewDoctor(p DoctorParams) (*Doctor, error) {
 		if c == nil {
 			return nil, errors.New("system: a check is missing")
 		}
-		s := &station{check: c, name: c.Name()}
-		if !checkName.MatchString(s.name) || slices.ContainsFunc(d.stations, func(o *station) bool { return o.name == s.name }) {
+		s := &checkRunner{check: c, name: c.Name()}
+		if !checkName.MatchString(s.name) || slices.ContainsFunc(d.runners, func(o *checkRunner) bool { return o.name == s.name }) {
 			return nil, fmt.Errorf("system: the name %q of a check is taken or not in snake_case", s.name)
 		}
-		d.stations = append(d.stations, s)
+		d.runners = append(d.runners, s)
 	}
-	slices.SortFunc(d.stations, func(a, b *station) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(d.runners, func(a, b *checkRunner) int { return strings.Compare(a.name, b.name) })
 	d.ctx, d.end = context.WithCancel(context.Background())
 	return d, nil
 }
@@ -112,7 +112,7 @@ func (d *Doctor) Close(ctx context.Context) error {
 }
 
 // join returns the examination under way, or starts one.
-func (d *Doctor) join() (*visit, error) {
+func (d *Doctor) join() (*examination, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -121,7 +121,7 @@ func (d *Doctor) join() (*visit, error) {
 	if d.current != nil {
 		return d.current, nil
 	}
-	v := &visit{done: make(chan struct{})}
+	v := &examination{done: make(chan struct{})}
 	d.current = v
 	d.alive++
 	go func() {
@@ -152,16 +152,16 @@ func (d *Doctor) settle() {
 
 // examine runs every check and puts together what they found.
 func (d *Doctor) examine() system.Report {
-	found := make([]system.Examination, len(d.stations))
+	found := make([]system.Examination, len(d.runners))
 	slots := make(chan struct{}, checksAtOnce)
 	var all sync.WaitGroup
-	for i, s := range d.stations {
+	for i, s := range d.runners {
 		slots <- struct{}{} // given back within the time of a check
 		all.Go(func() {
 			defer func() { <-slots }()
-			found[i] = d.look(s)
+			found[i] = d.runCheck(s)
 		})
 	}
 	all.Wait()
-	return report(d.stations, found)
+	return report(d.runners, found)
 }

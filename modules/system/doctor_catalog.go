@@ -28,7 +28,7 @@ func (*CatalogCheck) Name() string { return "catalog_references" }
 
 // Examine implements system.Check. It looks at projects, inventories, their sources and templates, at most 10,000 of each.
 func (c *CatalogCheck) Examine(ctx context.Context) (system.Examination, error) {
-	l := &catalogLook{CatalogParams: c.p, known: make(map[string]bool)}
+	l := &catalogExamination{CatalogParams: c.p, known: make(map[string]bool)}
 	for _, part := range []func(context.Context) error{l.projects, l.inventories, l.sources, l.templates} {
 		if err := part(ctx); err != nil {
 			return l.result(err)
@@ -37,14 +37,14 @@ func (c *CatalogCheck) Examine(ctx context.Context) (system.Examination, error) 
 	return l.result(nil)
 }
 
-// catalogLook is one examination.
-type catalogLook struct {
+// catalogExamination is one examination.
+type catalogExamination struct {
 	CatalogParams
 	survey
 	known map[string]bool // by id, whether it exists
 }
 
-func (l *catalogLook) projects(ctx context.Context) error {
+func (l *catalogExamination) projects(ctx context.Context) error {
 	list := func(w page.Window) ([]catalog.Project, int, error) {
 		return l.Projects.ListProjects(ctx, access.Everything(), catalog.Filter{}, w)
 	}
@@ -66,7 +66,7 @@ func (l *catalogLook) projects(ctx context.Context) error {
 	})
 }
 
-func (l *catalogLook) inventories(ctx context.Context) error {
+func (l *catalogExamination) inventories(ctx context.Context) error {
 	list := func(w page.Window) ([]catalog.Inventory, int, error) {
 		return l.Inventories.ListInventories(ctx, access.Everything(), catalog.Filter{}, w)
 	}
@@ -83,7 +83,7 @@ func (l *catalogLook) inventories(ctx context.Context) error {
 	})
 }
 
-func (l *catalogLook) sources(ctx context.Context) error {
+func (l *catalogExamination) sources(ctx context.Context) error {
 	now := l.Clock.Now()
 	list := func(w page.Window) ([]catalog.InventorySource, int, error) {
 		return l.Sources.ListSources(ctx, access.Everything(), catalog.Filter{}, w)
@@ -117,7 +117,7 @@ func overdue(s catalog.InventorySource, now time.Time) bool {
 	return s.SyncInterval > 0 && now.Sub(since) > 2*time.Duration(s.SyncInterval)*time.Second
 }
 
-func (l *catalogLook) templates(ctx context.Context) error {
+func (l *catalogExamination) templates(ctx context.Context) error {
 	list := func(w page.Window) ([]catalog.Template, int, error) {
 		return l.Templates.ListTemplates(ctx, access.Everything(), catalog.Filter{}, w)
 	}
@@ -152,7 +152,7 @@ func references(kind ids.Prefix, list []string) []reference {
 }
 
 // names notes each thing that an object names and that does not exist, once.
-func (l *catalogLook) names(ctx context.Context, on system.Subject, link string, refs ...reference) error {
+func (l *catalogExamination) names(ctx context.Context, on system.Subject, link string, refs ...reference) error {
 	for i, r := range refs {
 		if r.id == "" || slices.Contains(refs[:i], r) {
 			continue
@@ -175,7 +175,7 @@ func (l *catalogLook) names(ctx context.Context, on system.Subject, link string,
 	return nil
 }
 
-func (l *catalogLook) exists(ctx context.Context, r reference) (bool, error) {
+func (l *catalogExamination) exists(ctx context.Context, r reference) (bool, error) {
 	if ok, known := l.known[r.id]; known {
 		return ok, nil
 	}
@@ -194,7 +194,7 @@ func (l *catalogLook) exists(ctx context.Context, r reference) (bool, error) {
 }
 
 // note remembers whether something exists, as long as there is room: every kind is asked for over and over.
-func (l *catalogLook) note(id string, exists bool) {
+func (l *catalogExamination) note(id string, exists bool) {
 	if len(l.known) < 4*maxObjects {
 		l.known[id] = exists
 	}

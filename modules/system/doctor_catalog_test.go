@@ -37,8 +37,8 @@ func slice[T any](s access.Scope, w page.Window, list []T) ([]T, int, error) {
 	return list[min(w.Offset, len(list)):min(w.Offset+w.Limit, len(list))], len(list), nil
 }
 
-// stock is a catalog.
-type stock struct {
+// fakeCatalog is a catalog.
+type fakeCatalog struct {
 	catalog.ProjectStore
 	catalog.InventoryStore
 	catalog.SourceStore
@@ -54,26 +54,26 @@ type stock struct {
 	asked       map[string]int
 }
 
-func (s *stock) ListProjects(_ context.Context, sc access.Scope, _ catalog.Filter, w page.Window) ([]catalog.Project, int, error) {
+func (s *fakeCatalog) ListProjects(_ context.Context, sc access.Scope, _ catalog.Filter, w page.Window) ([]catalog.Project, int, error) {
 	if err := s.failing["projects"]; err != nil {
 		return nil, 0, err
 	}
 	return slice(sc, w, s.projects)
 }
 
-func (s *stock) ListInventories(_ context.Context, sc access.Scope, _ catalog.Filter, w page.Window) ([]catalog.Inventory, int, error) {
+func (s *fakeCatalog) ListInventories(_ context.Context, sc access.Scope, _ catalog.Filter, w page.Window) ([]catalog.Inventory, int, error) {
 	return slice(sc, w, s.inventories)
 }
 
-func (s *stock) ListSources(_ context.Context, sc access.Scope, _ catalog.Filter, w page.Window) ([]catalog.InventorySource, int, error) {
+func (s *fakeCatalog) ListSources(_ context.Context, sc access.Scope, _ catalog.Filter, w page.Window) ([]catalog.InventorySource, int, error) {
 	return slice(sc, w, s.sources)
 }
 
-func (s *stock) ListTemplates(_ context.Context, sc access.Scope, _ catalog.Filter, w page.Window) ([]catalog.Template, int, error) {
+func (s *fakeCatalog) ListTemplates(_ context.Context, sc access.Scope, _ catalog.Filter, w page.Window) ([]catalog.Template, int, error) {
 	return slice(sc, w, s.templates)
 }
 
-func (s *stock) Exists(_ context.Context, kind ids.Prefix, id string) (bool, error) {
+func (s *fakeCatalog) Exists(_ context.Context, kind ids.Prefix, id string) (bool, error) {
 	if s.asked == nil {
 		s.asked = map[string]int{}
 	}
@@ -85,15 +85,15 @@ func (s *stock) Exists(_ context.Context, kind ids.Prefix, id string) (bool, err
 }
 
 // known is the credentials of a catalog.
-type known struct{ *stock }
+type known struct{ *fakeCatalog }
 
 func (k known) Exists(ctx context.Context, id string) (bool, error) {
-	return k.stock.Exists(ctx, ids.Credential, id)
+	return k.fakeCatalog.Exists(ctx, ids.Credential, id)
 }
 
-func (known) Judge(context.Context, []string) error { return errors.New("nobody asks this") }
+func (known) Validate(context.Context, []string) error { return errors.New("nobody asks this") }
 
-func (s *stock) check(t *testing.T) *module.CatalogCheck {
+func (s *fakeCatalog) check(t *testing.T) *module.CatalogCheck {
 	t.Helper()
 	return module.NewCatalogCheck(module.CatalogParams{Projects: s, Inventories: s, Sources: s, Templates: s, References: s, Credentials: known{s}, Clock: stopped{}})
 }
@@ -133,7 +133,7 @@ func record(p ids.Prefix, n int, name string) catalog.Record {
 
 func TestProjectsAndInventories(t *testing.T) {
 	t.Parallel()
-	s := &stock{
+	s := &fakeCatalog{
 		projects: []catalog.Project{
 			{Record: record(ids.Project, 1, "good"), SyncedAt: noon, Commit: "abc", CredentialID: id(ids.Credential, 1)},
 			{Record: record(ids.Project, 2, "new")},
@@ -167,7 +167,7 @@ func TestSources(t *testing.T) {
 	}
 	dangling := at(8, "dangling", time.Hour, noon, 0, "")
 	dangling.InventoryID, dangling.ProjectID, dangling.CredentialID = id(ids.Inventory, 2), id(ids.Project, 2), id(ids.Credential, 2)
-	s := &stock{
+	s := &fakeCatalog{
 		sources: []catalog.InventorySource{
 			at(1, "by hand", time.Hour, time.Time{}, 0, ""),
 			at(2, "in time", time.Hour, noon.Add(-120*time.Second), 60, ""),
@@ -190,7 +190,7 @@ func TestSources(t *testing.T) {
 
 func TestTemplates(t *testing.T) {
 	t.Parallel()
-	s := &stock{
+	s := &fakeCatalog{
 		projects: []catalog.Project{{Record: record(ids.Project, 1, "good"), SyncedAt: noon}},
 		templates: []catalog.Template{
 			{Record: record(ids.Template, 1, "sound"), TemplateSpec: catalog.TemplateSpec{
@@ -221,7 +221,7 @@ func TestTemplates(t *testing.T) {
 // TestCatalogBounds reads page by page and no more than there is time and room for.
 func TestCatalogBounds(t *testing.T) {
 	t.Parallel()
-	s := &stock{}
+	s := &fakeCatalog{}
 	for i := range 10_001 {
 		s.projects = append(s.projects, catalog.Project{Record: record(ids.Project, i, fmt.Sprint(i)), SyncedAt: noon})
 	}
@@ -240,7 +240,7 @@ func TestCatalogThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	away := &fault.Error{Kind: fault.Unavailable, Message: "away"}
 	odd := errors.New("odd")
-	s := &stock{
+	s := &fakeCatalog{
 		projects: []catalog.Project{
 			{Record: record(ids.Project, 1, "a"), SyncedAt: noon, CredentialID: id(ids.Credential, 1)},
 			{Record: record(ids.Project, 2, "b"), CredentialID: id(ids.Credential, 2)},

@@ -20,8 +20,8 @@ var _ system.Check = (*CredentialCheck)(nil)
 type CredentialParams struct {
 	Credentials secrets.Store
 	Sealer      secrets.Sealer
-	// Holders are the tables in which something rests sealed.
-	Holders []secrets.Holder
+	// SealedStores are the tables in which something rests sealed.
+	SealedStores []secrets.SealedStore
 	// HasEngine reports whether this process has the engine of a name.
 	HasEngine func(engine string) bool
 	// KeyID returns the id of the key that seals now, empty where no key is at hand, and KeyOf that of the key that sealed a text.
@@ -40,7 +40,7 @@ func (*CredentialCheck) Name() string { return "credentials" }
 // Examine implements system.Check. It looks at no more than 10,000 credentials, and at as many sealed texts of each holder. No engine is
 // asked for anything.
 func (c *CredentialCheck) Examine(ctx context.Context) (system.Examination, error) {
-	l := &credentialLook{CredentialParams: c.p}
+	l := &credentialExamination{CredentialParams: c.p}
 	list := func(w page.Window) ([]secrets.Credential, int, error) {
 		return l.Credentials.ListCredentials(ctx, access.Everything(), secrets.Filter{}, w)
 	}
@@ -49,24 +49,24 @@ func (c *CredentialCheck) Examine(ctx context.Context) (system.Examination, erro
 		return l.result(err)
 	}
 	current := l.KeyID()
-	for _, h := range l.Holders {
+	for _, h := range l.SealedStores {
 		if current == "" {
 			break // which key there should be nobody knows; what cannot be opened is told of one by one
 		}
-		if err := l.holder(ctx, h, current); err != nil {
+		if err := l.sealedStore(ctx, h, current); err != nil {
 			return l.result(err)
 		}
 	}
 	return l.result(nil)
 }
 
-// credentialLook is one examination.
-type credentialLook struct {
+// credentialExamination is one examination.
+type credentialExamination struct {
 	CredentialParams
 	survey
 }
 
-func (l *credentialLook) credential(ctx context.Context, k secrets.Credential) error {
+func (l *credentialExamination) credential(ctx context.Context, k secrets.Credential) error {
 	f := system.Finding{Severity: system.Warning, Object: subject(k.Record), Link: "/v1/credentials/" + k.ID}
 	if !k.HasSecret {
 		f.Problem = "the credential has no secret, so that no run can have it"
@@ -83,7 +83,7 @@ func (l *credentialLook) credential(ctx context.Context, k secrets.Credential) e
 }
 
 // opens notes where what is sealed of a credential cannot be opened. One that went away meanwhile holds nothing.
-func (l *credentialLook) opens(ctx context.Context, f system.Finding, id string) error {
+func (l *credentialExamination) opens(ctx context.Context, f system.Finding, id string) error {
 	k, sealed, err := l.Credentials.SealedByID(ctx, id)
 	if fault.Is(err, fault.NotFound) {
 		return nil
@@ -112,13 +112,13 @@ func (l *credentialLook) opens(ctx context.Context, f system.Finding, id string)
 	return nil
 }
 
-// holder counts what rests under another key than the current one, and what names no key at all.
-func (l *credentialLook) holder(ctx context.Context, h secrets.Holder, current string) error {
+// sealedStore counts what rests under another key than the current one, and what names no key at all.
+func (l *credentialExamination) sealedStore(ctx context.Context, h secrets.SealedStore, current string) error {
 	seen, other, odd := 0, 0, 0
 	for after := ""; seen < maxObjects; {
 		list, err := h.ListSealed(ctx, after, pageRows)
 		if err != nil {
-			return fmt.Errorf("list sealed %s: %w", h.Holds(), err)
+			return fmt.Errorf("list sealed %s: %w", h.Name(), err)
 		}
 		for _, s := range list {
 			switch id, err := l.KeyOf(s.Text); {
@@ -136,13 +136,13 @@ func (l *credentialLook) holder(ctx context.Context, h secrets.Holder, current s
 	}
 	if other > 0 {
 		l.add(system.Finding{
-			Severity: system.Notice, Problem: fmt.Sprintf("%d of %d sealed %s rest under another key than the current one", other, seen, h.Holds()),
+			Severity: system.Notice, Problem: fmt.Sprintf("%d of %d sealed %s rest under another key than the current one", other, seen, h.Name()),
 			Fix: "wrap them under the current key with writ audit key rewrap, and keep the other keys until then",
 		})
 	}
 	if odd > 0 {
 		l.add(system.Finding{
-			Severity: system.Error, Problem: fmt.Sprintf("%d of %d sealed %s are in no form that this server reads", odd, seen, h.Holds()),
+			Severity: system.Error, Problem: fmt.Sprintf("%d of %d sealed %s are in no form that this server reads", odd, seen, h.Name()),
 			Fix: "restore them from a backup, or store what they held anew",
 		})
 	}

@@ -19,27 +19,27 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// strongroom is the credentials of a test with what they have sealed, "key:record", and what else rests sealed.
-type strongroom struct {
+// fakeCredentials is the credentials of a test with what they have sealed, "key:record", and what else rests sealed.
+type fakeCredentials struct {
 	secrets.Store
-	list    []secrets.Credential
-	sealed  map[string]string // by credential
-	gone    map[string]bool
-	reads   map[string]error
-	opens   map[string]error // by record
-	listing error
-	holders []secrets.Holder
-	current string
+	list         []secrets.Credential
+	sealed       map[string]string // by credential
+	gone         map[string]bool
+	reads        map[string]error
+	opens        map[string]error // by record
+	listing      error
+	sealedStores []secrets.SealedStore
+	current      string
 }
 
-func (s *strongroom) ListCredentials(_ context.Context, sc access.Scope, f secrets.Filter, w page.Window) ([]secrets.Credential, int, error) {
+func (s *fakeCredentials) ListCredentials(_ context.Context, sc access.Scope, f secrets.Filter, w page.Window) ([]secrets.Credential, int, error) {
 	if s.listing != nil || f != (secrets.Filter{}) {
 		return nil, 0, s.listing
 	}
 	return slice(sc, w, s.list)
 }
 
-func (s *strongroom) SealedByID(_ context.Context, id string) (secrets.Credential, []byte, error) {
+func (s *fakeCredentials) SealedByID(_ context.Context, id string) (secrets.Credential, []byte, error) {
 	at := slices.IndexFunc(s.list, func(c secrets.Credential) bool { return c.ID == id })
 	if at < 0 || s.gone[id] {
 		return secrets.Credential{}, nil, fault.Missing("credential", id)
@@ -47,21 +47,21 @@ func (s *strongroom) SealedByID(_ context.Context, id string) (secrets.Credentia
 	return s.list[at], []byte(s.sealed[id]), s.reads[id]
 }
 
-func (s *strongroom) Seal(context.Context, string, []byte) ([]byte, error) {
+func (s *fakeCredentials) Seal(context.Context, string, []byte) ([]byte, error) {
 	return nil, errors.New("a check seals nothing")
 }
 
-func (s *strongroom) Open(_ context.Context, record string, sealed []byte) ([]byte, error) {
+func (s *fakeCredentials) Open(_ context.Context, record string, sealed []byte) ([]byte, error) {
 	if !bytes.HasSuffix(sealed, []byte(":"+record)) {
 		return nil, &fault.Error{Kind: fault.Internal, Message: "sealed for another record"}
 	}
 	return []byte("secret"), s.opens[record]
 }
 
-func (s *strongroom) check(t *testing.T) *module.CredentialCheck {
+func (s *fakeCredentials) check(t *testing.T) *module.CredentialCheck {
 	t.Helper()
 	return module.NewCredentialCheck(module.CredentialParams{
-		Credentials: s, Sealer: s, Holders: s.holders, HasEngine: func(name string) bool { return name == "vault" },
+		Credentials: s, Sealer: s, SealedStores: s.sealedStores, HasEngine: func(name string) bool { return name == "vault" },
 		KeyID: func() string { return s.current }, KeyOf: func(sealed []byte) (string, error) {
 			key, _, ok := strings.Cut(string(sealed), ":")
 			if !ok {
@@ -72,16 +72,16 @@ func (s *strongroom) check(t *testing.T) *module.CredentialCheck {
 	})
 }
 
-// keeps is a holder of sealed texts by number.
-type keeps struct {
+// fakeSealedStore is a holder of sealed texts by number.
+type fakeSealedStore struct {
 	noun  string
 	texts []string
 	fails error
 }
 
-func (k *keeps) Holds() string { return k.noun }
+func (k *fakeSealedStore) Name() string { return k.noun }
 
-func (k *keeps) ListSealed(_ context.Context, after string, limit int) ([]secrets.Sealed, error) {
+func (k *fakeSealedStore) ListSealed(_ context.Context, after string, limit int) ([]secrets.Sealed, error) {
 	var out []secrets.Sealed
 	for i, text := range k.texts {
 		if key := fmt.Sprintf("%06d", i); key > after && len(out) < limit {
@@ -91,7 +91,7 @@ func (k *keeps) ListSealed(_ context.Context, after string, limit int) ([]secret
 	return out, k.fails
 }
 
-func (k *keeps) Reseal(context.Context, secrets.Sealed, []byte) (bool, error) {
+func (k *fakeSealedStore) Reseal(context.Context, secrets.Sealed, []byte) (bool, error) {
 	return false, errors.New("a check reseals nothing")
 }
 
@@ -106,7 +106,7 @@ func credential(n int, name, engine string, has bool) secrets.Credential {
 func TestCredentials(t *testing.T) {
 	t.Parallel()
 	record := func(n int) string { return secrets.CredentialRecord(id(ids.Credential, n), 3) }
-	s := &strongroom{
+	s := &fakeCredentials{
 		current: "k2",
 		list: []secrets.Credential{
 			credential(1, "plain", "", true), credential(2, "shell", "", false), credential(3, "fetched", "vault", true),
@@ -121,9 +121,9 @@ func TestCredentials(t *testing.T) {
 		opens: map[string]error{
 			record(5): secrets.KeyLost.New("the key is gone"), record(6): &fault.Error{Kind: fault.Internal, Message: "altered"},
 		},
-		holders: []secrets.Holder{
-			&keeps{noun: "credentials", texts: append(slices.Repeat([]string{"k2:x"}, 450), "k1:x", "k0:x")},
-			&keeps{noun: "triggers", texts: []string{"k2:x", "k1:x", "odd"}}, &keeps{noun: "targets", texts: []string{"k2:x"}}, &keeps{noun: "leases"},
+		sealedStores: []secrets.SealedStore{
+			&fakeSealedStore{noun: "credentials", texts: append(slices.Repeat([]string{"k2:x"}, 450), "k1:x", "k0:x")},
+			&fakeSealedStore{noun: "triggers", texts: []string{"k2:x", "k1:x", "odd"}}, &fakeSealedStore{noun: "targets", texts: []string{"k2:x"}}, &fakeSealedStore{noun: "leases"},
 		},
 	}
 	looks(t, s.check(t), 9,
@@ -136,30 +136,30 @@ func TestCredentials(t *testing.T) {
 		"warning credential shell: the credential has no secret, so that no run can have it /v1/credentials/{id}",
 		"info  : 2 of 452 sealed credentials rest under another key than the current one ",
 		"info  : 1 of 3 sealed triggers rest under another key than the current one ")
-	s = &strongroom{holders: []secrets.Holder{&keeps{noun: "triggers", texts: []string{"k1:x"}}}} // without any key
+	s = &fakeCredentials{sealedStores: []secrets.SealedStore{&fakeSealedStore{noun: "triggers", texts: []string{"k1:x"}}}} // without any key
 	looks(t, s.check(t), 0)
-	many := &keeps{noun: "triggers", texts: slices.Repeat([]string{"k1:x"}, 10_500)}
-	s = &strongroom{current: "k2", holders: []secrets.Holder{many}}
+	many := &fakeSealedStore{noun: "triggers", texts: slices.Repeat([]string{"k1:x"}, 10_500)}
+	s = &fakeCredentials{current: "k2", sealedStores: []secrets.SealedStore{many}}
 	looks(t, s.check(t), 0, "info  : 10000 of 10000 sealed triggers rest under another key than the current one ")
 }
 
-// TestCredentialsThatCannotBeJudged goes on after what is odd, and ends where nothing answers.
-func TestCredentialsThatCannotBeJudged(t *testing.T) {
+// TestCredentialsThatCannotBeExamined goes on after what is odd, and ends where nothing answers.
+func TestCredentialsThatCannotBeExamined(t *testing.T) {
 	t.Parallel()
 	odd, away := errors.New("odd"), &fault.Error{Kind: fault.Unavailable, Message: "away"}
 	first := id(ids.Credential, 1)
 	for name, c := range map[string]struct {
-		room   strongroom
-		goesOn bool
+		credentials fakeCredentials
+		goesOn      bool
 	}{
-		"one is odd":          {strongroom{reads: map[string]error{first: odd}}, true},
-		"one is away":         {strongroom{reads: map[string]error{first: away}}, false},
-		"the sealer is away":  {strongroom{opens: map[string]error{secrets.CredentialRecord(first, 3): away}}, false},
-		"the list is away":    {strongroom{listing: away}, false},
-		"a holder is away":    {strongroom{current: "k", holders: []secrets.Holder{&keeps{fails: away}}}, true},
-		"a holder is strange": {strongroom{current: "k", holders: []secrets.Holder{&keeps{fails: odd}}}, true},
+		"one is odd":          {fakeCredentials{reads: map[string]error{first: odd}}, true},
+		"one is away":         {fakeCredentials{reads: map[string]error{first: away}}, false},
+		"the sealer is away":  {fakeCredentials{opens: map[string]error{secrets.CredentialRecord(first, 3): away}}, false},
+		"the list is away":    {fakeCredentials{listing: away}, false},
+		"a holder is away":    {fakeCredentials{current: "k", sealedStores: []secrets.SealedStore{&fakeSealedStore{fails: away}}}, true},
+		"a holder is strange": {fakeCredentials{current: "k", sealedStores: []secrets.SealedStore{&fakeSealedStore{fails: odd}}}, true},
 	} {
-		s := &c.room
+		s := &c.credentials
 		s.list = []secrets.Credential{credential(1, "a", "", true), credential(2, "shell", "", false)}
 		s.sealed = map[string]string{first: "k:" + secrets.CredentialRecord(first, 3)}
 		got, err := s.check(t).Examine(t.Context())
@@ -169,7 +169,7 @@ func TestCredentialsThatCannotBeJudged(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s := &strongroom{list: []secrets.Credential{credential(1, "a", "", true)}}
+	s := &fakeCredentials{list: []secrets.Credential{credential(1, "a", "", true)}}
 	if _, err := s.check(t).Examine(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}

@@ -173,8 +173,8 @@ func TestTriggers(t *testing.T) {
 		"warning trigger unsigned: the trigger takes deliveries without a signature, so whoever learns its address can fire it /v1/triggers/{id}")
 }
 
-// TestFiringThatCannotBeJudged goes on after what is odd, and ends where nothing answers.
-func TestFiringThatCannotBeJudged(t *testing.T) {
+// TestFiringThatCannotBeExamined goes on after what is odd, and ends where nothing answers.
+func TestFiringThatCannotBeExamined(t *testing.T) {
 	t.Parallel()
 	odd, away := errors.New("odd"), &fault.Error{Kind: fault.Unavailable, Message: "away"}
 	orphan := schedule(9, "orphan", "usr_gone", "fine")

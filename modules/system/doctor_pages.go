@@ -73,8 +73,8 @@ func each[T any](ctx context.Context, s *survey, noun string, list func(page.Win
 	return nil
 }
 
-// told returns what a fault says to people, and ok for the kinds that say that something asked for is not possible as it stands.
-func told(err error) (text string, ok bool) {
+// publicMessage returns what a fault says to people, and ok for the kinds that say that something asked for is not possible as it stands.
+func publicMessage(err error) (text string, ok bool) {
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Message == "" {
 		return "", false

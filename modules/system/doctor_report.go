@@ -56,18 +56,18 @@ func (n *notes) list() []system.Finding {
 	if total <= system.MaxFindings {
 		return out
 	}
-	const shown = system.MaxFindings - 1
-	more := total - shown
-	return append(out[:shown:shown], system.Finding{
-		Severity: n.gravest(shown), Problem: fmt.Sprintf("there are %d more findings of this check", more),
+	const listed = system.MaxFindings - 1
+	more := total - listed
+	return append(out[:listed:listed], system.Finding{
+		Severity: n.highestSeverity(listed), Problem: fmt.Sprintf("there are %d more findings of this check", more),
 		Fix: "repair what is listed, and examine the install again",
 	})
 }
 
-// gravest returns the severity of the first finding that is not shown.
-func (n *notes) gravest(shown int) system.Severity {
+// highestSeverity returns the severity of the first finding that is not shown.
+func (n *notes) highestSeverity(listed int) system.Severity {
 	for r := range n.kept {
-		if shown -= len(n.kept[r]) + n.left[r]; shown < 0 {
+		if listed -= len(n.kept[r]) + n.left[r]; listed < 0 {
 			return severity(r)
 		}
 	}
@@ -87,9 +87,9 @@ func byObject(a, b system.Subject) int {
 }
 
 // report puts together what checks found; they come by name.
-func report(stations []*station, found []system.Examination) system.Report {
-	out := system.Report{OK: true, Findings: []system.Finding{}, Checked: make(map[string]int, len(stations))}
-	for i, s := range stations {
+func report(runners []*checkRunner, found []system.Examination) system.Report {
+	out := system.Report{OK: true, Findings: []system.Finding{}, Checked: make(map[string]int, len(runners))}
+	for i, s := range runners {
 		out.Checked[s.name] = found[i].Examined
 		var n notes
 		for _, f := range found[i].Findings {

@@ -28,7 +28,7 @@ func (*ScheduleCheck) Name() string { return "schedules" }
 
 // Examine implements system.Check. It looks at no more than 10,000 schedules; of those that are disabled there is nothing to say.
 func (c *ScheduleCheck) Examine(ctx context.Context) (system.Examination, error) {
-	l := &firingLook{owners: c.p.Owners, launcher: c.p.Launcher}
+	l := &firingExamination{owners: c.p.Owners, launcher: c.p.Launcher}
 	list := func(w page.Window) ([]scheduling.Schedule, int, error) {
 		return c.p.Schedules.ListSchedules(ctx, access.Everything(), scheduling.Filter{}, w)
 	}
@@ -51,8 +51,8 @@ func (c *ScheduleCheck) Examine(ctx context.Context) (system.Examination, error)
 	}))
 }
 
-// firingLook is one examination of what fires by itself.
-type firingLook struct {
+// firingExamination is one examination of what fires by itself.
+type firingExamination struct {
 	survey
 	owners   scheduling.Owners
 	launcher catalog.Launcher
@@ -64,7 +64,7 @@ func firingSubject(r scheduling.Record) system.Subject {
 
 // launchable notes where the owner is gone, or where the owner's rights and these answers would launch nothing. Without a template only
 // the owner is looked at. The application itself, which has every right, is the owner of what names none.
-func (l *firingLook) launchable(ctx context.Context, f system.Finding, owner, template string, answers map[string]any) error {
+func (l *firingExamination) launchable(ctx context.Context, f system.Finding, owner, template string, answers map[string]any) error {
 	f.Severity = system.Error
 	as := ctx
 	if owner != "" {
@@ -86,7 +86,7 @@ func (l *firingLook) launchable(ctx context.Context, f system.Finding, owner, te
 	if err == nil {
 		return nil
 	}
-	why, ok := told(err)
+	why, ok := publicMessage(err)
 	if !ok {
 		return l.skip(ctx, fmt.Errorf("judge the template %s: %w", template, err))
 	}

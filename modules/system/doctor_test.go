@@ -114,7 +114,7 @@ func TestDoctorTellsHowManyMore(t *testing.T) {
 	const most = system.MaxFindings
 	for _, test := range []struct {
 		errors, warnings, infos int
-		told                    int
+		reported                int
 		last                    string
 	}{
 		{0, most, 0, most, "warning p"},
@@ -133,7 +133,7 @@ func TestDoctorTellsHowManyMore(t *testing.T) {
 		r := examine(t, d)
 		closed(t, d)
 		last := r.Findings[len(r.Findings)-1]
-		if len(r.Findings) != test.told || string(last.Severity)+" "+last.Problem != test.last || last.Check != "many" {
+		if len(r.Findings) != test.reported || string(last.Severity)+" "+last.Problem != test.last || last.Check != "many" {
 			t.Errorf("%+v: %d told, the last is %+v", test, len(r.Findings), last)
 		}
 	}

@@ -26,7 +26,7 @@ func (*TriggerCheck) Name() string { return "triggers" }
 
 // Examine implements system.Check. It looks at no more than 10,000 triggers.
 func (c *TriggerCheck) Examine(ctx context.Context) (system.Examination, error) {
-	l := &firingLook{owners: c.p.Owners, launcher: c.p.Launcher}
+	l := &firingExamination{owners: c.p.Owners, launcher: c.p.Launcher}
 	list := func(w page.Window) ([]scheduling.Trigger, int, error) {
 		return c.p.Triggers.ListTriggers(ctx, access.Everything(), scheduling.Filter{}, w)
 	}
@@ -50,7 +50,7 @@ func (c *TriggerCheck) Examine(ctx context.Context) (system.Examination, error) 
 }
 
 // proves notes where the signing secret cannot be opened. A trigger that went away meanwhile has none.
-func (c *TriggerCheck) proves(ctx context.Context, l *firingLook, f system.Finding, id string) error {
+func (c *TriggerCheck) proves(ctx context.Context, l *firingExamination, f system.Finding, id string) error {
 	t, err := c.p.Triggers.TriggerByID(ctx, id)
 	if fault.Is(err, fault.NotFound) {
 		return nil

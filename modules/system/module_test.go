@@ -22,7 +22,7 @@ func TestModule(t *testing.T) {
 	}))
 	stores := fx.Provide(
 		func() (catalog.ProjectStore, catalog.InventoryStore, catalog.SourceStore, catalog.TemplateStore, catalog.References) {
-			s := &stock{}
+			s := &fakeCatalog{}
 			return s, s, s, s, s
 		},
 		func() (scheduling.ScheduleStore, scheduling.TriggerStore, scheduling.Owners, scheduling.Sealer, catalog.Launcher) {

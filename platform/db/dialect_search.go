@@ -15,12 +15,12 @@ func (d Dialect) SearchKey() string {
 }
 
 // SearchPut returns the statement that stores the words of a record, in place of those it had.
-func (d Dialect) SearchPut(table string, key int64, words []string) (query string, args []any) {
+func (d Dialect) SearchPut(table string, key int64, terms []string) (query string, args []any) {
 	if d.engine == Postgres {
 		return "INSERT INTO " + table + " (run_seq, words) VALUES (?, array_to_tsvector(string_to_array(?, ' ')))" +
-			" ON CONFLICT (run_seq) DO UPDATE SET words = excluded.words", []any{key, strings.Join(words, " ")}
+			" ON CONFLICT (run_seq) DO UPDATE SET words = excluded.words", []any{key, strings.Join(terms, " ")}
 	}
-	return "INSERT OR REPLACE INTO " + table + " (rowid, words) VALUES (?, ?)", []any{key, strings.Join(words, " ")}
+	return "INSERT OR REPLACE INTO " + table + " (rowid, words) VALUES (?, ?)", []any{key, strings.Join(terms, " ")}
 }
 
 // SearchMatch returns the condition that every prefix begins a word of the record. The table must be named in the

@@ -88,8 +88,8 @@ func (g *group) takeBack(j *job) (err error, stalled bool) {
 		j.unit.fail(context.DeadlineExceeded)
 		return j.unit.end(), true
 	}
-	if doom := j.unit.end(); err == nil {
-		err = doom
+	if failure := j.unit.end(); err == nil {
+		err = failure
 	}
 	return err, false
 }
@@ -126,7 +126,7 @@ func errVoided() error {
 
 func (j *job) reject(d *DB, err error) {
 	d.stats.failed.Add(1)
-	again := IsTransient(err) || IsTransient(j.unit.doomed())
+	again := IsTransient(err) || IsTransient(j.unit.failed())
 	j.result <- outcome{err: err, again: again, alone: again}
 }
 

@@ -22,20 +22,20 @@ import (
 // their errors. They run in the order given.
 func queued(t *testing.T, d *db.DB, fns ...func(ctx context.Context) error) []error {
 	t.Helper()
-	hold, holding := make(chan struct{}), make(chan struct{})
+	release, blocked := make(chan struct{}), make(chan struct{})
 	var all sync.WaitGroup
 	var once sync.Once
 	all.Go(func() {
 		err := d.Do(t.Context(), func(context.Context) error {
-			once.Do(func() { close(holding) })
-			<-hold
+			once.Do(func() { close(blocked) })
+			<-release
 			return nil
 		})
 		if err != nil {
 			t.Errorf("the unit that held the others: %v", err)
 		}
 	})
-	<-holding
+	<-blocked
 	errs := make([]error, len(fns))
 	for i, fn := range fns {
 		before := goroutinesIn("(*writer).attempt")
@@ -50,7 +50,7 @@ func queued(t *testing.T, d *db.DB, fns ...func(ctx context.Context) error) []er
 		})
 		eventually(t, "the unit waits", func() bool { return goroutinesIn("(*writer).attempt") > before })
 	}
-	close(hold)
+	close(release)
 	all.Wait()
 	return errs
 }
@@ -118,7 +118,7 @@ func TestCommitErrorIsAnErrorOfEveryUnitOfTheGroup(t *testing.T) {
 // queued2 is queued where the first unit is of the group and shares its fate.
 func queued2(t *testing.T, d *db.DB, fns ...func(ctx context.Context) error) []error {
 	t.Helper()
-	hold, holding := make(chan struct{}), make(chan struct{})
+	release, blocked := make(chan struct{}), make(chan struct{})
 	errs := make([]error, len(fns))
 	var all sync.WaitGroup
 	var once sync.Once
@@ -127,16 +127,16 @@ func queued2(t *testing.T, d *db.DB, fns ...func(ctx context.Context) error) []e
 		all.Go(func() {
 			errs[i] = d.Do(t.Context(), func(ctx context.Context) error {
 				if i == 0 {
-					once.Do(func() { close(holding) })
-					<-hold
+					once.Do(func() { close(blocked) })
+					<-release
 				}
 				return fn(ctx)
 			})
 		})
 		eventually(t, "the unit waits", func() bool { return goroutinesIn("(*writer).attempt") > before })
 	}
-	<-holding
-	close(hold)
+	<-blocked
+	close(release)
 	all.Wait()
 	return errs
 }
@@ -204,7 +204,7 @@ func TestWaitingUnitLeavesWithItsContext(t *testing.T) {
 	}
 }
 
-func TestUnitThatTakesTooLongIsGivenUp(t *testing.T) {
+func TestUnitThatTakesTooLongIsAborted(t *testing.T) {
 	t.Parallel()
 	for _, engine := range dbtest.Engines() {
 		t.Run(string(engine), func(t *testing.T) {
@@ -223,7 +223,7 @@ func TestUnitThatTakesTooLongIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestUnitThatIgnoresItsEndDoesNotHoldTheOthers(t *testing.T) {
+func TestUnitThatIgnoresItsEndDoesNotBlockTheOthers(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Connect(t, db.Config{URL: dbtest.Fresh(t, db.SQLite, migrations(t)), UnitTimeout: 50 * time.Millisecond})
 	release, stuck := make(chan struct{}), make(chan error, 1)

@@ -15,7 +15,7 @@ import (
 const (
 	channel       = "writ"
 	maxPayload    = 1000
-	silence       = 30 * time.Second // without a notification for so long the connection is checked
+	checkAfter    = 30 * time.Second // without a notification for so long the connection is checked
 	firstBackOff  = 50 * time.Millisecond
 	longestRetry  = 5 * time.Second
 	checkDeadline = 5 * time.Second
@@ -124,7 +124,7 @@ func (l *listener) listen() (heard bool, err error) {
 
 // waitFor returns the next notification, or nil after a silence in which the connection still answers.
 func waitFor(ctx context.Context, conn *pgx.Conn) (*pgconn.Notification, error) {
-	quiet, cancel := context.WithTimeout(ctx, silence)
+	quiet, cancel := context.WithTimeout(ctx, checkAfter)
 	defer cancel()
 	n, err := conn.WaitForNotification(quiet)
 	if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {

@@ -97,7 +97,7 @@ func (r *postgresRunner) attempt(ctx context.Context, fn func(context.Context) e
 	if err := r.call(ctx, u, fn); err != nil {
 		_ = tx.Rollback()
 		r.owner.stats.failed.Add(1)
-		return outcome{err: err, again: IsTransient(err) || IsTransient(u.doomed())}
+		return outcome{err: err, again: IsTransient(err) || IsTransient(u.failed())}
 	}
 	limit := time.AfterFunc(r.owner.cfg.CommitTimeout, kill)
 	defer limit.Stop()
@@ -108,13 +108,13 @@ func (r *postgresRunner) attempt(ctx context.Context, fn func(context.Context) e
 func (r *postgresRunner) call(ctx context.Context, u *unit, fn func(context.Context) error) (err error) {
 	returned := false
 	defer func() {
-		doom := u.end()
+		failure := u.end()
 		switch {
 		case !returned:
 			_ = u.tx.Rollback()
 			r.owner.stats.failed.Add(1)
-		case err == nil && doom != nil:
-			err = doom
+		case err == nil && failure != nil:
+			err = failure
 		case err == nil:
 			err = ctx.Err()
 		}

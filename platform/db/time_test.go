@@ -72,7 +72,7 @@ func TestTimesSortAsText(t *testing.T) {
 	})
 }
 
-func TestLeasesAreJudgedByTheLeaseClock(t *testing.T) {
+func TestLeasesExpireByTheLeaseClock(t *testing.T) {
 	each(t, func(t *testing.T, d *db.DB) {
 		lease := d.Dialect()
 		set := func(id string, ttl time.Duration) {

@@ -22,8 +22,8 @@ type unit struct {
 	open bool
 	none bool // nobody opened one
 
-	mu   sync.Mutex
-	doom error
+	mu      sync.Mutex
+	failure error
 }
 
 var _ bun.IDB = (*unit)(nil)
@@ -46,7 +46,7 @@ func (u *unit) end() error {
 	u.gate.Lock()
 	defer u.gate.Unlock()
 	u.open = false
-	return u.doomed()
+	return u.failed()
 }
 
 func (u *unit) isOpen() bool {
@@ -55,10 +55,10 @@ func (u *unit) isOpen() bool {
 	return u.open
 }
 
-func (u *unit) doomed() error {
+func (u *unit) failed() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.doom
+	return u.failure
 }
 
 // fail dooms the unit: whatever its function returns, nothing of it will be committed.
@@ -68,8 +68,8 @@ func (u *unit) fail(err error) {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.doom == nil {
-		u.doom = err
+	if u.failure == nil {
+		u.failure = err
 	}
 }
 
@@ -87,7 +87,7 @@ func (u *unit) enter() error {
 		u.gate.RUnlock()
 		return u.errClosed()
 	}
-	if err := u.doomed(); err != nil {
+	if err := u.failed(); err != nil {
 		u.gate.RUnlock()
 		return fault.Wrap(fault.KindOf(Translate(err)), err, "an earlier statement of this unit of work failed")
 	}

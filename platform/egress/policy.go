@@ -71,7 +71,7 @@ func (p Policy) Check(addr netip.Addr) error {
 	}
 	addr = addr.WithZone("").Unmap()
 	for _, a := range append(embedded(addr), addr) {
-		if is := p.judge(a); is != "" {
+		if is := p.refusal(a); is != "" {
 			if a != addr {
 				return fmt.Errorf("%w: %s stands for %s, which is %s", ErrRefused, addr, a, is)
 			}
@@ -81,8 +81,8 @@ func (p Policy) Check(addr netip.Addr) error {
 	return nil
 }
 
-// judge says what a refused address is, and nothing for one that may be dialled.
-func (p Policy) judge(a netip.Addr) string {
+// refusal says what a refused address is, and nothing for one that may be dialled.
+func (p Policy) refusal(a netip.Addr) string {
 	for _, n := range guarded() {
 		if n.prefix.Contains(a) && !p.names(a, n.prefix) {
 			return n.is

@@ -20,8 +20,8 @@ func prefixes(texts ...string) []netip.Prefix {
 	return out
 }
 
-// TestPolicyJudges tries both levels on every kind of address, and on every form that carries one inside.
-func TestPolicyJudges(t *testing.T) {
+// TestPolicyClassifies tries both levels on every kind of address, and on every form that carries one inside.
+func TestPolicyClassifies(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		addr            string

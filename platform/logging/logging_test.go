@@ -17,7 +17,7 @@ const token = "writ_0123456789abcdefABCDEF0123456789_00Az9z"
 
 func TestNoSecretInTheLog(t *testing.T) {
 	t.Parallel()
-	type holder struct{ URL string }
+	type wrapper struct{ URL string }
 	for _, format := range []string{"text", "json"} {
 		var out bytes.Buffer
 		log, err := logging.New(&out, logging.Config{Level: "debug", Format: format})
@@ -27,7 +27,7 @@ func TestNoSecretInTheLog(t *testing.T) {
 		log.Info("got "+token, "password", "hunter2", "worker_token", "hunter2", "url", "postgres://writ:hunter2@db/writ",
 			"error", fmt.Errorf("dial: %w", errors.New("postgres://writ:hunter2@db/writ refused")),
 			"header", "Bearer "+token, "path", "/v1/runs/run_1/stream?ticket=hunter2&after=3",
-			"secret_value", secret.Text("hunter2"), "conf", holder{URL: "nats://a:hunter2@h"}, "Authorization", []string{"hunter2"},
+			"secret_value", secret.Text("hunter2"), "conf", wrapper{URL: "nats://a:hunter2@h"}, "Authorization", []string{"hunter2"},
 			slog.Group("group", "api_key", "hunter2", "plain", "stays"))
 		got := out.String()
 		for _, leak := range []string{"hunter2", "0123456789abcdef"} {

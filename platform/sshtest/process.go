@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// hold stops processes with all that they started and returns them, parents before children. Who is stopped starts
+// suspend stops processes with all that they started and returns them, parents before children. Who is stopped starts
 // nothing more, so the search comes to an end. The mark ends a variable of the environment that tells more of them.
-func hold(roots []int, mark string) []int {
+func suspend(roots []int, mark string) []int {
 	var out []int
 	held := make(map[int]bool)
 	for again := true; again; {

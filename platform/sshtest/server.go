@@ -19,8 +19,8 @@ import (
 
 const (
 	maxConnections = 100         // at once; more of them wait
-	shownLog       = 16 << 10    // bytes of the log's end
-	patience       = time.Minute // for killed processes to be gone
+	logTail        = 16 << 10    // bytes of the log's end
+	killTimeout    = time.Minute // for killed processes to be gone
 )
 
 // Config is what a test may choose. Its zero value makes a server that lets nobody in.
@@ -181,10 +181,10 @@ func (s *Server) Log() string {
 		return err.Error()
 	}
 	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err == nil && info.Size() > shownLog {
-		_, _ = f.Seek(-shownLog, io.SeekEnd) // then it is shown from its beginning
+	if info, err := f.Stat(); err == nil && info.Size() > logTail {
+		_, _ = f.Seek(-logTail, io.SeekEnd) // then it is shown from its beginning
 	}
-	text, _ := io.ReadAll(io.LimitReader(f, shownLog)) // as much as can be read
+	text, _ := io.ReadAll(io.LimitReader(f, logTail)) // as much as can be read
 	return string(text)
 }
 
@@ -197,18 +197,18 @@ func (s *Server) serve() {
 		s.slots <- struct{}{}
 		c, err := s.listener.AcceptTCP()
 		if err != nil {
-			s.complain(err)
+			s.logError(err)
 			_ = s.listener.Close() // once more than needed, if that was what ended it
 			return
 		}
 		if err := s.connect(c); err != nil {
-			s.complain(err) // the client sees that its connection ended
+			s.logError(err) // the client sees that its connection ended
 			<-s.slots
 		}
 	}
 }
 
-func (s *Server) complain(err error) {
+func (s *Server) logError(err error) {
 	if !errors.Is(err, net.ErrClosed) {
 		_, _ = fmt.Fprintf(s.log, "sshtest: %v\n", err)
 	}
@@ -246,8 +246,8 @@ func (s *Server) connect(c *net.TCPConn) error {
 	return nil
 }
 
-// hold stops all processes of the server and returns them.
-func (s *Server) hold() []int {
+// suspend stops all processes of the server and returns them.
+func (s *Server) suspend() []int {
 	if !s.used {
 		return nil
 	}
@@ -258,7 +258,7 @@ func (s *Server) hold() []int {
 		}
 	}
 	a := s.Address()
-	return hold(roots, fmt.Sprintf(" %s %d", a.Addr(), a.Port()))
+	return suspend(roots, fmt.Sprintf(" %s %d", a.Addr(), a.Port()))
 }
 
 // Freeze makes the server accept connections and answer nothing, on connections that are open too.
@@ -266,14 +266,14 @@ func (s *Server) Freeze() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.frozen = true
-	s.hold()
+	s.suspend()
 }
 
 // Thaw lets a frozen server go on.
 func (s *Server) Thaw() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, pid := range s.hold() {
+	for _, pid := range s.suspend() {
 		_ = syscall.Kill(pid, syscall.SIGCONT) // it may be gone already
 	}
 	s.frozen = false
@@ -292,7 +292,7 @@ func (s *Server) Close() error {
 	if errors.Is(err, net.ErrClosed) {
 		err = nil // it ended before, as its log says
 	}
-	pids := s.hold()
+	pids := s.suspend()
 	for _, pid := range pids {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // it may be gone already
 	}
@@ -300,7 +300,7 @@ func (s *Server) Close() error {
 	s.mu.Unlock()
 	s.running.Wait()
 	err = errors.Join(err, s.log.Close())
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(killTimeout)
 	for anyAlive(pids) {
 		if time.Now().After(deadline) {
 			return errors.Join(err, fmt.Errorf("sshd on %s leaves processes behind: %v", s.Address(), pids))

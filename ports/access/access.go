@@ -71,7 +71,7 @@ func Everything() Scope { return Scope{All: true} }
 
 // Owners decides who may keep objects that belong to organizations.
 type Owners interface {
-	// MayKeep reports whether the caller of ctx may create, change and delete objects of a kind that belong to an organization, or
+	// MayWrite reports whether the caller of ctx may create, change and delete objects of a kind that belong to an organization, or
 	// to none where org is empty. Of what can carry grants it decides about creation alone.
-	MayKeep(ctx context.Context, kind, org string) (bool, error)
+	MayWrite(ctx context.Context, kind, org string) (bool, error)
 }

@@ -100,9 +100,9 @@ type Launch struct {
 	DiffMode      *bool
 	Labels        map[string]string // merged over the template's own
 	Change        *string
-	// Given are variables of the application itself, such as a push; they need no permission of the template, and answers and
+	// SystemVars are variables of the application itself, such as a push; they need no permission of the template, and answers and
 	// ExtraVars lie over them.
-	Given runs.Vars
+	SystemVars runs.Vars
 	// Source is what launches, FromTemplate where it is empty, and By the id of the schedule or trigger that does.
 	Source      runs.Source
 	By          string

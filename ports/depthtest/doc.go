@@ -19,9 +19,9 @@ func Of[T any](quick, long T) T {
 // tests run.
 func Checks(quick, long string) {
 	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
-	if given {
+	explicit := false
+	flag.Visit(func(f *flag.Flag) { explicit = explicit || f.Name == "rapid.checks" })
+	if explicit {
 		return
 	}
 	if err := flag.Set("rapid.checks", Of(quick, long)); err != nil {

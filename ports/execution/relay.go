@@ -27,8 +27,8 @@ const (
 	RelayPrefix = "relay/"
 )
 
-// Holder is a worker's proof that it holds a run.
-type Holder struct {
+// Leaseholder is a worker's proof that it holds a run.
+type Leaseholder struct {
 	RunID string
 	// Capability was made for one claim and is good for nothing else: 256 random bits in base64url.
 	Capability secret.Text
@@ -51,32 +51,32 @@ type Relay interface {
 	// there, and the next one is looked for. A claim with Cancels leases nothing. Faults: Invalid names a member of the claim, QueueDenied.
 	Claim(ctx context.Context, c RelayClaim) (g *Grant, head string, err error)
 	// Beat renews the lease.
-	Beat(ctx context.Context, h Holder) (RelayBeat, error)
+	Beat(ctx context.Context, h Leaseholder) (RelayBeat, error)
 	// Run returns the run as it stands, with the variables that look secret redacted.
-	Run(ctx context.Context, h Holder) (RelayRun, error)
+	Run(ctx context.Context, h Leaseholder) (RelayRun, error)
 	// Save moves the run. Invalid faults name a member. A repeated call changes nothing.
-	Save(ctx context.Context, h Holder, s RelaySave) error
+	Save(ctx context.Context, h Leaseholder, s RelaySave) error
 }
 
 // RelayJournal takes what workers report. The methods are those of runs.Journal, under a capability in place of a lease; more items than
 // RelayList are Invalid.
 type RelayJournal interface {
-	AppendLog(ctx context.Context, h Holder, c runs.LogChunk) (next int64, err error)
+	AppendLog(ctx context.Context, h Leaseholder, c runs.LogChunk) (next int64, err error)
 	// AppendEvents refuses events of type status, which only the holder of the runs writes, as Invalid.
-	AppendEvents(ctx context.Context, h Holder, events []runs.Event) (next int64, err error)
-	SaveHosts(ctx context.Context, h Holder, hosts []runs.HostSummary) error
-	SaveTasks(ctx context.Context, h Holder, tasks []runs.TaskSummary) error
+	AppendEvents(ctx context.Context, h Leaseholder, events []runs.Event) (next int64, err error)
+	SaveHosts(ctx context.Context, h Leaseholder, hosts []runs.HostSummary) error
+	SaveTasks(ctx context.Context, h Leaseholder, tasks []runs.TaskSummary) error
 	// SaveFacts is Invalid where one of the hosts has no result of this run.
-	SaveFacts(ctx context.Context, h Holder, facts []runs.HostFacts) error
+	SaveFacts(ctx context.Context, h Leaseholder, facts []runs.HostFacts) error
 }
 
 // RelayMaterials gives workers what the runs that they hold name.
 type RelayMaterials interface {
 	// Inventory returns the run's inventory. Faults: InventoryNotFound of package catalog, also where the run names none.
-	Inventory(ctx context.Context, h Holder) (RelayInventory, error)
+	Inventory(ctx context.Context, h Leaseholder) (RelayInventory, error)
 	// Project calls open with a tar archive of the run's work tree below "project/", and of its installed requirements below "roles/" and
 	// "collections/". Faults: those of catalog.Materials.Tree, ProjectNotFound also where the run names none.
-	Project(ctx context.Context, h Holder, open func() (io.Writer, error)) error
+	Project(ctx context.Context, h Leaseholder, open func() (io.Writer, error)) error
 }
 
 // ClaimStore keeps the capabilities of claims that were made over a relay, by their SHA-256.

@@ -49,11 +49,11 @@ func TestRunsOverTheRelay(t *testing.T) {
 		Labels: map[string]string{"a": "b"}, Change: "CHG-1", Vars: runs.Vars{"n": json.RawMessage("12345678901234567890.10")},
 		CancelRequested: true, CreatedAt: at, StartedAt: at, LogBytes: 9, LogOmitted: 3,
 	}
-	told := *r
-	told.Spec.Notifications = []runs.Notification{{Kind: "slack", URL: "https://hooks.example/***", Ref: "ntg_1"}}
-	body := over(t, execution.NewRelayRun(&told))
+	notifying := *r
+	notifying.Spec.Notifications = []runs.Notification{{Kind: "slack", URL: "https://hooks.example/***", Ref: "ntg_1"}}
+	body := over(t, execution.NewRelayRun(&notifying))
 	same(t, "a run", r, body.Record())
-	if len(told.Spec.Notifications) != 1 {
+	if len(notifying.Spec.Notifications) != 1 {
 		t.Error("the run itself lost whom it tells")
 	}
 }

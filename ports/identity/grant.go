@@ -160,5 +160,5 @@ type RightsStore interface {
 	// load everything then.
 	RightsSince(ctx context.Context, version int64) (r Rights, ok bool, err error)
 	// ForgetChanges drops what tells of changes but for the newest keep.
-	ForgetChanges(ctx context.Context, keep int) error
+	ForgetChanges(ctx context.Context, retain int) error
 }

@@ -74,8 +74,8 @@ type Challenge struct {
 	CrossSite bool
 }
 
-// Beginnings bounds how often sign-ins at a provider begin.
-type Beginnings interface {
+// SignInLimiter bounds how often sign-ins at a provider begin.
+type SignInLimiter interface {
 	// Begin counts one of the actor's address. TooManyAttempts beyond a hundred a minute.
 	Begin(ctx context.Context) error
 }
@@ -105,8 +105,8 @@ type HandshakeStore interface {
 	// TakeHandshake deletes and returns one that has not expired; of many concurrent calls exactly one succeeds.
 	// HandshakeNotFound otherwise.
 	TakeHandshake(ctx context.Context, hash [32]byte, kind string) ([]byte, error)
-	// Witness remembers a hash for a time and reports whether it was new.
-	Witness(ctx context.Context, hash [32]byte, ttl time.Duration) (fresh bool, err error)
+	// MarkSeen remembers a hash for a time and reports whether it was new.
+	MarkSeen(ctx context.Context, hash [32]byte, ttl time.Duration) (fresh bool, err error)
 	// PurgeHandshakes drops what has expired, at most limit of each kind of row, and returns how many that were.
 	PurgeHandshakes(ctx context.Context, limit int) (int, error)
 }

@@ -68,8 +68,8 @@ func IsMask(n runs.Notification) (address, key bool) {
 }
 
 // AsStored returns targets that somebody gave as they are judged: a mask stands for what is stored, which was judged before.
-func AsStored(said []runs.Notification) []runs.Notification {
-	out := slices.Clone(said)
+func AsStored(input []runs.Notification) []runs.Notification {
+	out := slices.Clone(input)
 	for i := range out {
 		if address, key := IsMask(out[i]); address || key {
 			out[i].Ref = "stored"

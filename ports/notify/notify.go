@@ -47,15 +47,15 @@ type Targets interface {
 	// Seal returns targets as records hold them, in the same order, with what is secret of those without a Ref sealed. The others stay as
 	// they are. An Invalid fault names the member, under notifications[i], that is a mask. It reads keys, and is called outside of units.
 	Seal(ctx context.Context, list []runs.Notification) (SealedTargets, error)
-	// Keep stores what was sealed, equal targets once, and returns the targets with their references. It joins the unit of ctx.
-	Keep(ctx context.Context, t SealedTargets) ([]runs.Notification, error)
+	// Save stores what was sealed, equal targets once, and returns the targets with their references. It joins the unit of ctx.
+	Save(ctx context.Context, t SealedTargets) ([]runs.Notification, error)
 	// Echoed returns the targets that a client sent, with those that repeat masks of stored ones as they are stored. A stored key goes
 	// nowhere but to the address for which it was given. An Invalid fault names the member, under notifications[i], whose mask nothing
 	// stored has, or that several have.
-	Echoed(ctx context.Context, said, stored []runs.Notification) ([]runs.Notification, error)
+	Echoed(ctx context.Context, input, stored []runs.Notification) ([]runs.Notification, error)
 	// Same reports whether targets that a client sent, masks that they repeat included, are the stored ones in their
 	// order.
-	Same(ctx context.Context, said, stored []runs.Notification) (bool, error)
+	Same(ctx context.Context, input, stored []runs.Notification) (bool, error)
 }
 
 // SealedTargets are targets on their way into a record.
@@ -72,8 +72,8 @@ type SealedTarget struct {
 	Text   []byte
 }
 
-// Opener opens what Targets keeps.
-type Opener interface {
+// TargetOpener opens what Targets keeps.
+type TargetOpener interface {
 	// Open returns where a stored target leads. KeyLost of package secrets where it cannot be opened.
 	Open(ctx context.Context, n runs.Notification) (Target, error)
 }
@@ -146,7 +146,7 @@ type Store interface {
 	// the given time, so that of several servers one has each. Of one lane it returns at most one, and of the lanes in full none, so that
 	// a target that is slow keeps no other one waiting. wait is how long until the next pending one of another lane than those in full is
 	// due, where booked ones are due at the end of their time; 0 where none ever is.
-	TakeDeliveries(ctx context.Context, limit int, hold time.Duration, full []string) (list []Delivery, wait time.Duration, err error)
+	TakeDeliveries(ctx context.Context, limit int, visibility time.Duration, full []string) (list []Delivery, wait time.Duration, err error)
 	// EndDelivery stores how a delivery ended. One that is gone or ended already is no error.
 	EndDelivery(ctx context.Context, id string, s Status, reason string) error
 	// DeferDelivery makes a pending one due after a time, with why the last try failed.
@@ -158,9 +158,9 @@ func TargetRecord(ref string) string { return "target/" + ref }
 
 // TargetStore keeps what of targets is secret, sealed.
 type TargetStore interface {
-	// KeepTarget stores a sealed target under ref and returns the ref that rules: of two with one digest the first stays. Of units that keep
+	// SaveTarget stores a sealed target under ref and returns the ref that rules: of two with one digest the first stays. Of units that keep
 	// the same one at once the later ones wait for the first to end, so that whoever keeps several in one unit does so by digest, in order.
-	KeepTarget(ctx context.Context, ref, digest string, sealed []byte) (string, error)
+	SaveTarget(ctx context.Context, ref, digest string, sealed []byte) (string, error)
 	// SealedTarget returns a sealed target. TargetNotFound.
 	SealedTarget(ctx context.Context, ref string) ([]byte, error)
 }

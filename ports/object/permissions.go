@@ -57,7 +57,7 @@ func (p *Permissions) CheckOrgs(ctx context.Context, kind string, orgs ...string
 		if i > 0 && org == orgs[i-1] {
 			continue
 		}
-		ok, err := p.Owners.MayKeep(ctx, kind, org)
+		ok, err := p.Owners.MayWrite(ctx, kind, org)
 		if err != nil {
 			return fmt.Errorf("decide what may be written: %w", err)
 		}

@@ -15,7 +15,7 @@ type Filter struct {
 	Task      string    // runs in which a task of this name ran
 	After     time.Time // created at or after
 	Before    time.Time // created before
-	Words     []string  // every word must begin some word of the run's text
+	Terms     []string  // every word must begin some word of the run's text
 	Sources   []Source
 	Actor     string // name or id
 	Host      string
@@ -34,7 +34,7 @@ type Filter struct {
 
 // Filtered reports whether anything but order and paging narrows the list.
 func (f *Filter) Filtered() bool {
-	return len(f.Statuses)+len(f.Words)+len(f.Sources)+len(f.Labels) > 0 || f.Tool != "" || f.Task != "" ||
+	return len(f.Statuses)+len(f.Terms)+len(f.Sources)+len(f.Labels) > 0 || f.Tool != "" || f.Task != "" ||
 		!f.After.IsZero() || !f.Before.IsZero() || f.Actor != "" || f.Host != "" || f.Change != "" || f.Template != "" || f.Queue != ""
 }
 
@@ -150,8 +150,8 @@ type Streamer interface {
 // TicketTTL is how long a stream ticket may be used.
 const TicketTTL = 30 * time.Second
 
-// Holder is who minted a ticket: an account, by one of its tokens. The ticket is worth no more than that token.
-type Holder struct{ Account, Token string }
+// TicketOwner is who minted a ticket: an account, by one of its tokens. The ticket is worth no more than that token.
+type TicketOwner struct{ Account, Token string }
 
 // Tickets are single-use keys to the live stream of one run.
 type Tickets interface {
@@ -159,5 +159,5 @@ type Tickets interface {
 	Mint(ctx context.Context, runID string) (ticket string, err error)
 	// Redeem consumes a ticket. BadTicket for one that is unknown, used, expired or another run's; of many
 	// concurrent calls exactly one succeeds. It returns who minted it.
-	Redeem(ctx context.Context, ticket, runID string) (Holder, error)
+	Redeem(ctx context.Context, ticket, runID string) (TicketOwner, error)
 }

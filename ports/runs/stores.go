@@ -95,8 +95,8 @@ type Queue interface {
 	Beat(ctx context.Context, worker string, leases []Lease, ttl time.Duration) ([]Beat, error)
 	// Expired lists runs whose lease has run out, without variables, at most limit.
 	Expired(ctx context.Context, limit int) ([]*Run, error)
-	// Held lists the runs that a worker holds, without variables.
-	Held(ctx context.Context, worker string) ([]*Run, error)
+	// Leased lists the runs that a worker holds, without variables.
+	Leased(ctx context.Context, worker string) ([]*Run, error)
 }
 
 // LogStore keeps output in compressed chunks.
@@ -158,9 +158,9 @@ type Remembered struct {
 
 // TicketStore keeps stream tickets by the SHA-256 of their secret.
 type TicketStore interface {
-	SaveTicket(ctx context.Context, hash [32]byte, runID string, h Holder, ttl time.Duration) error
+	SaveTicket(ctx context.Context, hash [32]byte, runID string, h TicketOwner, ttl time.Duration) error
 	// TakeTicket deletes and returns a ticket that has not expired. BadTicket otherwise.
-	TakeTicket(ctx context.Context, hash [32]byte) (runID string, h Holder, err error)
+	TakeTicket(ctx context.Context, hash [32]byte) (runID string, h TicketOwner, err error)
 }
 
 // Purger drops what retention no longer wants, in bounded batches.

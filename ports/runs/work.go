@@ -79,8 +79,8 @@ type Worklist interface {
 	// Finish ends a run. It is idempotent on the lease: the same ending again is not an error. Where the end cannot be recorded
 	// nothing of it is stored, which is Unavailable; its holder tries again.
 	Finish(ctx context.Context, l Lease, e Ending) error
-	// Held lists what the named worker holds: after a restart, what its earlier life left.
-	Held(ctx context.Context, worker string) ([]*Run, error)
+	// Leased lists what the named worker holds: after a restart, what its earlier life left.
+	Leased(ctx context.Context, worker string) ([]*Run, error)
 }
 
 // Journal takes what an executor reports of the run that it holds. Every method is LeaseLost for a stale lease

@@ -103,12 +103,12 @@ type SlotStore interface {
 	// Advance books a slot: it moves the schedule's next slot from was to next (zero: it fires no more) and, where slot is not zero,
 	// makes that slot exist, held until the hold is over. ok is false where the schedule's next slot is another one by now, or the
 	// slot exists.
-	Advance(ctx context.Context, id string, was, next, slot time.Time, hold time.Duration) (ok bool, err error)
+	Advance(ctx context.Context, id string, was, next, slot time.Time, leaseTime time.Duration) (ok bool, err error)
 	// Skip is Advance without a slot, with the reason for last_error.
 	Skip(ctx context.Context, id string, was, next time.Time, reason string) (ok bool, err error)
 	// Abandoned returns slots whose hold is over and that have neither a run nor a reason, and holds them anew. Those of schedules
 	// that are gone are dropped.
-	Abandoned(ctx context.Context, hold time.Duration, limit int) ([]Firing, error)
+	Abandoned(ctx context.Context, leaseTime time.Duration, limit int) ([]Firing, error)
 	// Settle notes what became of a slot: a run, or the reason why there is none. It sets the schedule's last_* members where no
 	// later slot has.
 	Settle(ctx context.Context, id string, slot time.Time, runID, reason string) error

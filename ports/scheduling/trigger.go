@@ -74,7 +74,7 @@ type Delivered struct {
 type DeliveryStore interface {
 	// Remember notes a delivery of a trigger, unless one of that id is younger than DeliveryMemory by the store's clock: fresh is
 	// false then and was is how that one ended. One that is not done within hold is fresh again.
-	Remember(ctx context.Context, triggerID, delivery string, hold time.Duration) (was Delivered, fresh bool, err error)
+	Remember(ctx context.Context, triggerID, delivery string, leaseTime time.Duration) (was Delivered, fresh bool, err error)
 	// SettleDelivery notes how it ended and, on the trigger, when it fired last, with the failure if there was one; after a failure
 	// the delivery is forgotten, so that the forge may send it again.
 	SettleDelivery(ctx context.Context, triggerID, delivery string, d Delivered, failure string) error

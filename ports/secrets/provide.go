@@ -79,10 +79,10 @@ type Provider interface {
 type References interface {
 	// Exists reports whether there is a credential.
 	Exists(ctx context.Context, id string) (bool, error)
-	// Judge returns why credentials cannot be used together, or at all: Clash for two of one kind (several vault passwords may have
+	// Validate returns why credentials cannot be used together, or at all: Clash for two of one kind (several vault passwords may have
 	// different vault ids, custom credentials different types), SecretMissing for one without a secret, KeyLost for one that
 	// cannot be opened. One that does not exist is left out.
-	Judge(ctx context.Context, credentials []string) error
+	Validate(ctx context.Context, credentials []string) error
 }
 
 // Lease is a minted secret that has to be revoked.
@@ -107,7 +107,7 @@ type LeaseStore interface {
 	LeasesOf(ctx context.Context, o Owner) ([]Lease, error)
 	// TakeLeases returns at most limit leases whose owner is done with them: a run that ended, does not exist, or is held under another epoch;
 	// an inventory source whose lease is an hour old. They are booked for the given time, so that of several servers one has each.
-	TakeLeases(ctx context.Context, limit int, hold time.Duration) ([]Lease, error)
+	TakeLeases(ctx context.Context, limit int, visibility time.Duration) ([]Lease, error)
 	// DropLease forgets one. An unknown one is no error.
 	DropLease(ctx context.Context, id string) error
 }

@@ -36,10 +36,10 @@ type Sealed struct {
 	Text   []byte
 }
 
-// Holder is a table in which something rests sealed. All holders together are what has to be wrapped anew under another key.
-type Holder interface {
-	// Holds names what is held, in the plural: "credentials".
-	Holds() string
+// SealedStore is a table in which something rests sealed. All holders together are what has to be wrapped anew under another key.
+type SealedStore interface {
+	// Name names what is held, in the plural: "credentials".
+	Name() string
 	// ListSealed returns at most limit of what is held whose key comes after the given one, by key.
 	ListSealed(ctx context.Context, after string, limit int) ([]Sealed, error)
 	// Reseal replaces a sealed text where it is still the one that was listed, and reports whether it was. It joins the unit of ctx

@@ -68,9 +68,9 @@ type TypeStore interface {
 	// InsertType stores a type. NameTaken.
 	InsertType(ctx context.Context, t Type) error
 	TypeByID(ctx context.Context, id string) (Type, error)
-	// HoldType returns a type and keeps it from being changed and removed until the unit of ctx ends, so that what is stored of it in
+	// LockType returns a type and keeps it from being changed and removed until the unit of ctx ends, so that what is stored of it in
 	// that unit fits. TypeNotFound.
-	HoldType(ctx context.Context, id string) (Type, error)
+	LockType(ctx context.Context, id string) (Type, error)
 	// ListTypes returns types by name, of the given one where it is not empty, and how many there are.
 	ListTypes(ctx context.Context, name string, w page.Window) ([]Type, int, error)
 	// UpdateType stores what a caller may set, counts the revision up and returns it. RevisionChanged, NameTaken, TypeNotFound.

@@ -24,9 +24,9 @@ type hooksKey struct{}
 // Hooks collects what is to happen at the end of a unit and after its commit. An implementation of Unit makes one for
 // each attempt.
 type Hooks struct {
-	gathered map[any]any
-	last     []func(ctx context.Context) error
-	after    []func()
+	items map[any]any
+	last  []func(ctx context.Context) error
+	after []func()
 }
 
 // WithHooks returns a context that collects commit hooks into the returned Hooks.
@@ -63,26 +63,26 @@ func OnCommit(ctx context.Context, fn func()) {
 	fn()
 }
 
-// Gather keeps an item until the unit that ctx carries is about to commit. Then last is called once, inside of the unit and
+// BeforeCommit keeps an item until the unit that ctx carries is about to commit. Then last is called once, inside of the unit and
 // behind everything else in it, with the items that were gathered under the key, in their order. That is where work goes
 // that takes a lock which others wait for. An error of last undoes the unit. Nothing is gathered outside of a unit, which
 // is an Internal fault. Under one key there is one type of items.
-func Gather[T any](ctx context.Context, key any, item T, last func(ctx context.Context, items []T) error) error {
+func BeforeCommit[T any](ctx context.Context, key any, item T, last func(ctx context.Context, items []T) error) error {
 	h, ok := ctx.Value(hooksKey{}).(*Hooks)
 	if !ok {
 		return &fault.Error{Kind: fault.Internal, Message: "work for the end of a unit outside of one"}
 	}
-	if items, ok := h.gathered[key].(*[]T); ok {
+	if items, ok := h.items[key].(*[]T); ok {
 		*items = append(*items, item)
 		return nil
 	}
 	items := &[]T{item}
-	if h.gathered == nil {
-		h.gathered = make(map[any]any)
+	if h.items == nil {
+		h.items = make(map[any]any)
 	}
-	h.gathered[key] = items
+	h.items[key] = items
 	h.last = append(h.last, func(ctx context.Context) error {
-		delete(h.gathered, key)
+		delete(h.items, key)
 		return last(ctx, *items)
 	})
 	return nil

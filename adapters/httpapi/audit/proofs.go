@@ -117,7 +117,7 @@ func send(ctx context.Context, sink *httpapi.Sink, doc audit.Document) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, bundleTime)
 	defer cancel()
-	w := bufio.NewWriterSize(&lasting{ctx: ctx, to: sink}, 64<<10)
+	w := bufio.NewWriterSize(&authorizedWriter{ctx: ctx, to: sink}, 64<<10)
 	if err := doc.WriteTo(ctx, w); err != nil {
 		return fmt.Errorf("write bundle: %w", err)
 	}
@@ -128,15 +128,15 @@ func send(ctx context.Context, sink *httpapi.Sink, doc audit.Document) error {
 	return nil
 }
 
-// lasting writes as long as the context lives and the caller has its rights.
-type lasting struct {
+// authorizedWriter writes as long as the context lives and the caller has its rights.
+type authorizedWriter struct {
 	ctx  context.Context
 	to   io.Writer
 	sent int
 }
 
 // Write implements io.Writer.
-func (l *lasting) Write(p []byte) (int, error) {
+func (l *authorizedWriter) Write(p []byte) (int, error) {
 	if err := l.ctx.Err(); err != nil {
 		return 0, err
 	}

@@ -53,7 +53,7 @@ func least() map[string][2]string {
 func TestEveryRouteByRole(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.stand.kind = catalog.PluginSource // as the example says
+	f.fake.kind = catalog.PluginSource // as the example says
 	table, seen := least(), 0
 	for _, op := range f.Operations() {
 		row, listed := table[op.OperationID]
@@ -182,7 +182,7 @@ func TestDocument(t *testing.T) {
 // TestModuleWires builds the routes through fx.
 func TestModuleWires(t *testing.T) {
 	t.Parallel()
-	p := params(&stand{})
+	p := params(&fakeModule{})
 	var h http.Handler
 	app := fx.New(
 		fx.NopLogger, httpapi.Module, catalogapi.Module,

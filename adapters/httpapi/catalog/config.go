@@ -82,7 +82,7 @@ func configBody(kind catalog.SourceKind, c catalog.SourceConfig) SourceConfig {
 		if len(c.Headers) > 0 {
 			names := make(map[string]string, len(c.Headers))
 			for name := range c.Headers {
-				names[name] = hidden
+				names[name] = hiddenValue
 			}
 			out["headers"] = names
 		}
@@ -91,8 +91,8 @@ func configBody(kind catalog.SourceKind, c catalog.SourceConfig) SourceConfig {
 	return out
 }
 
-// hidden stands for the value of a header, which is a secret.
-const hidden = "***"
+// hiddenValue stands for the value of a header, which is a secret.
+const hiddenValue = "***"
 
 // SourceConfig is what a source of its kind is told.
 type SourceConfig Values

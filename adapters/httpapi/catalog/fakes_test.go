@@ -21,9 +21,9 @@ type wall struct{}
 
 func (wall) Now() time.Time { return past.Add(time.Minute) }
 
-// stand stands for the whole catalog module. It knows one object of each kind, all with the id "known" and the revision 3, and
+// fakeModule stands for the whole catalog module. It knows one object of each kind, all with the id "known" and the revision 3, and
 // remembers what it was asked.
-type stand struct {
+type fakeModule struct {
 	mu       sync.Mutex
 	err      error // every call's answer, where set
 	asked    []any
@@ -34,7 +34,7 @@ type stand struct {
 }
 
 // ask remembers a call.
-func (s *stand) ask(args ...any) error {
+func (s *fakeModule) ask(args ...any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked = args
@@ -42,7 +42,7 @@ func (s *stand) ask(args ...any) error {
 }
 
 // find answers an id, and a revision where it is not 0.
-func (s *stand) find(code fault.Code, id string, revision int64, args ...any) error {
+func (s *fakeModule) find(code fault.Code, id string, revision int64, args ...any) error {
 	if err := s.ask(append([]any{id, revision}, args...)...); err != nil {
 		return err
 	}
@@ -55,13 +55,13 @@ func (s *stand) find(code fault.Code, id string, revision int64, args ...any) er
 	return nil
 }
 
-func (s *stand) answer(err error) {
+func (s *fakeModule) answer(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err
 }
 
-func (s *stand) last() []any {
+func (s *fakeModule) last() []any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asked
@@ -71,7 +71,7 @@ func record() catalog.Record {
 	return catalog.Record{ID: "known", Name: "web", CreatedBy: "usr_admin", CreatedAt: past, UpdatedAt: past, Revision: 3}
 }
 
-type projects struct{ *stand }
+type projects struct{ *fakeModule }
 
 func (f projects) project() catalog.Project {
 	p := catalog.Project{Record: record(), RepoURL: "https://git.test/a.git"}
@@ -119,7 +119,7 @@ func (f projects) File(_ context.Context, id, path, ref string) ([]byte, string,
 	return []byte(f.text), "c0ffee", f.find(catalog.ProjectNotFound, id, 0, path, ref)
 }
 
-type inventories struct{ *stand }
+type inventories struct{ *fakeModule }
 
 func (f inventories) inventory() catalog.Inventory {
 	i := catalog.Inventory{Record: record(), Content: []byte("web1 <&>\n"), Format: catalog.INI, Digest: "d19e57"}
@@ -165,7 +165,7 @@ func (f inventories) Resolve(_ context.Context, id, limit string) (catalog.Resol
 	return r, f.find(catalog.InventoryNotFound, id, 0, limit)
 }
 
-type sources struct{ *stand }
+type sources struct{ *fakeModule }
 
 func (f sources) source() catalog.InventorySource {
 	s := catalog.InventorySource{Record: record(), Kind: catalog.ProjectSource, InventoryID: "inv_1"}
@@ -213,7 +213,7 @@ func (f sources) Refresh(_ context.Context, id string) (catalog.InventorySource,
 	return f.source(), f.find(catalog.SourceNotFound, id, 0, "refreshed")
 }
 
-type templates struct{ *stand }
+type templates struct{ *fakeModule }
 
 // Create answers with what it was given.
 func (f templates) Create(_ context.Context, t catalog.Template) (catalog.Template, error) {
@@ -248,7 +248,7 @@ func (f templates) Delete(_ context.Context, id string, revision int64) error {
 	return f.find(catalog.TemplateNotFound, id, revision, "deleted")
 }
 
-type launcher struct{ *stand }
+type launcher struct{ *fakeModule }
 
 func (f launcher) Launch(ctx context.Context, id string, l catalog.Launch) (*runs.Run, bool, error) {
 	if err := f.find(catalog.TemplateNotFound, id, 0, l); err != nil {

@@ -72,7 +72,7 @@ func (h *handlers) browsing(r *httpapi.Router) {
 		Method: http.MethodGet, Path: projectsPath + "/{id}/files", ID: "list-project-files", Tag: tag,
 		Summary:     "List a directory of a project's repository",
 		Description: "Directories first. Links that leave the repository are not listed.",
-		Access:      read(), Status: http.StatusOK, Example: exampleEntries(), Errors: missing(),
+		Access:      read(), Status: http.StatusOK, Example: exampleEntries(), Errors: getStatuses(),
 	}, h.listFiles)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: projectsPath + "/{id}/file", ID: "get-project-file", Tag: tag,

@@ -15,11 +15,11 @@ func TestMain(m *testing.M) { httpapitest.Main(m) }
 
 type fixture struct {
 	*httpapitest.Server
-	t     *testing.T
-	stand *stand
+	t    *testing.T
+	fake *fakeModule
 }
 
-func params(s *stand) catalogapi.Params {
+func params(s *fakeModule) catalogapi.Params {
 	return catalogapi.Params{
 		Projects: projects{s}, Inventories: inventories{s}, Sources: sources{s}, Templates: templates{s}, Launcher: launcher{s},
 		Trail: trail{}, Clock: wall{},
@@ -28,8 +28,8 @@ func params(s *stand) catalogapi.Params {
 
 func setup(t *testing.T, change ...func(*httpapi.Config, *catalogapi.Params)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, stand: &stand{}}
-	config, p := httpapi.Config{Version: "1"}, params(f.stand)
+	f := &fixture{t: t, fake: &fakeModule{}}
+	config, p := httpapi.Config{Version: "1"}, params(f.fake)
 	for _, c := range change {
 		c(&config, &p)
 	}
@@ -40,7 +40,7 @@ func setup(t *testing.T, change ...func(*httpapi.Config, *catalogapi.Params)) *f
 // wasAsked compares what the port was asked.
 func (f *fixture) wasAsked(want ...any) {
 	f.t.Helper()
-	if d := cmp.Diff(want, f.stand.last()); d != "" {
+	if d := cmp.Diff(want, f.fake.last()); d != "" {
 		f.t.Errorf("asked (-want +got):\n%s", d)
 	}
 }

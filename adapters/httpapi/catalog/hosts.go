@@ -88,13 +88,13 @@ func (h *handlers) hosts(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: inventoriesPath + "/{id}/hosts", ID: "list-inventory-hosts", Tag: tag,
 		Description: "In inventory order. Variables are those of the host itself, without those of its groups.",
-		Summary:     "List an inventory's hosts with their groups and variables", Access: read(), Status: http.StatusOK, Errors: missing(),
+		Summary:     "List an inventory's hosts with their groups and variables", Access: read(), Status: http.StatusOK, Errors: getStatuses(),
 		Example: HostList{Hosts: []HostBody{{Name: "web1", Groups: []string{"web"}, Vars: map[string]any{"http_port": 8080}}}, Listed: httpapi.ExampleListed()},
 	}, h.listHosts)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: inventoriesPath + "/{id}/resolve", ID: "resolve-inventory", Tag: tag, Harmless: true,
 		Description: "What Ansible would select with the same --limit. Nothing is run.",
-		Summary:     "Tell which hosts a limit selects", Access: read(), Status: http.StatusOK, Request: LimitBody{Limit: "web:!web9"}, Errors: missing(),
+		Summary:     "Tell which hosts a limit selects", Access: read(), Status: http.StatusOK, Request: LimitBody{Limit: "web:!web9"}, Errors: getStatuses(),
 		Example: ResolutionBody{Count: 2, Groups: []string{"web"}, Sample: []string{"web1", "web2"}, Warnings: []string{}},
 	}, h.resolve)
 }

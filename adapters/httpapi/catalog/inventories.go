@@ -76,12 +76,12 @@ type InventoryList struct {
 }
 
 func inventory(i catalog.Inventory, err error) (*httpapi.ObjectOutput[InventoryBody], error) {
-	return shown(i, err, inventoryBody, inventoryRecord)
+	return objectOutput(i, err, inventoryBody, inventoryRecord)
 }
 
 func (h *handlers) createInventory(ctx context.Context, in *httpapi.NewInput[NewInventoryBody]) (*httpapi.NewObjectOutput[InventoryBody], error) {
 	i, err := h.Inventories.Create(ctx, in.Body.inventory([]byte(in.Body.Content)))
-	return made(inventoriesPath, i, err, inventoryBody, inventoryRecord)
+	return newObjectOutput(inventoriesPath, i, err, inventoryBody, inventoryRecord)
 }
 
 func (h *handlers) getInventory(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[InventoryBody], error) {
@@ -89,13 +89,13 @@ func (h *handlers) getInventory(ctx context.Context, in *httpapi.IDInput) (*http
 }
 
 func (h *handlers) listInventories(ctx context.Context, in *ListInput) (*httpapi.ListOutput[InventoryList], error) {
-	return listed(ctx, in, h.Inventories.List, inventoryRow, func(rows []InventoryRow, l httpapi.Listed) InventoryList {
+	return listOutput(ctx, in, h.Inventories.List, inventoryRow, func(rows []InventoryRow, l httpapi.Listed) InventoryList {
 		return InventoryList{Inventories: rows, Listed: l}
 	})
 }
 
 func (h *handlers) updateInventory(ctx context.Context, in *httpapi.ChangeInput[ChangedInventoryBody]) (*httpapi.ObjectOutput[InventoryBody], error) {
-	if err := unchanged(ctx, in, in.Body.Record, h.Inventories.Get, inventoryRecord); err != nil {
+	if err := updateStatuses(ctx, in, in.Body.Record, h.Inventories.Get, inventoryRecord); err != nil {
 		return nil, err
 	}
 	var content []byte
@@ -115,18 +115,18 @@ func (h *handlers) inventories(r *httpapi.Router) {
 		Summary:     "Store an inventory",
 		Description: "The content is checked; what is wrong with it is told with its line.",
 		Access:      write(), Status: http.StatusCreated, Example: exampleInventory(), Request: exampleNewInventory(), MaxBody: largeBody,
-		Errors: unmade(),
+		Errors: createStatuses(),
 	}, h.createInventory)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: inventoriesPath, ID: "list-inventories", Tag: tag, Summary: "List inventories by name, without their contents",
 		Description: "Those that the caller may read. The digest tells whether a content changed.",
-		Access:      read(), Status: http.StatusOK, Errors: unlisted(),
+		Access:      read(), Status: http.StatusOK, Errors: listStatuses(),
 		Example: InventoryList{Inventories: []InventoryRow{exampleInventory().InventoryRow}, Listed: httpapi.ExampleListed()},
 	}, h.listInventories)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: inventoriesPath + "/{id}", ID: "get-inventory", Tag: tag, Summary: "Read one inventory with its content",
 		Description: "The ETag of the answer goes into If-Match of a change.",
-		Access:      read(), Status: http.StatusOK, Example: exampleInventory(), Errors: missing(),
+		Access:      read(), Status: http.StatusOK, Example: exampleInventory(), Errors: getStatuses(),
 	}, h.getInventory)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: inventoriesPath + "/{id}", ID: "update-inventory", Action: audit.InventoryUpdate, Tag: tag,

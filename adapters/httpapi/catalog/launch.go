@@ -65,6 +65,6 @@ func (h *handlers) launching(r *httpapi.Router) {
 		Summary: "Launch a template",
 		Description: "Answers its survey, chooses of its selectable credentials and overrides what it allows to be overridden: anything else is " +
 			"refused, and nothing runs then. A workflow becomes a pipeline.",
-		Access: httpapi.Needs("catalog", "launch"), Status: http.StatusCreated, Example: exampleRun(), Request: exampleLaunch(), Errors: unmade(),
+		Access: httpapi.Needs("catalog", "launch"), Status: http.StatusCreated, Example: exampleRun(), Request: exampleLaunch(), Errors: createStatuses(),
 	}, h.launch)
 }

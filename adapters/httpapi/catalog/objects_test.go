@@ -60,7 +60,7 @@ func TestEveryKind(t *testing.T) {
 
 			f.Call("PUT", k.path+"/known", "operator", k.input).Is(200, k.object).Has("ETag", `"3"`).Has("Location", "")
 			f.Call("PUT", k.path+"/known", "operator", k.input, "If-Match", `"3"`).Is(200, k.object)
-			if got := f.stand.last(); got[1] != int64(3) {
+			if got := f.fake.last(); got[1] != int64(3) {
 				t.Errorf("asked %v", got)
 			}
 			f.Call("PUT", k.path+"/other", "operator", k.input).Problem(404, k.missing)
@@ -109,29 +109,29 @@ func TestFaultsAreMapped(t *testing.T) {
 			{fault.BadField("name", "is too long"), 400, "invalid"},
 			{fault.Wrap(fault.Unavailable, nil, "the trail is full"), 503, "unavailable"},
 		} {
-			f.stand.answer(c.err)
+			f.fake.answer(c.err)
 			f.Call("POST", k.path, "operator", k.input).Problem(c.status, c.reason)
 			f.Call("PUT", k.path+"/known", "operator", k.input).Problem(c.status, c.reason)
 			f.Call("DELETE", k.path+"/known", "operator", "").Problem(c.status, c.reason)
 		}
-		f.stand.answer(object.InUse.New("3 others use it").With("used_by", []map[string]string{{"kind": "template", "id": "tpl_1"}}).With("others", 2))
+		f.fake.answer(object.InUse.New("3 others use it").With("used_by", []map[string]string{{"kind": "template", "id": "tpl_1"}}).With("others", 2))
 		a := f.Call("DELETE", k.path+"/known", "operator", "")
 		a.Problem(409, "in_use")
-		var told struct {
+		var problem struct {
 			UsedBy []map[string]string `json:"used_by"`
 			Others int
 		}
-		if err := json.Unmarshal([]byte(a.Body), &told); err != nil {
+		if err := json.Unmarshal([]byte(a.Body), &problem); err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff([]map[string]string{{"kind": "template", "id": "tpl_1"}}, told.UsedBy); d != "" || told.Others != 2 {
-			t.Errorf("%s: others %d, %s", k.path, told.Others, d)
+		if d := cmp.Diff([]map[string]string{{"kind": "template", "id": "tpl_1"}}, problem.UsedBy); d != "" || problem.Others != 2 {
+			t.Errorf("%s: others %d, %s", k.path, problem.Others, d)
 		}
 	}
 	f := setup(t)
-	f.stand.answer(catalog.SyncFailed.New("the remote does not answer"))
+	f.fake.answer(catalog.SyncFailed.New("the remote does not answer"))
 	f.Call("POST", "/v1/projects/known/sync", "operator", "").Problem(409, "sync_failed")
-	f.stand.answer(catalog.RefreshFailed.New("it answered 500"))
+	f.fake.answer(catalog.RefreshFailed.New("it answered 500"))
 	f.Call("POST", "/v1/inventory-sources/known/refresh", "operator", "").Problem(409, "refresh_failed")
 }
 
@@ -149,7 +149,7 @@ func TestProjects(t *testing.T) {
 	f.wasAsked("known", int64(0), "synced")
 	f.Call("POST", "/v1/projects/other/sync", "operator", "").Problem(404, "project_not_found")
 	f.Call("POST", "/v1/projects/known/sync", "operator", `{"force":true}`).Problem(400, "invalid")
-	f.stand.bare = true
+	f.fake.bare = true
 	f.Call("POST", "/v1/projects", "operator", `{"name":"web","repo_url":"r","branch":null}`).Is(201, bareProject)
 	f.wasAsked(catalog.Project{Record: catalog.Record{Name: "web"}, RepoURL: "r"})
 }
@@ -163,7 +163,7 @@ func TestFiles(t *testing.T) {
 	f.Call("GET", "/v1/projects/known/files?path=..%2F..%2Fetc&ref=--upload-pack%3Dx", "viewer", "").Is(200, list)
 	f.wasAsked("known", int64(0), "../../etc", "--upload-pack=x")
 	for _, page := range []string{"<!doctype html><script>alert(1)</script>", "GIF89a", "", "{}", "\x00\xff"} {
-		f.stand.text = page
+		f.fake.text = page
 		a := f.Call("GET", "/v1/projects/known/file?path=a/../b.html&ref=main", "viewer", "", "Accept", "text/html").
 			Has("Content-Type", "text/plain; charset=utf-8").Has("X-Content-Type-Options", "nosniff").Has("Service-Commit", "c0ffee")
 		if a.Status != 200 || a.Body != page || !strings.HasPrefix(a.Header.Get("Content-Security-Policy"), "default-src 'none'") {
@@ -179,18 +179,18 @@ func TestFiles(t *testing.T) {
 			f.Call("GET", "/v1/projects/known/"+route+"?"+query, "viewer", "").Problem(400, "invalid")
 		}
 		f.Call("GET", "/v1/projects/other/"+route+"?path=a", "viewer", "").Problem(404, "project_not_found")
-		f.stand.answer(catalog.FileNotFound.New("no such file"))
+		f.fake.answer(catalog.FileNotFound.New("no such file"))
 		f.Call("GET", "/v1/projects/known/"+route+"?path=../a", "viewer", "").Has("Service-Commit", "").Problem(404, "file_not_found")
-		f.stand.answer(fault.BadField("ref", "is no reference"))
+		f.fake.answer(fault.BadField("ref", "is no reference"))
 		if got := f.Call("GET", "/v1/projects/known/"+route+"?path=a&ref=-x", "viewer", "").Problem(400, "invalid"); !slices.Equal(got, []string{"ref"}) {
 			t.Errorf("%v", got)
 		}
-		f.stand.answer(nil)
+		f.fake.answer(nil)
 	}
-	f.stand.answer(catalog.FileTooLarge.New("the file is over 1 MiB"))
+	f.fake.answer(catalog.FileTooLarge.New("the file is over 1 MiB"))
 	f.Call("GET", "/v1/projects/known/file?path=big", "viewer", "").Problem(413, "file_too_large")
-	f.stand.answer(nil)
-	f.stand.bare = true
+	f.fake.answer(nil)
+	f.fake.bare = true
 	f.Call("GET", "/v1/projects/known/files", "viewer", "").Is(200, `{"files":[],"count":0,"total":0,"commit":"c0ffee"}`)
 	if a := f.Call("HEAD", "/v1/projects/known/file?path=a", "viewer", ""); a.Status != 200 || a.Body != "" {
 		t.Errorf("HEAD: %d %q", a.Status, a.Body)
@@ -215,7 +215,7 @@ func TestInventories(t *testing.T) {
 		f.Call("PUT", "/v1/inventories/known", "operator", body).Is(200, inventoryJSON)
 		f.wasAsked("known", int64(0), catalog.Inventory{Record: catalog.Record{Name: "web"}, Format: catalog.YAML, Content: content})
 	}
-	f.stand.bare = true
+	f.fake.bare = true
 	f.Call("POST", "/v1/inventories", "operator", `{"name":"web","content":"","format":"json"}`).Is(201, bareInventory)
 	f.wasAsked(catalog.Inventory{Record: catalog.Record{Name: "web"}, Format: catalog.JSON, Content: []byte{}})
 
@@ -253,6 +253,6 @@ func TestHosts(t *testing.T) {
 		}
 	}
 	f.Call("POST", "/v1/inventories/other/resolve", "viewer", "").Problem(404, "inventory_not_found")
-	f.stand.bare = true
+	f.fake.bare = true
 	f.Call("POST", "/v1/inventories/known/resolve", "viewer", "").Is(200, `{"count":0,"groups":[],"sample":[],"warnings":[]}`)
 }

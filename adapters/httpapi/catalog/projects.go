@@ -56,12 +56,12 @@ type ProjectList struct {
 }
 
 func project(p catalog.Project, err error) (*httpapi.ObjectOutput[ProjectBody], error) {
-	return shown(p, err, projectBody, projectRecord)
+	return objectOutput(p, err, projectBody, projectRecord)
 }
 
 func (h *handlers) createProject(ctx context.Context, in *httpapi.NewInput[ProjectFields]) (*httpapi.NewObjectOutput[ProjectBody], error) {
 	p, err := h.Projects.Create(ctx, in.Body.project())
-	return made(projectsPath, p, err, projectBody, projectRecord)
+	return newObjectOutput(projectsPath, p, err, projectBody, projectRecord)
 }
 
 func (h *handlers) getProject(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[ProjectBody], error) {
@@ -69,13 +69,13 @@ func (h *handlers) getProject(ctx context.Context, in *httpapi.IDInput) (*httpap
 }
 
 func (h *handlers) listProjects(ctx context.Context, in *ListInput) (*httpapi.ListOutput[ProjectList], error) {
-	return listed(ctx, in, h.Projects.List, projectBody, func(rows []ProjectBody, l httpapi.Listed) ProjectList {
+	return listOutput(ctx, in, h.Projects.List, projectBody, func(rows []ProjectBody, l httpapi.Listed) ProjectList {
 		return ProjectList{Projects: rows, Listed: l}
 	})
 }
 
 func (h *handlers) updateProject(ctx context.Context, in *httpapi.ChangeInput[ProjectBody]) (*httpapi.ObjectOutput[ProjectBody], error) {
-	if err := unchanged(ctx, in, in.Body.Record, h.Projects.Get, projectRecord); err != nil {
+	if err := updateStatuses(ctx, in, in.Body.Record, h.Projects.Get, projectRecord); err != nil {
 		return nil, err
 	}
 	return project(h.Projects.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.project()))
@@ -94,17 +94,17 @@ func (h *handlers) projects(r *httpapi.Router) {
 		Method: http.MethodPost, Path: projectsPath, ID: "create-project", Action: audit.ProjectCreate, Tag: tag,
 		Summary:     "Register a git project",
 		Description: "The first synchronisation follows on its own.",
-		Access:      write(), Status: http.StatusCreated, Example: exampleProject(), Request: exampleProject().ProjectFields, Errors: unmade(),
+		Access:      write(), Status: http.StatusCreated, Example: exampleProject(), Request: exampleProject().ProjectFields, Errors: createStatuses(),
 	}, h.createProject)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: projectsPath, ID: "list-projects", Tag: tag, Summary: "List projects by name", Access: read(),
 		Description: "Those that the caller may read. last_error says why the last synchronisation failed.",
-		Status:      http.StatusOK, Example: ProjectList{Projects: []ProjectBody{exampleProject()}, Listed: httpapi.ExampleListed()}, Errors: unlisted(),
+		Status:      http.StatusOK, Example: ProjectList{Projects: []ProjectBody{exampleProject()}, Listed: httpapi.ExampleListed()}, Errors: listStatuses(),
 	}, h.listProjects)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: projectsPath + "/{id}", ID: "get-project", Tag: tag, Summary: "Read one project", Access: read(),
 		Description: "commit is what a launch would check out now.",
-		Status:      http.StatusOK, Example: exampleProject(), Errors: missing(),
+		Status:      http.StatusOK, Example: exampleProject(), Errors: getStatuses(),
 	}, h.getProject)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: projectsPath + "/{id}", ID: "update-project", Action: audit.ProjectUpdate, Tag: tag,
@@ -119,7 +119,7 @@ func (h *handlers) projects(r *httpapi.Router) {
 		Method: http.MethodPost, Path: projectsPath + "/{id}/sync", ID: "sync-project", Action: audit.ProjectSync, Tag: tag,
 		Summary:     "Fetch a project's repository now",
 		Description: "A conflict says why nothing could be fetched; the last good commit stays.",
-		Access:      write(), Status: http.StatusOK, Example: exampleProject(), Errors: unmade(),
+		Access:      write(), Status: http.StatusOK, Example: exampleProject(), Errors: createStatuses(),
 	}, h.syncProject)
 }
 

@@ -65,7 +65,7 @@ func without(valid, name string) string {
 func TestEveryMemberIsChecked(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.stand.kind = catalog.ProjectSource
+	f.fake.kind = catalog.ProjectSource
 	for route, b := range bodies() {
 		method, path, _ := strings.Cut(route, " ")
 		send := func(member, value string) httpapitest.Answer {
@@ -146,7 +146,7 @@ func TestBodiesAreStrict(t *testing.T) {
 func TestNoSecretInFailures(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.stand.answer(errors.New("the database is gone"))
+	f.fake.answer(errors.New("the database is gone"))
 	for route, text := range map[string]string{
 		"POST /v1/inventory-sources":      `{"name":"a","kind":"http","inventory_id":"i","config":{"url":"https://` + canary + `","headers":{"X":"` + canary + `"}}}`,
 		"POST /v1/templates":              `{"name":"a","extra_vars":{"password":"` + canary + `"},"notifications":[{"kind":"webhook","url":"https://` + canary + `"}]}`,

@@ -71,8 +71,8 @@ type ListInput struct {
 
 func (in *ListInput) filter() catalog.Filter { return catalog.Filter{Name: in.Name, Org: in.Org} }
 
-// listed answers with a page of objects, under the member that whole gives them.
-func listed[T, B, L any](
+// listOutput answers with a page of objects, under the member that whole gives them.
+func listOutput[T, B, L any](
 	ctx context.Context, in *ListInput, find func(context.Context, catalog.Filter, page.Window) ([]T, int, error),
 	body func(T) B, whole func([]B, httpapi.Listed) L,
 ) (*httpapi.ListOutput[L], error) {
@@ -83,16 +83,16 @@ func listed[T, B, L any](
 	return &httpapi.ListOutput[L]{Body: whole(httpapi.List(list, total, in.Window, body))}, nil
 }
 
-// shown answers with an object, or hands on the error.
-func shown[T, B any](object T, err error, body func(T) B, record func(T) catalog.Record) (*httpapi.ObjectOutput[B], error) {
+// objectOutput answers with an object, or hands on the error.
+func objectOutput[T, B any](object T, err error, body func(T) B, record func(T) catalog.Record) (*httpapi.ObjectOutput[B], error) {
 	if err != nil {
 		return nil, err
 	}
 	return &httpapi.ObjectOutput[B]{ETag: httpapi.ETag(record(object).Revision), Body: body(object)}, nil
 }
 
-// made answers with an object that was made, which is found below its list.
-func made[T, B any](list string, object T, err error, body func(T) B, record func(T) catalog.Record) (*httpapi.NewObjectOutput[B], error) {
+// newObjectOutput answers with an object that was made, which is found below its list.
+func newObjectOutput[T, B any](list string, object T, err error, body func(T) B, record func(T) catalog.Record) (*httpapi.NewObjectOutput[B], error) {
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +100,8 @@ func made[T, B any](list string, object T, err error, body func(T) B, record fun
 	return &httpapi.NewObjectOutput[B]{Location: list + "/" + rec.ID, ETag: httpapi.ETag(rec.Revision), Body: body(object)}, nil
 }
 
-// unchanged refuses a PUT that changes what it may only repeat of what it read.
-func unchanged[T, B any](
+// updateStatuses refuses a PUT that changes what it may only repeat of what it read.
+func updateStatuses[T, B any](
 	ctx context.Context, in *httpapi.ChangeInput[B], sent httpapi.Record, get func(context.Context, string) (T, error), record func(T) catalog.Record,
 ) error {
 	return sent.Unchanged(in.ID, func() (httpapi.Record, error) {
@@ -111,9 +111,9 @@ func unchanged[T, B any](
 }
 
 // The statuses that several operations share.
-func missing() []int  { return []int{http.StatusNotFound} }
-func unlisted() []int { return []int{http.StatusServiceUnavailable} }
-func unmade() []int {
+func getStatuses() []int  { return []int{http.StatusNotFound} }
+func listStatuses() []int { return []int{http.StatusServiceUnavailable} }
+func createStatuses() []int {
 	return []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable}
 }
 func refused() []int {

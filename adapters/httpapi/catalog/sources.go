@@ -65,7 +65,7 @@ type SourceList struct {
 }
 
 func source(s catalog.InventorySource, err error) (*httpapi.ObjectOutput[SourceBody], error) {
-	return shown(s, err, sourceBody, sourceRecord)
+	return objectOutput(s, err, sourceBody, sourceRecord)
 }
 
 func (h *handlers) createSource(ctx context.Context, in *httpapi.NewInput[SourceFields]) (*httpapi.NewObjectOutput[SourceBody], error) {
@@ -73,7 +73,7 @@ func (h *handlers) createSource(ctx context.Context, in *httpapi.NewInput[Source
 	if err == nil {
 		s, err = h.Sources.Create(ctx, s)
 	}
-	return made(sourcesPath, s, err, sourceBody, sourceRecord)
+	return newObjectOutput(sourcesPath, s, err, sourceBody, sourceRecord)
 }
 
 func (h *handlers) getSource(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[SourceBody], error) {
@@ -81,7 +81,7 @@ func (h *handlers) getSource(ctx context.Context, in *httpapi.IDInput) (*httpapi
 }
 
 func (h *handlers) listSources(ctx context.Context, in *ListInput) (*httpapi.ListOutput[SourceList], error) {
-	return listed(ctx, in, h.Sources.List, sourceBody, func(rows []SourceBody, l httpapi.Listed) SourceList {
+	return listOutput(ctx, in, h.Sources.List, sourceBody, func(rows []SourceBody, l httpapi.Listed) SourceList {
 		return SourceList{Sources: rows, Listed: l}
 	})
 }
@@ -125,17 +125,17 @@ func (h *handlers) sources(r *httpapi.Router) {
 		Method: http.MethodPost, Path: sourcesPath, ID: "create-inventory-source", Action: audit.SourceCreate, Tag: tag,
 		Description: "It fills the inventory when it is refreshed: on demand, by its interval, or before a launch.",
 		Summary:     "Register something that fills an inventory", Access: write(), Status: http.StatusCreated, Example: exampleSource(),
-		Request: exampleNewSource(), Errors: unmade(),
+		Request: exampleNewSource(), Errors: createStatuses(),
 	}, h.createSource)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: sourcesPath, ID: "list-inventory-sources", Tag: tag, Summary: "List inventory sources by name", Access: read(),
 		Description: "Those that the caller may read. last_error says why the last refresh failed.",
-		Status:      http.StatusOK, Example: SourceList{Sources: []SourceBody{exampleSource()}, Listed: httpapi.ExampleListed()}, Errors: unlisted(),
+		Status:      http.StatusOK, Example: SourceList{Sources: []SourceBody{exampleSource()}, Listed: httpapi.ExampleListed()}, Errors: listStatuses(),
 	}, h.listSources)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: sourcesPath + "/{id}", ID: "get-inventory-source", Tag: tag, Summary: "Read one inventory source",
 		Description: "Values of its headers read back masked.",
-		Access:      read(), Status: http.StatusOK, Example: exampleSource(), Errors: missing(),
+		Access:      read(), Status: http.StatusOK, Example: exampleSource(), Errors: getStatuses(),
 	}, h.getSource)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: sourcesPath + "/{id}", ID: "update-inventory-source", Action: audit.SourceUpdate, Tag: tag,
@@ -152,6 +152,6 @@ func (h *handlers) sources(r *httpapi.Router) {
 		Method: http.MethodPost, Path: sourcesPath + "/{id}/refresh", ID: "refresh-inventory-source", Action: audit.SourceRefresh, Tag: tag,
 		Summary:     "Fill the inventory from its source now",
 		Description: "A conflict says why it could not be filled; it stays as it was.",
-		Access:      write(), Status: http.StatusOK, Example: exampleSource(), Errors: unmade(),
+		Access:      write(), Status: http.StatusOK, Example: exampleSource(), Errors: createStatuses(),
 	}, h.refreshSource)
 }

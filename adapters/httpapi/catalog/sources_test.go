@@ -23,7 +23,7 @@ func TestSources(t *testing.T) {
 	f.Call("POST", "/v1/inventory-sources/known/refresh", "operator", "").Is(200, sourceJSON).Has("ETag", `"3"`)
 	f.wasAsked("known", int64(0), "refreshed")
 	f.Call("POST", "/v1/inventory-sources/other/refresh", "operator", "").Problem(404, "inventory_source_not_found")
-	f.stand.bare = true
+	f.fake.bare = true
 	f.Call("GET", "/v1/inventory-sources/known", "viewer", "").Is(200, bareSource)
 }
 
@@ -33,7 +33,7 @@ func TestSourceConfigs(t *testing.T) {
 	for _, c := range []struct {
 		kind, config string
 		want         catalog.SourceConfig
-		shown        string
+		wantBody     string
 	}{
 		{"plugin", `{"plugin":"a.b.c","regions":["x",1,9007199254740993,1.50],"of":{"a":null,"b":true},"url":"u","content":"c"}`, catalog.SourceConfig{
 			Plugin: map[string]any{
@@ -57,9 +57,9 @@ func TestSourceConfigs(t *testing.T) {
 		body := `{"name":"a","kind":"` + c.kind + `","inventory_id":"inv_1","config":` + c.config + `}`
 		want := catalog.InventorySource{Record: catalog.Record{Name: "a"}, Kind: catalog.SourceKind(c.kind), InventoryID: "inv_1", Config: c.want}
 		a := f.Call("POST", "/v1/inventory-sources", "operator", body).
-			Is(201, `{"id":"known","name":"web","kind":"`+c.kind+`","config":`+c.shown+`,"inventory_id":"inv_1","update_on_launch":false,"sync_interval":0,`+stamps+`}`)
+			Is(201, `{"id":"known","name":"web","kind":"`+c.kind+`","config":`+c.wantBody+`,"inventory_id":"inv_1","update_on_launch":false,"sync_interval":0,`+stamps+`}`)
 		f.wasAsked(want)
-		f.stand.kind = catalog.SourceKind(c.kind)
+		f.fake.kind = catalog.SourceKind(c.kind)
 		f.Call("PUT", "/v1/inventory-sources/known", "operator", body)
 		f.wasAsked("known", int64(0), want)
 		if strings.Contains(a.Body, "T0PSECRET") {

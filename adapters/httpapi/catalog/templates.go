@@ -30,12 +30,12 @@ type TemplateList struct {
 }
 
 func template(t catalog.Template, err error) (*httpapi.ObjectOutput[TemplateBody], error) {
-	return shown(t, err, templateBody, templateRecord)
+	return objectOutput(t, err, templateBody, templateRecord)
 }
 
 func (h *handlers) createTemplate(ctx context.Context, in *httpapi.NewInput[TemplateFields]) (*httpapi.NewObjectOutput[TemplateBody], error) {
 	t, err := h.Templates.Create(ctx, in.Body.template())
-	return made(templatesPath, t, err, templateBody, templateRecord)
+	return newObjectOutput(templatesPath, t, err, templateBody, templateRecord)
 }
 
 func (h *handlers) getTemplate(ctx context.Context, in *httpapi.IDInput) (*httpapi.ObjectOutput[TemplateBody], error) {
@@ -43,13 +43,13 @@ func (h *handlers) getTemplate(ctx context.Context, in *httpapi.IDInput) (*httpa
 }
 
 func (h *handlers) listTemplates(ctx context.Context, in *ListInput) (*httpapi.ListOutput[TemplateList], error) {
-	return listed(ctx, in, h.Templates.List, templateBody, func(rows []TemplateBody, l httpapi.Listed) TemplateList {
+	return listOutput(ctx, in, h.Templates.List, templateBody, func(rows []TemplateBody, l httpapi.Listed) TemplateList {
 		return TemplateList{Templates: rows, Listed: l}
 	})
 }
 
 func (h *handlers) updateTemplate(ctx context.Context, in *httpapi.ChangeInput[TemplateBody]) (*httpapi.ObjectOutput[TemplateBody], error) {
-	if err := unchanged(ctx, in, in.Body.Record, h.Templates.Get, templateRecord); err != nil {
+	if err := updateStatuses(ctx, in, in.Body.Record, h.Templates.Get, templateRecord); err != nil {
 		return nil, err
 	}
 	return template(h.Templates.Update(ctx, in.ID, in.IfMatch.Revision(), in.Body.template()))
@@ -70,17 +70,17 @@ func (h *handlers) templates(r *httpapi.Router) {
 		Description: "With steps it is a workflow, which sets no playbook, command, tool, shards or controls beside them. Surveys and steps are " +
 			"checked here, not only at the launch.",
 		Access: write(), Status: http.StatusCreated, Example: exampleTemplate(), Request: exampleTemplate().TemplateFields, MaxBody: largeBody,
-		Errors: unmade(),
+		Errors: createStatuses(),
 	}, h.createTemplate)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: templatesPath, ID: "list-templates", Tag: tag, Summary: "List templates by name", Access: read(),
 		Description: "Those that the caller may read.",
-		Status:      http.StatusOK, Example: TemplateList{Templates: []TemplateBody{exampleTemplate()}, Listed: httpapi.ExampleListed()}, Errors: unlisted(),
+		Status:      http.StatusOK, Example: TemplateList{Templates: []TemplateBody{exampleTemplate()}, Listed: httpapi.ExampleListed()}, Errors: listStatuses(),
 	}, h.listTemplates)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: templatesPath + "/{id}", ID: "get-template", Tag: tag, Summary: "Read one template", Access: read(),
 		Description: "Variables whose name looks secret read back as [redacted], addresses of notifications masked.",
-		Status:      http.StatusOK, Example: exampleTemplate(), Errors: missing(),
+		Status:      http.StatusOK, Example: exampleTemplate(), Errors: getStatuses(),
 	}, h.getTemplate)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: templatesPath + "/{id}", ID: "update-template", Action: audit.TemplateUpdate, Tag: tag,

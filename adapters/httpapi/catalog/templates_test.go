@@ -41,8 +41,8 @@ func wanted() catalog.Template {
 func TestTemplates(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	shown := strings.NewReplacer(`"hunter2"`, `"[redacted]"`, `{"name":"deploy"`, `{"id":"known",`+stamps+`,"name":"deploy"`).Replace(wholeTemplate)
-	a := f.Call("POST", "/v1/templates", "operator", wholeTemplate).Is(201, shown)
+	wantBody := strings.NewReplacer(`"hunter2"`, `"[redacted]"`, `{"name":"deploy"`, `{"id":"known",`+stamps+`,"name":"deploy"`).Replace(wholeTemplate)
+	a := f.Call("POST", "/v1/templates", "operator", wholeTemplate).Is(201, wantBody)
 	f.wasAsked(wanted())
 	if !strings.Contains(a.Body, "9007199254740993") || !strings.Contains(a.Body, "1.50") || !strings.Contains(a.Body, `a<b`) {
 		t.Errorf("something of the variables or the survey is lost: %s", a.Body)
@@ -94,7 +94,7 @@ func TestWorkflows(t *testing.T) {
 			t.Errorf("%s: %v", step, got)
 		}
 	}
-	f.stand.answer(runs.BadGraph.New("steps a and b wait for each other"))
+	f.fake.answer(runs.BadGraph.New("steps a and b wait for each other"))
 	f.Call("POST", "/v1/templates", "operator", `{"name":"flow","steps":[]}`).Problem(400, "invalid_graph")
 }
 
@@ -111,7 +111,7 @@ func TestSurveys(t *testing.T) {
 			t.Errorf("%s: %v", survey, got)
 		}
 	}
-	f.stand.answer(fault.BadField("survey[0].max", "is below min"))
+	f.fake.answer(fault.BadField("survey[0].max", "is below min"))
 	got := f.Call("POST", "/v1/templates", "operator", `{"name":"a","survey":[{"var":"a","type":"int","min":2,"max":1}]}`).Problem(400, "invalid")
 	if !slices.Equal(got, []string{"survey[0].max"}) {
 		t.Errorf("%v", got)
@@ -149,7 +149,7 @@ func TestLaunch(t *testing.T) {
 		{fault.BadField("answers.version", "is required"), 400, "invalid"}, {runs.KeyReused.New("the key was used for another request"), 409, runs.KeyReused.Name},
 		{errors.New("the database is gone"), 500, "internal"},
 	} {
-		f.stand.answer(c.err)
+		f.fake.answer(c.err)
 		f.Call("POST", "/v1/templates/known/launch", "viewer", `{"answers":{}}`).Has("Location", "").Problem(c.status, c.reason)
 	}
 }
@@ -160,15 +160,15 @@ func TestLaunchTwice(t *testing.T) {
 	digest := func(path, body, key string) [32]byte {
 		t.Helper()
 		f.Call("POST", path, "viewer", body, "Idempotency-Key", key)
-		l, ok := f.stand.last()[2].(catalog.Launch)
+		l, ok := f.fake.last()[2].(catalog.Launch)
 		if !ok || l.Idempotency == nil || l.Idempotency.Key != key || l.Idempotency.Scope != "launch-template" {
-			t.Fatalf("asked %+v", f.stand.last())
+			t.Fatalf("asked %+v", f.fake.last())
 		}
 		return l.Idempotency.Digest
 	}
 	const path = "/v1/templates/known/launch"
 	first := digest(path, `{"limit":"a"}`, "k1")
-	f.stand.replayed = true
+	f.fake.replayed = true
 	f.Call("POST", path, "viewer", "{ \"limit\" : \"a\" }\n", "Idempotency-Key", "k1").Is(201, launched).
 		Has("Idempotent-Replay", "true").Has("Location", "/v1/runs/run_1")
 	if again := digest(path, "{ \"limit\" : \"a\" }\n", "k1"); again != first {

@@ -136,7 +136,7 @@ func TestFormsAreNoJSON(t *testing.T) {
 func TestModuleWires(t *testing.T) {
 	t.Parallel()
 	for _, with := range []bool{true, false} {
-		s := &stand{}
+		s := &fakeModule{}
 		p := params(s, &federation{})
 		var h http.Handler
 		outside := fx.Options()
@@ -144,7 +144,7 @@ func TestModuleWires(t *testing.T) {
 			outside = fx.Provide(
 				fx.Annotate(func() identity.Provider { return p.Providers.OIDC }, fx.ResultTags(`name:"oidc"`)),
 				fx.Annotate(func() identity.Provider { return p.Providers.SAML }, fx.ResultTags(`name:"saml"`)),
-				func() (identity.Federation, identity.Beginnings) {
+				func() (identity.Federation, identity.SignInLimiter) {
 					return p.Providers.Federation, p.Providers.Beginnings
 				},
 			)
@@ -183,9 +183,9 @@ func TestModuleWires(t *testing.T) {
 // TestModuleWiresWhole: a provider that nobody could sign in with does not start.
 func TestModuleWiresWhole(t *testing.T) {
 	t.Parallel()
-	p := params(&stand{}, &federation{})
+	p := params(&fakeModule{}, &federation{})
 	for what, beside := range map[string]any{
-		"no federation": func() identity.Beginnings { return p.Providers.Beginnings },
+		"no federation": func() identity.SignInLimiter { return p.Providers.Beginnings },
 		"no beginnings": func() identity.Federation { return p.Providers.Federation },
 	} {
 		for _, name := range []string{`name:"oidc"`, `name:"saml"`} {

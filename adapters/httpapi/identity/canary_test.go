@@ -63,7 +63,7 @@ func TestNoSecretInFailures(t *testing.T) {
 	for _, err := range []error{
 		errors.New("the database is gone"), fault.BadField("links[0]", "is no http or https address"), fault.Wrap(fault.Unavailable, errors.New("busy"), "try again"),
 	} {
-		f.stand.answer(err)
+		f.fake.answer(err)
 		for request, body := range map[string]string{
 			"POST /v1/auth/login":       `{"username":"alex","password":"` + canary + `"}`,
 			"POST /v1/auth/check":       `{"token":"` + canary + `"}`,

@@ -25,9 +25,9 @@ var (
 	until = time.Date(2036, 1, 5, 20, 30, 0, 0, time.UTC)
 )
 
-// stand stands for the whole identity module. It knows one object of each kind, all with the id "known", and remembers
+// fakeModule stands for the whole identity module. It knows one object of each kind, all with the id "known", and remembers
 // what it was asked.
-type stand struct {
+type fakeModule struct {
 	mu    sync.Mutex
 	err   error // every call's answer, where set
 	asked []any
@@ -37,7 +37,7 @@ type stand struct {
 	actor actor.Actor
 }
 
-func (s *stand) ask(ctx context.Context, args ...any) error {
+func (s *fakeModule) ask(ctx context.Context, args ...any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked, s.actor = args, actor.From(ctx)
@@ -45,7 +45,7 @@ func (s *stand) ask(ctx context.Context, args ...any) error {
 }
 
 // find answers an id.
-func (s *stand) find(ctx context.Context, code fault.Code, id string, args ...any) error {
+func (s *fakeModule) find(ctx context.Context, code fault.Code, id string, args ...any) error {
 	if err := s.ask(ctx, append([]any{id}, args...)...); err != nil {
 		return err
 	}
@@ -55,13 +55,13 @@ func (s *stand) find(ctx context.Context, code fault.Code, id string, args ...an
 	return nil
 }
 
-func (s *stand) answer(err error) {
+func (s *fakeModule) answer(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err
 }
 
-func (s *stand) last() []any {
+func (s *fakeModule) last() []any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asked
@@ -71,7 +71,7 @@ func user() identity.User {
 	return identity.User{ID: userID, Username: "alex", Role: identity.Operator}
 }
 
-func (s *stand) token() identity.Token {
+func (s *fakeModule) token() identity.Token {
 	t := identity.Token{ID: "known", Kind: identity.APIToken, Name: "ci", UserID: userID, CreatedAt: past, CreatedBy: "usr_admin", ExpiresAt: until}
 	if s.never {
 		t.ExpiresAt = time.Time{}
@@ -83,7 +83,7 @@ func session() identity.Session {
 	return identity.Session{Token: identity.Token{Kind: identity.SessionToken, ExpiresAt: until}, Secret: secret, User: user()}
 }
 
-type signIn struct{ *stand }
+type signIn struct{ *fakeModule }
 
 func (f signIn) Login(ctx context.Context, username string, p identity.Password) (identity.Session, error) {
 	if err := f.ask(ctx, username, string(p)); err != nil {
@@ -114,7 +114,7 @@ func (f signIn) ChangePassword(ctx context.Context, current, next identity.Passw
 	return f.ask(ctx, string(current), string(next))
 }
 
-type self struct{ *stand }
+type self struct{ *fakeModule }
 
 func (f self) Me(ctx context.Context) (identity.Me, error) {
 	t := f.token()
@@ -129,7 +129,7 @@ func (f self) Me(ctx context.Context) (identity.Me, error) {
 	return m, f.ask(ctx)
 }
 
-type tokens struct{ *stand }
+type tokens struct{ *fakeModule }
 
 func (f tokens) Mint(ctx context.Context, name, user string, ttl time.Duration) (identity.Token, string, error) {
 	return f.token(), secret, f.ask(ctx, name, user, ttl)
@@ -147,7 +147,7 @@ func (f tokens) Revoke(ctx context.Context, id string) error {
 	return f.find(ctx, identity.TokenNotFound, id, "deleted")
 }
 
-type accounts struct{ *stand }
+type accounts struct{ *fakeModule }
 
 func account() identity.Account {
 	return identity.Account{
@@ -191,7 +191,7 @@ func (f accounts) revised(ctx context.Context, id string, revision int64, what a
 	return nil
 }
 
-type teams struct{ *stand }
+type teams struct{ *fakeModule }
 
 func team() identity.Team {
 	return identity.Team{ID: "known", Name: "web", CreatedAt: past, CreatedBy: "usr_admin"}
@@ -225,7 +225,7 @@ func (f teams) RemoveMember(ctx context.Context, id, user string) error {
 	return f.find(ctx, identity.TeamNotFound, id, user, "removed")
 }
 
-type orgs struct{ *stand }
+type orgs struct{ *fakeModule }
 
 func org() identity.Org { return identity.Org(team()) }
 
@@ -258,7 +258,7 @@ func (f orgs) RemoveMember(ctx context.Context, id, user string) error {
 	return f.find(ctx, identity.OrgNotFound, id, user, "removed")
 }
 
-type grants struct{ *stand }
+type grants struct{ *fakeModule }
 
 func grant() identity.Grant {
 	return identity.Grant{ID: "known", Subject: "user:" + userID, Object: "queue:web", Level: access.Use, CreatedAt: past, CreatedBy: "usr_admin"}
@@ -282,7 +282,7 @@ func (f grants) Delete(ctx context.Context, id string) error {
 
 // provider takes the answer "code=good" with its binding. A SAML one does without where the binding could not be kept.
 type provider struct {
-	*stand
+	*fakeModule
 	protocol identity.Protocol
 }
 

@@ -14,12 +14,12 @@ func TestMain(m *testing.M) { httpapitest.Main(m) }
 
 type fixture struct {
 	*httpapitest.Server
-	t     *testing.T
-	stand *stand
-	fed   *federation
+	t    *testing.T
+	fake *fakeModule
+	fed  *federation
 }
 
-func params(s *stand, fed *federation) identityapi.Params {
+func params(s *fakeModule, fed *federation) identityapi.Params {
 	return identityapi.Params{
 		SignIn: signIn{s}, Self: self{s}, Tokens: tokens{s}, Accounts: accounts{s}, Teams: teams{s}, Orgs: orgs{s}, Grants: grants{s},
 		Providers: identityapi.Providers{
@@ -30,8 +30,8 @@ func params(s *stand, fed *federation) identityapi.Params {
 
 func setup(t *testing.T, change ...func(*httpapi.Config, *identityapi.Params)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, stand: &stand{}, fed: &federation{}}
-	config, p := httpapi.Config{Version: "1"}, params(f.stand, f.fed)
+	f := &fixture{t: t, fake: &fakeModule{}, fed: &federation{}}
+	config, p := httpapi.Config{Version: "1"}, params(f.fake, f.fed)
 	for _, c := range change {
 		c(&config, &p)
 	}

@@ -110,22 +110,22 @@ func (h *handlers) granting(r *httpapi.Router) {
 		Method: http.MethodPost, Path: "/v1/grants", ID: "create-grant", Action: audit.GrantCreate, Tag: tag,
 		Summary:     "Grant a level on an object to an account or a team",
 		Description: "The first grant on an object restricts it, which the answer says in warnings.", Access: write,
-		Status: http.StatusCreated, Request: exampleNewGrant(), Errors: impossible(),
+		Status: http.StatusCreated, Request: exampleNewGrant(), Errors: createStatuses(),
 		Example: CreatedGrantBody{GrantBody: exampleGrant(), Warnings: []WarningBody{restricted()}},
 	}, h.createGrant)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/grants", ID: "list-grants", Tag: tag, Summary: "List grants", Access: read, Status: http.StatusOK,
 		Description: "In the order of their creation; subject and object narrow the list.",
-		Example:     GrantList{Grants: []GrantBody{exampleGrant()}, Listed: httpapi.ExampleListed()}, Errors: unlisted(),
+		Example:     GrantList{Grants: []GrantBody{exampleGrant()}, Listed: httpapi.ExampleListed()}, Errors: listStatuses(),
 	}, h.listGrants)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/grants/{id}", ID: "get-grant", Tag: tag, Summary: "Read one grant", Access: read,
 		Description: "A grant never changes: it is made and taken back.",
-		Status:      http.StatusOK, Example: exampleGrant(), Errors: missing(),
+		Status:      http.StatusOK, Example: exampleGrant(), Errors: getStatuses(),
 	}, h.getGrant)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: "/v1/grants/{id}", ID: "delete-grant", Action: audit.GrantDelete, Tag: tag, Summary: "Take a grant back",
 		Description: "With its last grant an object follows the global roles again.", Access: write,
-		Status: http.StatusNoContent, Errors: dropped(),
+		Status: http.StatusNoContent, Errors: deleteStatuses(),
 	}, h.deleteGrant)
 }

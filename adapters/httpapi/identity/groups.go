@@ -46,8 +46,8 @@ func group(b GroupBody, err error) (*GroupOutput, error) {
 	return &GroupOutput{ETag: httpapi.ETag(unchanging), Body: b}, nil
 }
 
-// made says where a group that was made is found: below its list.
-func made(list string, b GroupBody, err error) (*NewGroupOutput, error) {
+// newGroupOutput says where a group that was made is found: below its list.
+func newGroupOutput(list string, b GroupBody, err error) (*NewGroupOutput, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -27,10 +27,10 @@ type moduleParams struct {
 
 type moduleProviders struct {
 	fx.In
-	OIDC       identity.Provider   `name:"oidc" optional:"true"`
-	SAML       identity.Provider   `name:"saml" optional:"true"`
-	Federation identity.Federation `optional:"true"`
-	Beginnings identity.Beginnings `optional:"true"`
+	OIDC       identity.Provider      `name:"oidc" optional:"true"`
+	SAML       identity.Provider      `name:"saml" optional:"true"`
+	Federation identity.Federation    `optional:"true"`
+	Beginnings identity.SignInLimiter `optional:"true"`
 }
 
 func provide(p moduleParams) (httpapi.Routes, error) {

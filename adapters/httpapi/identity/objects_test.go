@@ -30,7 +30,7 @@ func TestTokens(t *testing.T) {
 	f.Call("POST", "/v1/tokens", "viewer", `{"name":"ci","user_id":"usr_2","expires_in":3600}`).Is(201, minted).
 		Has("Location", "/v1/tokens/known").Has("ETag", `"1"`)
 	f.wasAsked("ci", "usr_2", time.Hour)
-	f.stand.never = true
+	f.fake.never = true
 	f.Call("POST", "/v1/tokens", "viewer", `{"name":"ci"}`).Is(201, `{`+tokenMembers+`,"token":"`+secret+`"}`)
 	f.wasAsked("ci", "", time.Duration(0))
 	f.Call("POST", "/v1/tokens", "viewer", `{"name":"ci","expires_in":3153600000}`)
@@ -67,7 +67,7 @@ func TestCreateUser(t *testing.T) {
 		Profile: identity.Profile{FullName: "Alex", Email: "e", Phone: "p", Title: "t", Links: []string{"https://x.test"}, Notes: "n"},
 	})
 	f.Call("POST", "/v1/users", "admin", `{"username":"alex","role":"viewer"}`).Is(201, accountJSON)
-	if d := cmp.Diff([]any{identity.NewAccount{Username: "alex", Role: identity.Viewer}}, f.stand.last(), cmpopts.EquateEmpty()); d != "" {
+	if d := cmp.Diff([]any{identity.NewAccount{Username: "alex", Role: identity.Viewer}}, f.fake.last(), cmpopts.EquateEmpty()); d != "" {
 		t.Error(d)
 	}
 	long := strings.Repeat("ä", 321)
@@ -88,7 +88,7 @@ func TestCreateUser(t *testing.T) {
 		}
 	}
 	f.Call("POST", "/v1/users", "admin", `{"username":"a","role":"viewer","full_name":"`+long[:len(long)-2]+`"}`).Is(201, accountJSON)
-	f.stand.answer(identity.NameTaken.New("the name is taken"))
+	f.fake.answer(identity.NameTaken.New("the name is taken"))
 	f.Call("POST", "/v1/users", "admin", `{"username":"alex","role":"viewer"}`).Problem(409, "name_taken")
 }
 
@@ -117,7 +117,7 @@ func TestUsers(t *testing.T) {
 		}
 	}
 	f.Call("PUT", "/v1/users/known", "admin", "").Problem(400, "invalid")
-	f.stand.answer(identity.LastAdmin.New("the last admin stays one"))
+	f.fake.answer(identity.LastAdmin.New("the last admin stays one"))
 	f.Call("PUT", "/v1/users/known", "admin", `{"role":"viewer"}`).Problem(409, "last_admin")
 	f.Call("DELETE", "/v1/users/known", "admin", "").Problem(409, "last_admin")
 }
@@ -165,7 +165,7 @@ func TestPreconditions(t *testing.T) {
 		}
 		// Where nothing fits, nothing was deleted.
 		f.Call(method, c.path+"known", "admin", c.body, "If-Match", `"2"`)
-		if c.path != "/v1/users/" && slices.Contains(f.stand.last(), any("deleted")) {
+		if c.path != "/v1/users/" && slices.Contains(f.fake.last(), any("deleted")) {
 			t.Errorf("%s: deleted against the precondition", c.path)
 		}
 	}
@@ -213,11 +213,11 @@ func TestGroups(t *testing.T) {
 	f.Call("POST", "/v1/orgs/known/members", "admin", `{"user_id":"`+userID+`","role":"owner"}`).Problem(400, "invalid")
 	f.Call("GET", "/v1/orgs/known/members", "viewer", "").Is(200, `{"members":[`+member+`,"role":"member"}],"count":1,"total":7,"limit":1000}`)
 
-	f.stand.answer(identity.OrgInUse.New("objects belong to it").With("objects", 2))
+	f.fake.answer(identity.OrgInUse.New("objects belong to it").With("objects", 2))
 	if a := f.Call("DELETE", "/v1/orgs/known", "admin", ""); !strings.Contains(a.Body, `"objects":2`) {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
-	f.stand.answer(identity.NotAllowed.New("members are for members"))
+	f.fake.answer(identity.NotAllowed.New("members are for members"))
 	f.Call("GET", "/v1/teams/known/members", "viewer", "").Problem(403, "forbidden")
 }
 
@@ -227,7 +227,7 @@ func TestGrants(t *testing.T) {
 	body := `{"subject":"user:u","object":"queue:web","level":"use"}`
 	f.Call("POST", "/v1/grants", "admin", body).Is(201, `{`+grantInner+`,"warnings":[]}`).Has("Location", "/v1/grants/known").Has("ETag", `"1"`)
 	f.wasAsked("user:u", "queue:web", access.Use)
-	f.stand.first = true
+	f.fake.first = true
 	a := f.Call("POST", "/v1/grants", "admin", body)
 	if a.Status != 201 || !strings.Contains(a.Body, `"warnings":[{"code":"object_restricted","message":"the object `) {
 		t.Errorf("%d %s", a.Status, a.Body)
@@ -248,6 +248,6 @@ func TestGrants(t *testing.T) {
 	f.Call("DELETE", "/v1/grants/known", "admin", "").Is(204, "")
 	f.wasAsked("known", "deleted")
 	f.Call("PUT", "/v1/grants/known", "admin", body).Problem(405, "method_not_allowed")
-	f.stand.answer(identity.GrantExists.New("the grant exists"))
+	f.fake.answer(identity.GrantExists.New("the grant exists"))
 	f.Call("POST", "/v1/grants", "admin", body).Problem(409, "grant_exists")
 }

@@ -34,7 +34,7 @@ type OrgMemberInput struct {
 
 func (h *handlers) createOrg(ctx context.Context, in *NameInput) (*NewGroupOutput, error) {
 	o, err := h.Orgs.Create(ctx, in.Body.Name)
-	return made(orgsPath, orgBody(o), err)
+	return newGroupOutput(orgsPath, orgBody(o), err)
 }
 
 func (h *handlers) getOrg(ctx context.Context, in *httpapi.IDInput) (*GroupOutput, error) {
@@ -66,7 +66,7 @@ func (h *handlers) orgMembers(ctx context.Context, in *MembersInput) (*httpapi.L
 }
 
 func (h *handlers) removeOrgMember(ctx context.Context, in *MemberInput) (*httpapi.NoOutput, error) {
-	return expel(ctx, in, only(h.Orgs.Get), h.Orgs.RemoveMember)
+	return removeMember(ctx, in, only(h.Orgs.Get), h.Orgs.RemoveMember)
 }
 
 func (h *handlers) orgs(r *httpapi.Router) {
@@ -80,33 +80,33 @@ func (h *handlers) orgs(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: orgsPath, ID: "list-orgs", Tag: tag, Summary: "List organizations", Access: read,
 		Description: "Ordered by name. Members have a list of their own.",
-		Status:      http.StatusOK, Example: OrgList{Orgs: []GroupBody{exampleOrg()}, Listed: httpapi.ExampleListed()}, Errors: unlisted(),
+		Status:      http.StatusOK, Example: OrgList{Orgs: []GroupBody{exampleOrg()}, Listed: httpapi.ExampleListed()}, Errors: listStatuses(),
 	}, h.listOrgs)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: orgsPath + "/{id}", ID: "get-org", Tag: tag, Summary: "Read one organization", Access: read,
 		Description: "Its members have a list of their own.",
-		Status:      http.StatusOK, Example: exampleOrg(), Errors: missing(),
+		Status:      http.StatusOK, Example: exampleOrg(), Errors: getStatuses(),
 	}, h.getOrg)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: orgsPath + "/{id}", ID: "delete-org", Action: audit.OrgDelete, Tag: tag,
 		Description: "A conflict says that objects belong to it.",
 		Summary:     "Delete an organization to which nothing belongs, with its memberships", Access: write, Status: http.StatusNoContent,
-		Errors: append(dropped(), http.StatusConflict),
+		Errors: append(deleteStatuses(), http.StatusConflict),
 	}, h.deleteOrg)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: orgsPath + "/{id}/members", ID: "put-org-member", Action: audit.OrgMemberSet, Tag: tag,
 		Description: "Its admins may create and change what belongs to the organization.",
 		Summary:     "Add an account to an organization, or give a member another role", Access: write, Status: http.StatusCreated,
-		Example: exampleMember("admin"), Request: OrgMemberBody{UserID: exampleUserID, Role: "admin"}, Errors: impossible(),
+		Example: exampleMember("admin"), Request: OrgMemberBody{UserID: exampleUserID, Role: "admin"}, Errors: createStatuses(),
 	}, h.putOrgMember)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: orgsPath + "/{id}/members", ID: "list-org-members", Tag: tag,
 		Summary: "List an organization's members and their roles", Description: "For members and admins.", Access: read,
-		Status: http.StatusOK, Example: MemberList{Members: []MemberBody{exampleMember("admin")}, Listed: httpapi.ExampleListed()}, Errors: missing(),
+		Status: http.StatusOK, Example: MemberList{Members: []MemberBody{exampleMember("admin")}, Listed: httpapi.ExampleListed()}, Errors: getStatuses(),
 	}, h.orgMembers)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: orgsPath + "/{id}/members/{userID}", ID: "remove-org-member", Action: audit.OrgMemberDrop, Tag: tag,
 		Description: "Rights that came from the membership end at once.",
-		Summary:     "Take an account out of an organization", Access: write, Status: http.StatusNoContent, Errors: dropped(),
+		Summary:     "Take an account out of an organization", Access: write, Status: http.StatusNoContent, Errors: deleteStatuses(),
 	}, h.removeOrgMember)
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi"
 )
 
-// sorry is the page of a sign-in that failed. It loads nothing, so that the policy of every other answer, which forbids
+// failureHTML is the page of a sign-in that failed. It loads nothing, so that the policy of every other answer, which forbids
 // everything, does for it as well.
-const sorry = `<!doctype html>
+const failureHTML = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -30,7 +30,7 @@ const sorry = `<!doctype html>
 </html>
 `
 
-var sorryPage = template.Must(template.New("sorry").Parse(sorry))
+var failurePage = template.Must(template.New("sorry").Parse(failureHTML))
 
 // failure is what the page tells.
 type failure struct{ Text, RequestID string }
@@ -43,7 +43,7 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	p := httpapi.Explain(w, r, err)
 	var b bytes.Buffer
-	if err := sorryPage.Execute(&b, failure{Text: p.Text, RequestID: httpapi.RequestID(r.Context())}); err != nil {
+	if err := failurePage.Execute(&b, failure{Text: p.Text, RequestID: httpapi.RequestID(r.Context())}); err != nil {
 		httpapi.WriteError(w, r, err)
 		return
 	}

@@ -28,7 +28,7 @@ type Params struct {
 type Providers struct {
 	OIDC, SAML identity.Provider
 	Federation identity.Federation
-	Beginnings identity.Beginnings
+	Beginnings identity.SignInLimiter
 }
 
 // ready reports whether somebody can sign in with p.
@@ -48,7 +48,7 @@ func New(p Params) httpapi.Routes {
 		h.teams(r)
 		h.orgs(r)
 		h.granting(r)
-		h.doors(r)
+		h.providerRoutes(r)
 	}}
 }
 
@@ -87,24 +87,24 @@ type ListInput struct{ httpapi.Window }
 // remove deletes what never changes: only the one revision fits it, and what does not exist is missing before it is
 // another revision.
 func remove(ctx context.Context, in *httpapi.DeleteInput, get, del func(context.Context, string) error) (*httpapi.NoOutput, error) {
-	if err := fits(ctx, in.ID, in.IfMatch, get); err != nil {
+	if err := checkRevision(ctx, in.ID, in.IfMatch, get); err != nil {
 		return nil, err
 	}
 	return &httpapi.NoOutput{}, del(ctx, in.ID)
 }
 
-// expel is remove for a member of a group. A member by itself cannot be read, so that only the group may be missing.
-func expel(ctx context.Context, in *MemberInput, get func(context.Context, string) error, del func(ctx context.Context, id, userID string) error) (
+// removeMember is remove for a member of a group. A member by itself cannot be read, so that only the group may be missing.
+func removeMember(ctx context.Context, in *MemberInput, get func(context.Context, string) error, del func(ctx context.Context, id, userID string) error) (
 	*httpapi.NoOutput, error,
 ) {
-	if err := fits(ctx, in.ID, in.IfMatch, get); err != nil {
+	if err := checkRevision(ctx, in.ID, in.IfMatch, get); err != nil {
 		return nil, err
 	}
 	return &httpapi.NoOutput{}, del(ctx, in.ID, in.UserID)
 }
 
-// fits returns an error where the write is for another revision than the only one.
-func fits(ctx context.Context, id string, m httpapi.IfMatch, get func(context.Context, string) error) error {
+// checkRevision returns an error where the write is for another revision than the only one.
+func checkRevision(ctx context.Context, id string, m httpapi.IfMatch, get func(context.Context, string) error) error {
 	if rev := m.Revision(); rev == 0 || rev == unchanging {
 		return nil
 	}
@@ -123,7 +123,7 @@ func only[T any](get func(context.Context, string) (T, error)) func(context.Cont
 }
 
 // The statuses that several operations share.
-func missing() []int    { return []int{http.StatusNotFound} }
-func dropped() []int    { return []int{http.StatusNotFound, http.StatusPreconditionFailed} }
-func unlisted() []int   { return []int{http.StatusServiceUnavailable} }
-func impossible() []int { return []int{http.StatusNotFound, http.StatusConflict} }
+func getStatuses() []int    { return []int{http.StatusNotFound} }
+func deleteStatuses() []int { return []int{http.StatusNotFound, http.StatusPreconditionFailed} }
+func listStatuses() []int   { return []int{http.StatusServiceUnavailable} }
+func createStatuses() []int { return []int{http.StatusNotFound, http.StatusConflict} }

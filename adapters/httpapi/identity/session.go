@@ -59,7 +59,7 @@ func (h *handlers) login(ctx context.Context, in *LoginInput) (*SessionOutput, e
 		return nil, err
 	}
 	out := &SessionOutput{Cookie: httpapi.DropSession(ctx), Body: sessionBody(s)}
-	if in.Body.Cookie && in.Site == "same-origin" && httpapi.MayHoldCookies(ctx) {
+	if in.Body.Cookie && in.Site == "same-origin" && httpapi.CookiesAllowed(ctx) {
 		out.Cookie = httpapi.SessionCookie(ctx, s.Secret, s.Token.ExpiresAt)
 	}
 	return out, nil
@@ -220,7 +220,7 @@ func (h *handlers) sessions(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/auth/me", ID: "read-me", Tag: tag, Summary: "Tell who the server resolved the caller to be",
 		Description: "With its role, its teams and organizations, the token that it presented, and whether the install asks for none.",
-		Access:      self(), Status: http.StatusOK, Example: exampleMe(), Errors: unlisted(),
+		Access:      self(), Status: http.StatusOK, Example: exampleMe(), Errors: listStatuses(),
 	}, h.me)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: "/v1/auth/me/password", ID: "change-password", Action: audit.UserPassword, Tag: tag,
@@ -232,7 +232,7 @@ func (h *handlers) sessions(r *httpapi.Router) {
 		Method: http.MethodPost, Path: "/v1/auth/logout", ID: "sign-out", Action: audit.AuthLogout, Tag: tag,
 		Description: "The session's cookie is cleared in the answer.",
 		Summary:     "End the own session, revoking its token",
-		Access:      self(), Session: true, Status: http.StatusNoContent, Errors: unlisted(),
+		Access:      self(), Session: true, Status: http.StatusNoContent, Errors: listStatuses(),
 	}, h.logout)
 }
 

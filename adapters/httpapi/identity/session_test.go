@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	cookie      = "writ_session"
-	sessionJSON = `{"token":"` + secret + `","expires_at":"2036-01-05T20:30:00Z","user":{"id":"` + userID + `","username":"alex","role":"operator"}}`
-	dropped     = cookie + "=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax"
+	cookie         = "writ_session"
+	sessionJSON    = `{"token":"` + secret + `","expires_at":"2036-01-05T20:30:00Z","user":{"id":"` + userID + `","username":"alex","role":"operator"}}`
+	deleteStatuses = cookie + "=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax"
 )
 
 func (f *fixture) wasAsked(want ...any) {
 	f.t.Helper()
-	if d := cmp.Diff(want, f.stand.last()); d != "" {
+	if d := cmp.Diff(want, f.fake.last()); d != "" {
 		f.t.Errorf("asked (-want +got):\n%s", d)
 	}
 }
@@ -30,15 +30,15 @@ func TestLogin(t *testing.T) {
 	f := setup(t)
 	login := `{"username":"alex","password":"` + good + `"}`
 	f.Call("POST", "/v1/auth/login", "", login).Is(200, sessionJSON).Has("Set-Cookie", "").Has("Cache-Control", "no-store")
-	if f.stand.actor.IP != "127.0.0.1" || f.stand.actor.Type != "anonymous" {
-		t.Errorf("attempts are counted by address: %+v", f.stand.actor)
+	if f.fake.actor.IP != "127.0.0.1" || f.fake.actor.Type != "anonymous" {
+		t.Errorf("attempts are counted by address: %+v", f.fake.actor)
 	}
 	// A cookie that was there before, whoever planted it, does not outlive the sign-in, and no bad one hinders it.
-	f.Call("POST", "/v1/auth/login", "", login, "Cookie", cookie+"=planted").Is(200, sessionJSON).Has("Set-Cookie", dropped)
+	f.Call("POST", "/v1/auth/login", "", login, "Cookie", cookie+"=planted").Is(200, sessionJSON).Has("Set-Cookie", deleteStatuses)
 	f.Call("POST", "/v1/auth/login", "nobody", login).Is(200, sessionJSON)
 	f.Call("POST", "/v1/auth/login", "", `{"username":"alex","password":"wrong"}`).Problem(401, "bad_login")
-	f.stand.answer(identity.TooManyAttempts.New("too many attempts"))
-	if f.Call("POST", "/v1/auth/login", "", login).Has("Retry-After", "1").Problem(429, "too_many_attempts"); f.stand.last() == nil {
+	f.fake.answer(identity.TooManyAttempts.New("too many attempts"))
+	if f.Call("POST", "/v1/auth/login", "", login).Has("Retry-After", "1").Problem(429, "too_many_attempts"); f.fake.last() == nil {
 		t.Error("nobody was asked")
 	}
 	for body, where := range map[string]string{
@@ -60,11 +60,11 @@ func TestLoginOfAPage(t *testing.T) {
 	f := setup(t)
 	const path, asked = "/v1/auth/login", `{"username":"alex","password":"` + good + `","cookie":true}`
 	same := []string{"Sec-Fetch-Site", "same-origin"}
-	f.Call("POST", path, "", asked, same...).Is(200, sessionJSON).Has("Set-Cookie", given)
-	f.Call("POST", path, "", asked, append(same, "Cookie", cookie+"=planted")...).Is(200, sessionJSON).Has("Set-Cookie", given)
+	f.Call("POST", path, "", asked, same...).Is(200, sessionJSON).Has("Set-Cookie", setCookie)
+	f.Call("POST", path, "", asked, append(same, "Cookie", cookie+"=planted")...).Is(200, sessionJSON).Has("Set-Cookie", setCookie)
 	for _, site := range []string{"cross-site", "same-site", "none", "Same-Origin", ""} {
 		f.Call("POST", path, "", asked, "Sec-Fetch-Site", site).Is(200, sessionJSON).Has("Set-Cookie", "")
-		f.Call("POST", path, "", asked, "Sec-Fetch-Site", site, "Cookie", cookie+"=planted").Has("Set-Cookie", dropped)
+		f.Call("POST", path, "", asked, "Sec-Fetch-Site", site, "Cookie", cookie+"=planted").Has("Set-Cookie", deleteStatuses)
 	}
 	f.Call("POST", path, "", asked, "Origin", f.URL).Is(200, sessionJSON).Has("Set-Cookie", "")
 	f.Call("POST", path, "", strings.Replace(asked, "true", "false", 1), same...).Is(200, sessionJSON).Has("Set-Cookie", "")
@@ -75,7 +75,7 @@ func TestLoginOfAPage(t *testing.T) {
 	f.Call("POST", path, "", asked, append(same, "Host", "writ.test")...).Is(200, sessionJSON).Has("Set-Cookie", "")
 	f.Call("POST", path, "", asked, append(same, "X-Forwarded-For", "203.0.113.9")...).Is(200, sessionJSON).Has("Set-Cookie", "")
 	secure := setup(t, func(c *httpapi.Config, _ *identityapi.Params) { c.PublicURL = "https://writ.test" })
-	secure.Call("POST", path, "", asked, same...).Has("Set-Cookie", "__Host-"+strings.Replace(given, "HttpOnly;", "HttpOnly; Secure;", 1))
+	secure.Call("POST", path, "", asked, same...).Has("Set-Cookie", "__Host-"+strings.Replace(setCookie, "HttpOnly;", "HttpOnly; Secure;", 1))
 }
 
 func TestCheck(t *testing.T) {
@@ -95,7 +95,7 @@ func TestCheck(t *testing.T) {
 	f.Call("POST", path, "", "", "Cookie", cookie+"="+secret).Problem(403, "cross_origin")
 	f.Call("POST", path, "", "", "Cookie", cookie+"="+secret, "Sec-Fetch-Site", "same-origin").Is(200, valid)
 	f.Call("POST", path, "", `{"token":7}`).Problem(400, "invalid")
-	f.stand.never = true
+	f.fake.never = true
 	if a := f.Call("POST", path, secret, ""); strings.Contains(a.Body, "expires_at") {
 		t.Errorf("%s", a.Body)
 	}
@@ -107,14 +107,14 @@ func TestCheck(t *testing.T) {
 		open.Call("POST", path, "", body, "Authorization", "Basic YTpi").Is(200, admin)
 		open.Call("POST", path, "nobody", body).Is(200, admin)
 	}
-	if open.stand.last() != nil {
+	if open.fake.last() != nil {
 		t.Error("a token was looked for")
 	}
 	open.Call("POST", path, "", `{"token":"bad"}`).Is(200, `{"valid":false}`)
 	open.Call("POST", path, "", `{"token":"`+secret+`"}`).Is(200, valid)
 	open.Call("POST", path, "", "", "Sec-Fetch-Site", "cross-site").Problem(403, "cross_origin")
 	// What is no verdict on the token is an error in either place.
-	f.stand.answer(identity.NotAllowed.New("no"))
+	f.fake.answer(identity.NotAllowed.New("no"))
 	f.Call("POST", path, "", `{"token":"`+secret+`"}`).Problem(403, "forbidden")
 }
 
@@ -128,7 +128,7 @@ func TestMe(t *testing.T) {
 		"permissions":["run:read","*:*"],"open":false}`)
 	f.Call("GET", "/v1/auth/me", "", "", "Cookie", cookie+"=viewer").Has("Set-Cookie", "")
 	open := setup(t, func(c *httpapi.Config, _ *identityapi.Params) { c.Open = true })
-	open.stand.open = true
+	open.fake.open = true
 	for _, header := range []string{"Basic YTpi", "Bearer nobody", "Bearer", ""} {
 		open.Call("GET", "/v1/auth/me", "", "", "Authorization", header).Has("Content-Type", "application/json")
 		open.Call("POST", "/v1/users", "", `{"username":"alex","role":"viewer"}`, "Authorization", header).Is(201, accountJSON)
@@ -152,7 +152,7 @@ func TestChangePassword(t *testing.T) {
 			t.Errorf("%.40s: %v", body, got)
 		}
 	}
-	f.stand.answer(identity.BadLogin.New("the password is wrong"))
+	f.fake.answer(identity.BadLogin.New("the password is wrong"))
 	f.Call("PUT", path, "viewer", `{"current":"old","new":"`+good+`"}`).Problem(401, "bad_login")
 	f.Call("PUT", path, "", `{"new":"`+good+`"}`, "Cookie", cookie+"=viewer").Problem(403, "cross_origin")
 }
@@ -162,7 +162,7 @@ func TestLogout(t *testing.T) {
 	f := setup(t)
 	f.Call("POST", "/v1/auth/logout", "viewer", "").Is(204, "").Has("Set-Cookie", "")
 	f.wasAsked("tok_viewer")
-	f.Call("POST", "/v1/auth/logout", "", "", "Cookie", cookie+"=operator", "Sec-Fetch-Site", "same-origin").Is(204, "").Has("Set-Cookie", dropped)
+	f.Call("POST", "/v1/auth/logout", "", "", "Cookie", cookie+"=operator", "Sec-Fetch-Site", "same-origin").Is(204, "").Has("Set-Cookie", deleteStatuses)
 	f.wasAsked("tok_operator")
 	f.Call("POST", "/v1/auth/logout", "", "", "Cookie", cookie+"=operator", "Sec-Fetch-Site", "cross-site").Problem(403, "cross_origin")
 	f.Call("POST", "/v1/auth/logout", "", "").Problem(401, "bad_token")

@@ -14,22 +14,22 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// bond is the cookie that binds a sign-in at a provider to the browser that began it.
-type bond struct {
+// bindingCookie is the cookie that binds a sign-in at a provider to the browser that began it.
+type bindingCookie struct {
 	name  string
 	cross bool // the provider's answer is posted from its own site
 }
 
-// bondOf returns one of the two, which have names of their own so that sign-ins of both protocols may be under way at once.
-func bondOf(crossSite bool) bond {
+// bindingCookieOf returns one of the two, which have names of their own so that sign-ins of both protocols may be under way at once.
+func bindingCookieOf(crossSite bool) bindingCookie {
 	if crossSite {
-		return bond{name: "writ_saml", cross: true}
+		return bindingCookie{name: "writ_saml", cross: true}
 	}
-	return bond{name: "writ_signin"}
+	return bindingCookie{name: "writ_signin"}
 }
 
 // set returns the Set-Cookie line for so many seconds, empty where the browser may not or cannot hold it.
-func (b bond) set(ctx context.Context, value string, seconds int) string {
+func (b bindingCookie) set(ctx context.Context, value string, seconds int) string {
 	if b.cross {
 		return httpapi.CrossSiteCookie(ctx, b.name, value, seconds)
 	}
@@ -38,9 +38,9 @@ func (b bond) set(ctx context.Context, value string, seconds int) string {
 
 // read returns what the browser brings. unbound says that it was never given anything, because it could not have brought
 // it: where the connection may hold cookies and does not let them cross sites.
-func (b bond) read(r *http.Request) (value string, unbound bool) {
+func (b bindingCookie) read(r *http.Request) (value string, unbound bool) {
 	if b.cross && !httpapi.MayCrossSites(r.Context()) {
-		return "", httpapi.MayHoldCookies(r.Context())
+		return "", httpapi.CookiesAllowed(r.Context())
 	}
 	return httpapi.CookieValue(r, b.name), false
 }
@@ -62,7 +62,7 @@ func (h *handlers) begin(p identity.Provider) http.HandlerFunc {
 			fail(w, r, err)
 			return
 		}
-		if line := bondOf(c.CrossSite).set(r.Context(), c.Binding, int(identity.HandshakeTTL.Seconds())); line != "" {
+		if line := bindingCookieOf(c.CrossSite).set(r.Context(), c.Binding, int(identity.HandshakeTTL.Seconds())); line != "" {
 			w.Header().Add("Set-Cookie", line)
 		}
 		w.Header().Set("Location", c.URL)
@@ -74,7 +74,7 @@ func (h *handlers) challenge(r *http.Request, p identity.Provider) (identity.Cha
 	switch {
 	case !h.Providers.ready(p):
 		return identity.Challenge{}, disabled()
-	case !httpapi.MayHoldCookies(r.Context()):
+	case !httpapi.CookiesAllowed(r.Context()):
 		return identity.Challenge{}, insecure()
 	}
 	if err := h.Providers.Beginnings.Begin(r.Context()); err != nil {
@@ -89,7 +89,7 @@ func insecure() error {
 
 // complete takes the provider's answer, which read finds in the request, and makes a session. A program gets its token, a
 // browser its cookie; what either held before goes.
-func (h *handlers) complete(p identity.Provider, b bond, read func(*http.Request) (url.Values, error)) http.HandlerFunc {
+func (h *handlers) complete(p identity.Provider, b bindingCookie, read func(*http.Request) (url.Values, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx := r.Context()
 		binding, unbound := b.read(r)
@@ -120,7 +120,7 @@ func (h *handlers) admit(
 	switch {
 	case !h.Providers.ready(p):
 		return identity.Session{}, disabled()
-	case !accepts(r, "application/json") && !httpapi.MayHoldCookies(r.Context()):
+	case !accepts(r, "application/json") && !httpapi.CookiesAllowed(r.Context()):
 		return identity.Session{}, insecure()
 	}
 	answer, err := read(r)
@@ -190,7 +190,7 @@ func once(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-func (h *handlers) doors(r *httpapi.Router) {
+func (h *handlers) providerRoutes(r *httpapi.Router) {
 	refused := []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable}
 	started := []int{http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests, http.StatusServiceUnavailable}
 	const answers = "Answers the token to Accept: application/json; a browser gets the session as a cookie and is sent to /ui/ with 303."
@@ -206,17 +206,17 @@ func (h *handlers) doors(r *httpapi.Router) {
 		Method: http.MethodGet, Path: "/auth/oidc/callback", ID: "complete-oidc", Action: audit.AuthLogin, Tag: tag,
 		Summary: "Complete a sign-in at the OpenID Connect provider", Description: answers, Access: httpapi.Public(), Session: true,
 		Status: http.StatusOK, Example: exampleSession(), Errors: refused,
-	}, once(h.complete(h.Providers.OIDC, bondOf(false), query)))
+	}, once(h.complete(h.Providers.OIDC, bindingCookieOf(false), query)))
 	r.Raw(httpapi.Route{
 		Method: http.MethodPost, Path: "/auth/saml/acs", ID: "complete-saml", Action: audit.AuthLogin, Tag: tag,
 		Summary:     "Take the SAML provider's assertion",
 		Description: answers, Access: httpapi.Public(), Session: true, Consumes: form, Status: http.StatusOK, Example: exampleSession(),
 		Request: "SAMLResponse=PHNhbWxwOlJlc3BvbnNlLz4%3D&RelayState=", Errors: refused,
-	}, h.complete(h.Providers.SAML, bondOf(true), posted))
+	}, h.complete(h.Providers.SAML, bindingCookieOf(true), posted))
 	r.Raw(httpapi.Route{
 		Method: http.MethodGet, Path: "/auth/saml/metadata", ID: "read-saml-metadata", Tag: tag,
 		Description: "For the administrator of the identity provider. 404 where the install has no SAML provider.",
 		Summary:     "Read the service provider's SAML metadata", Access: httpapi.Public(), Status: http.StatusOK,
-		Produces: "application/samlmetadata+xml", Example: "<EntityDescriptor/>", Errors: missing(),
+		Produces: "application/samlmetadata+xml", Example: "<EntityDescriptor/>", Errors: getStatuses(),
 	}, http.HandlerFunc(h.metadata))
 }

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	asBrowser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-	given     = cookie + "=" + secret + "; Path=/; Expires=Sat, 05 Jan 2036 20:30:00 GMT; HttpOnly; SameSite=Lax"
-	spent     = "writ_signin=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax"
-	callback  = "/auth/oidc/callback?code=good&state=s"
+	asBrowser   = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+	setCookie   = cookie + "=" + secret + "; Path=/; Expires=Sat, 05 Jan 2036 20:30:00 GMT; HttpOnly; SameSite=Lax"
+	clearCookie = "writ_signin=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax"
+	callback    = "/auth/oidc/callback?code=good&state=s"
 )
 
 // acs posts the provider's form as a browser comes from there.
@@ -45,13 +45,13 @@ func TestBeginSignIn(t *testing.T) {
 			t.Errorf("%d %v", a.Status, a.Header)
 		}
 	}
-	before := f.stand.actor
-	f.stand.asked = []any{"nobody"}
+	before := f.fake.actor
+	f.fake.asked = []any{"nobody"}
 	f.Call("HEAD", "/auth/oidc/login", "", "").Has("Allow", "GET")
-	if a := f.Call("HEAD", callback, "", ""); a.Status != 405 || f.stand.last()[0] != "nobody" || before.IP == "" {
+	if a := f.Call("HEAD", callback, "", ""); a.Status != 405 || f.fake.last()[0] != "nobody" || before.IP == "" {
 		t.Errorf("a probe of a link uses it up: %d", a.Status)
 	}
-	f.stand.answer(fault.Wrap(fault.Unavailable, errors.New("HIDDEN dial"), "the identity provider does not answer"))
+	f.fake.answer(fault.Wrap(fault.Unavailable, errors.New("HIDDEN dial"), "the identity provider does not answer"))
 	a := f.Call("GET", "/auth/oidc/login", "", "", "Accept", asBrowser).Has("Content-Type", "text/html; charset=utf-8").Has("Retry-After", "1")
 	if a.Status != 503 || !strings.Contains(a.Body, "does not answer") || strings.Contains(a.Body, "HIDDEN") || a.Header.Get("Location") != "" {
 		t.Errorf("%d %s", a.Status, a.Body)
@@ -86,7 +86,7 @@ func TestBeginnings(t *testing.T) {
 	if len(counted.ips) != 2 {
 		t.Errorf("what begins nothing is counted: %q", counted.ips)
 	}
-	f.stand.asked = []any{"nobody"}
+	f.fake.asked = []any{"nobody"}
 	tooMany := identity.TooManyAttempts.New("too many sign-ins begin at this address")
 	tooMany.RetryAfter = 42 * time.Second
 	counted.err = tooMany
@@ -106,7 +106,7 @@ func TestCompleteSignIn(t *testing.T) {
 	bound := "writ_signin=b1nding; " + cookie + "=planted"
 	// A browser: the planted session is replaced, the binding is used up, and nothing of the request says where to go.
 	a := f.Call("GET", callback+"&next=https://evil.test", "", "", "Cookie", bound, "Accept", asBrowser, "Referer", "https://evil.test")
-	if a.Has("Location", "/ui/"); a.Status != 303 || cookies(a) != spent+"\n"+given || a.Body != "" {
+	if a.Has("Location", "/ui/"); a.Status != 303 || cookies(a) != clearCookie+"\n"+setCookie || a.Body != "" {
 		t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
 	}
 	f.wasAsked(url.Values{"code": {"good"}, "state": {"s"}, "next": {"https://evil.test"}}, "b1nding", false)
@@ -115,7 +115,7 @@ func TestCompleteSignIn(t *testing.T) {
 	}
 	// A program: its token and no cookie.
 	a = f.Call("GET", callback, "", "", "Cookie", bound, "Accept", "application/json").Is(200, sessionJSON)
-	if cookies(a) != spent+"\n"+dropped || a.Header.Get("Location") != "" {
+	if cookies(a) != clearCookie+"\n"+deleteStatuses || a.Header.Get("Location") != "" {
 		t.Errorf("%v", a.Header)
 	}
 	for accept, status := range map[string]int{
@@ -127,20 +127,20 @@ func TestCompleteSignIn(t *testing.T) {
 	}
 	// A provider's form comes from its origin, without cookies.
 	a = f.acs("code=good&RelayState=https%3A%2F%2Fevil.test").Has("Location", "/ui/")
-	if a.Status != 303 || cookies(a) != given || f.fed.via != "saml" {
+	if a.Status != 303 || cookies(a) != setCookie || f.fed.via != "saml" {
 		t.Errorf("%d %v", a.Status, a.Header)
 	}
 	f.Call("POST", "/auth/saml/acs?code=good", "", "a=b", "Content-Type", "application/x-www-form-urlencoded").Problem(401, "bad_sign_in")
 	f.wasAsked(url.Values{"a": {"b"}}, "", true)
 	f.acs("code=good", "Accept", "application/json").Is(200, sessionJSON)
-	f.acs("code=good", "Cookie", cookie+"=planted").Has("Set-Cookie", given)
+	f.acs("code=good", "Cookie", cookie+"=planted").Has("Set-Cookie", setCookie)
 	f.acs("").Problem(400, "invalid")
 	f.acs("code=good", "Content-Type", "application/json").Problem(415, "unsupported_media_type")
 	f.Call("GET", "/auth/saml/acs", "", "").Has("Allow", "POST").Problem(405, "method_not_allowed")
 
 	secure := setup(t, func(c *httpapi.Config, _ *identityapi.Params) { c.PublicURL = "https://writ.test" })
 	a = secure.Call("GET", callback, "", "", "Cookie", "__Host-writ_signin=b1nding", "Accept", asBrowser, "X-Forwarded-Host", "evil.test").Has("Location", "/ui/")
-	if want := "__Host-" + strings.Replace(given, "HttpOnly;", "HttpOnly; Secure;", 1); a.Header.Values("Set-Cookie")[1] != want {
+	if want := "__Host-" + strings.Replace(setCookie, "HttpOnly;", "HttpOnly; Secure;", 1); a.Header.Values("Set-Cookie")[1] != want {
 		t.Errorf("%v", a.Header)
 	}
 	secure.Call("GET", callback, "", "", "Cookie", "writ_signin=b1nding").Problem(401, "bad_sign_in")
@@ -152,7 +152,7 @@ func TestSAMLBinding(t *testing.T) {
 	f := setup(t, func(c *httpapi.Config, _ *identityapi.Params) { c.PublicURL = "https://writ.test" })
 	const name = "__Host-writ_saml"
 	taken := name + "=; Path=/; Max-Age=0; HttpOnly; Secure; SameSite=None"
-	session := "__Host-" + strings.Replace(given, "HttpOnly;", "HttpOnly; Secure;", 1)
+	session := "__Host-" + strings.Replace(setCookie, "HttpOnly;", "HttpOnly; Secure;", 1)
 	a := f.acs("code=good", "Cookie", name+"=b1nding").Has("Location", "/ui/")
 	if a.Status != 303 || cookies(a) != taken+"\n"+session || f.fed.via != identity.SAML {
 		t.Errorf("%d %v", a.Status, a.Header)
@@ -175,7 +175,7 @@ func TestSAMLBinding(t *testing.T) {
 			if a.Status != 401 || strings.Contains(cookies(a), cookie) || f.fed.via != "" || strings.Contains(a.Body, secret) {
 				t.Errorf("%s: %d %v %s", what, a.Status, a.Header, a.Body)
 			}
-			if got := f.stand.last(); got[1] == "b1nding" || got[2] != false {
+			if got := f.fake.last(); got[1] == "b1nding" || got[2] != false {
 				t.Errorf("%s: asked %v", what, got)
 			}
 		}
@@ -191,7 +191,7 @@ func TestSAMLBinding(t *testing.T) {
 	if a := g.Call("GET", "/auth/saml/login", "", "", "Host", "writ.test"); a.Status != 302 || cookies(a) != "" {
 		t.Errorf("%d %v", a.Status, a.Header)
 	}
-	if a := g.acs("code=good", "Host", "writ.test", "Cookie", "writ_saml=x"); a.Status != 303 || cookies(a) != given {
+	if a := g.acs("code=good", "Host", "writ.test", "Cookie", "writ_saml=x"); a.Status != 303 || cookies(a) != setCookie {
 		t.Errorf("%d %v", a.Status, a.Header)
 	}
 	g.wasAsked(url.Values{"code": {"good"}}, "", true)
@@ -235,7 +235,7 @@ func TestFailedSignIn(t *testing.T) {
 	}
 	f.fed.err = identity.NoRole.New("no group of yours gives a role here")
 	a = f.Call("GET", callback, "", "", "Accept", asBrowser, "Cookie", "writ_signin=b1nding")
-	if a.Status != 403 || !strings.Contains(a.Body, "no group of yours gives a role here") || cookies(a) != spent {
+	if a.Status != 403 || !strings.Contains(a.Body, "no group of yours gives a role here") || cookies(a) != clearCookie {
 		t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
 	}
 	f.fed.err = identity.NameTaken.New("another account has the name")
@@ -254,14 +254,14 @@ func TestSignInOverPlainHTTP(t *testing.T) {
 			f.Call("GET", path, "", "", "Host", "writ.test", "X-Forwarded-Proto", proto).Problem(403, "insecure_connection")
 		}
 	}
-	if f.stand.last() != nil {
+	if f.fake.last() != nil {
 		t.Error("the provider was asked all the same")
 	}
 	// Where no cookie may be, no sign-in began that could be completed.
 	f.acs("code=good", "Host", "writ.test", "Accept", "application/json").Problem(401, "bad_sign_in")
 	f.wasAsked(url.Values{"code": {"good"}}, "", false)
 	g := setup(t, func(c *httpapi.Config, _ *identityapi.Params) { c.InsecureCookies = true })
-	if a := g.acs("code=good", "Host", "writ.test"); a.Status != 303 || cookies(a) != given {
+	if a := g.acs("code=good", "Host", "writ.test"); a.Status != 303 || cookies(a) != setCookie {
 		t.Errorf("%d %v", a.Status, a.Header)
 	}
 	g.Call("GET", "/v1/auth/me", "", "", "Host", "writ.test", "Cookie", cookie+"=viewer").Has("Content-Type", "application/json")

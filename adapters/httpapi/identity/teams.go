@@ -32,7 +32,7 @@ type TeamMemberInput struct {
 
 func (h *handlers) createTeam(ctx context.Context, in *NameInput) (*NewGroupOutput, error) {
 	t, err := h.Teams.Create(ctx, in.Body.Name)
-	return made(teamsPath, teamBody(t), err)
+	return newGroupOutput(teamsPath, teamBody(t), err)
 }
 
 func (h *handlers) getTeam(ctx context.Context, in *httpapi.IDInput) (*GroupOutput, error) {
@@ -64,7 +64,7 @@ func (h *handlers) teamMembers(ctx context.Context, in *MembersInput) (*httpapi.
 }
 
 func (h *handlers) removeTeamMember(ctx context.Context, in *MemberInput) (*httpapi.NoOutput, error) {
-	return expel(ctx, in, only(h.Teams.Get), h.Teams.RemoveMember)
+	return removeMember(ctx, in, only(h.Teams.Get), h.Teams.RemoveMember)
 }
 
 func (h *handlers) teams(r *httpapi.Router) {
@@ -77,33 +77,33 @@ func (h *handlers) teams(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: teamsPath, ID: "list-teams", Tag: tag, Summary: "List teams", Access: read, Status: http.StatusOK,
 		Description: "Ordered by name. Members have a list of their own.",
-		Example:     TeamList{Teams: []GroupBody{exampleTeam()}, Listed: httpapi.ExampleListed()}, Errors: unlisted(),
+		Example:     TeamList{Teams: []GroupBody{exampleTeam()}, Listed: httpapi.ExampleListed()}, Errors: listStatuses(),
 	}, h.listTeams)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: teamsPath + "/{id}", ID: "get-team", Tag: tag, Summary: "Read one team", Access: read,
 		Description: "Its members have a list of their own.",
-		Status:      http.StatusOK, Example: exampleTeam(), Errors: missing(),
+		Status:      http.StatusOK, Example: exampleTeam(), Errors: getStatuses(),
 	}, h.getTeam)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: teamsPath + "/{id}", ID: "delete-team", Action: audit.TeamDelete, Tag: tag,
 		Description: "Rights that came from it end at once.",
-		Summary:     "Delete a team with its memberships and grants", Access: write, Status: http.StatusNoContent, Errors: dropped(),
+		Summary:     "Delete a team with its memberships and grants", Access: write, Status: http.StatusNoContent, Errors: deleteStatuses(),
 	}, h.deleteTeam)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: teamsPath + "/{id}/members", ID: "add-team-member", Action: audit.TeamMemberAdd, Tag: tag,
 		Description: "The account has the team's grants at once.",
 		Summary:     "Add an account to a team",
 		Access:      write, Status: http.StatusCreated, Example: exampleMember(""), Request: TeamMemberBody{UserID: exampleUserID},
-		Errors: impossible(),
+		Errors: createStatuses(),
 	}, h.addTeamMember)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: teamsPath + "/{id}/members", ID: "list-team-members", Tag: tag, Summary: "List a team's members",
 		Description: "For members and admins.", Access: read, Status: http.StatusOK,
-		Example: MemberList{Members: []MemberBody{exampleMember("")}, Listed: httpapi.ExampleListed()}, Errors: missing(),
+		Example: MemberList{Members: []MemberBody{exampleMember("")}, Listed: httpapi.ExampleListed()}, Errors: getStatuses(),
 	}, h.teamMembers)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: teamsPath + "/{id}/members/{userID}", ID: "remove-team-member", Action: audit.TeamMemberDrop, Tag: tag,
 		Description: "Rights that came from the team end at once.",
-		Summary:     "Take an account out of a team", Access: write, Status: http.StatusNoContent, Errors: dropped(),
+		Summary:     "Take an account out of a team", Access: write, Status: http.StatusNoContent, Errors: deleteStatuses(),
 	}, h.removeTeamMember)
 }

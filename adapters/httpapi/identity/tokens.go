@@ -88,23 +88,23 @@ func (h *handlers) minting(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/tokens", ID: "mint-token", Action: audit.TokenCreate, Tag: tag, Summary: "Mint a token, shown once",
 		Description: "Everybody mints for the own account; for another one it takes an admin.", Access: httpapi.Needs("token", "mint"),
-		Status: http.StatusCreated, Example: exampleMinted(), Request: exampleMint(), Errors: missing(),
+		Status: http.StatusCreated, Example: exampleMinted(), Request: exampleMint(), Errors: getStatuses(),
 	}, h.mint)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/tokens", ID: "list-tokens", Tag: tag, Summary: "List tokens without their secrets",
 		Description: "In the order of their creation, those of every account. For admins alone.",
-		Access:      read, Status: http.StatusOK, Errors: unlisted(),
+		Access:      read, Status: http.StatusOK, Errors: listStatuses(),
 		Example: TokenList{Tokens: []TokenBody{exampleToken()}, Listed: httpapi.ExampleListed()},
 	}, h.tokens)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/tokens/{id}", ID: "get-token", Tag: tag, Summary: "Read one token without its secret",
 		Description: "last_used_at is exact to a minute.",
-		Access:      read, Status: http.StatusOK, Example: exampleToken(), Errors: missing(),
+		Access:      read, Status: http.StatusOK, Example: exampleToken(), Errors: getStatuses(),
 	}, h.token)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: "/v1/tokens/{id}", ID: "revoke-token", Action: audit.TokenRevoke, Tag: tag,
 		Description: "Live streams and sessions that it opened end with it.",
 		Summary:     "Revoke a token everywhere at once",
-		Access:      httpapi.Needs("token", "revoke"), Status: http.StatusNoContent, Errors: dropped(),
+		Access:      httpapi.Needs("token", "revoke"), Status: http.StatusNoContent, Errors: deleteStatuses(),
 	}, h.revoke)
 }

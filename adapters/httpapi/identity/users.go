@@ -168,13 +168,13 @@ func (h *handlers) accounts(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/users", ID: "list-users", Tag: tag, Summary: "List accounts with their profiles", Access: read,
 		Description: "Ordered by name. For admins alone.",
-		Status:      http.StatusOK, Errors: unlisted(),
+		Status:      http.StatusOK, Errors: listStatuses(),
 		Example: AccountList{Users: []AccountBody{exampleAccount()}, Listed: httpapi.ExampleListed()},
 	}, h.listAccounts)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/users/{id}", ID: "get-user", Tag: tag, Summary: "Read one account", Access: read,
 		Description: "For admins alone; everybody reads the own account at /v1/auth/me.",
-		Status:      http.StatusOK, Example: exampleAccount(), Errors: missing(),
+		Status:      http.StatusOK, Example: exampleAccount(), Errors: getStatuses(),
 	}, h.getAccount)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: "/v1/users/{id}", ID: "update-user", Action: audit.UserUpdate, Tag: tag,

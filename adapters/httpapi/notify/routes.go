@@ -60,9 +60,9 @@ func New(reader notify.Reader) httpapi.Routes {
 }
 
 func body(d notify.Delivery) NotificationBody {
-	shown := d.Target.Masked()
+	masked := d.Target.Masked()
 	return NotificationBody{
-		ID: d.ID, Event: string(d.Event), Origin: string(d.Origin), Kind: d.Kind, Target: cmp.Or(shown.URL, shown.To, shown.Key),
+		ID: d.ID, Event: string(d.Event), Origin: string(d.Origin), Kind: d.Kind, Target: cmp.Or(masked.URL, masked.To, masked.Key),
 		Status: string(d.Status), Reason: d.Reason, Attempts: d.Attempts, CreatedAt: d.CreatedAt, EndedAt: httpapi.When(d.EndedAt),
 	}
 }

@@ -26,13 +26,13 @@ func TestMain(m *testing.M) { httpapitest.Main(m) }
 
 var at = time.Date(2026, 5, 1, 12, 0, 0, 123000, time.UTC)
 
-// desk plays the reader: it knows one run.
-type desk struct {
+// fakeReader plays the reader: it knows one run.
+type fakeReader struct {
 	fails error
 	asked page.Window
 }
 
-func (d *desk) List(_ context.Context, id string, w page.Window) ([]notify.Delivery, int, error) {
+func (d *fakeReader) List(_ context.Context, id string, w page.Window) ([]notify.Delivery, int, error) {
 	d.asked = w
 	if id != "run_1" {
 		return nil, 0, runs.RunNotFound.New("no run %q", id)
@@ -57,7 +57,7 @@ func (d *desk) List(_ context.Context, id string, w page.Window) ([]notify.Deliv
 	}, 9, nil
 }
 
-func serve(t *testing.T, d *desk, change ...func(*httpapi.Config)) *httpapitest.Server {
+func serve(t *testing.T, d *fakeReader, change ...func(*httpapi.Config)) *httpapitest.Server {
 	t.Helper()
 	config := httpapi.Config{Version: "1"}
 	for _, c := range change {
@@ -68,7 +68,7 @@ func serve(t *testing.T, d *desk, change ...func(*httpapi.Config)) *httpapitest.
 
 func TestList(t *testing.T) {
 	t.Parallel()
-	d := &desk{}
+	d := &fakeReader{}
 	s := serve(t, d)
 	a := s.Call(http.MethodGet, "/v1/runs/run_1/notifications?offset=2&limit=5000", "viewer", "").Is(200, `{"notifications":[
 		{"id":"nty_1","event":"run.finished","origin":"server","kind":"slack","target":"https://hooks.test/***","status":"delivered","attempts":2,
@@ -92,7 +92,7 @@ func TestList(t *testing.T) {
 
 func TestByRole(t *testing.T) {
 	t.Parallel()
-	s := serve(t, &desk{}, func(c *httpapi.Config) { c.ReadOnly = true })
+	s := serve(t, &fakeReader{}, func(c *httpapi.Config) { c.ReadOnly = true })
 	const path = "/v1/runs/run_1/notifications"
 	s.Call(http.MethodGet, path, "", "").Problem(401, "bad_token")
 	s.Call(http.MethodGet, path, "nobody", "").Problem(401, "bad_token")
@@ -114,7 +114,7 @@ func TestByRole(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	d := &desk{}
+	d := &fakeReader{}
 	s := serve(t, d)
 	for _, q := range []string{"limit=-1", "offset=x", "limit=1.5"} {
 		if where := s.Call(http.MethodGet, "/v1/runs/run_1/notifications?"+q, "viewer", "").Problem(400, "invalid"); len(where) != 1 {
@@ -137,7 +137,7 @@ func TestModule(t *testing.T) {
 	t.Parallel()
 	var r notify.Renderer
 	app := fx.New(fx.NopLogger, notifyapi.Module,
-		fx.Provide(func() notify.Reader { return &desk{} }, func() clock.Clock { return hands(at) }), fx.Populate(&r),
+		fx.Provide(func() notify.Reader { return &fakeReader{} }, func() clock.Clock { return hands(at) }), fx.Populate(&r),
 		fx.Invoke(fx.Annotate(func(all []httpapi.Routes) {
 			if len(all) != 1 || all[0].Name != "notify" {
 				t.Errorf("%+v", all)

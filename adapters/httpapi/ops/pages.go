@@ -69,8 +69,8 @@ func (p *pages) style(w http.ResponseWriter, r *http.Request) { serve(w, r, "ui.
 // asset serves what the reference page names, and nothing else of the folder.
 func (p *pages) asset(w http.ResponseWriter, r *http.Request) { serve(w, r, r.PathValue("asset")) }
 
-// kept maps what is served to its media type.
-func kept() map[string]string {
+// assetTypes maps what is served to its media type.
+func assetTypes() map[string]string {
 	return map[string]string{
 		"swagger-ui-bundle.js": "text/javascript; charset=utf-8", "swagger-ui.css": "text/css; charset=utf-8",
 		"init.js": "text/javascript; charset=utf-8", "ui.css": "text/css; charset=utf-8",
@@ -79,7 +79,7 @@ func kept() map[string]string {
 }
 
 func serve(w http.ResponseWriter, r *http.Request, name string) {
-	media, ok := kept()[name]
+	media, ok := assetTypes()[name]
 	if !ok {
 		unknown(w, r)
 		return

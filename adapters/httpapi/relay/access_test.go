@@ -47,13 +47,13 @@ func TestEveryRouteByCaller(t *testing.T) {
 			f.Call(c.method, c.path, "", c.body, execution.CapabilityHeader, capability, "Cookie", "writ_session="+cookie).Problem(401, "bad_worker_token")
 		}
 		f.Call(c.method, c.path+"?access_token="+workerToken, "", c.body, execution.CapabilityHeader, capability).Problem(401, "bad_worker_token")
-		if got := f.stand.take(); len(got) > 0 {
+		if got := f.plane.take(); len(got) > 0 {
 			t.Errorf("%s reached the other side by strangers: %v", c.id, got)
 		}
 		if a := f.report(c.method, c.path, c.body, "Authorization", "bEARER "+workerToken); a.Status != table()[c.id] {
 			t.Errorf("%s: %d, want %d: %s", c.id, a.Status, table()[c.id], a.Body)
 		}
-		if got := f.stand.take(); len(got) != 1 {
+		if got := f.plane.take(); len(got) != 1 {
 			t.Errorf("%s asked %d times", c.id, len(got))
 		}
 	}
@@ -73,7 +73,7 @@ func TestDisabled(t *testing.T) {
 			}
 			f.Call(c.method, c.path, "", c.body, "Authorization", "Bearer ").Problem(404, "relay_disabled")
 		}
-		if got := f.stand.take(); len(got) > 0 {
+		if got := f.plane.take(); len(got) > 0 {
 			t.Errorf("the other side was asked %v", got)
 		}
 	}
@@ -144,7 +144,7 @@ func TestWhoActs(t *testing.T) {
 	f := setup(t)
 	for _, c := range f.calls(t) {
 		f.report(c.method, c.path, c.body, "X-Request-Id", "r1", "User-Agent", "writ/1").Has("Audit-Receipt", "").Has("Cache-Control", "no-store")
-		who, request := f.stand.by()
+		who, request := f.plane.by()
 		if d := cmp.Diff(actor.Actor{Type: actor.Worker, Name: "relay", IP: "127.0.0.1"}, who); d != "" {
 			t.Errorf("%s: %s", c.id, d)
 		}
@@ -157,7 +157,7 @@ func TestWhoActs(t *testing.T) {
 // TestModuleWires builds the routes through fx.
 func TestModuleWires(t *testing.T) {
 	t.Parallel()
-	s := newStand()
+	s := newFakePlane()
 	var h http.Handler
 	app := fx.New(
 		fx.NopLogger, httpapi.Module, relayapi.Module,

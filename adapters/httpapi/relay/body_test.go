@@ -112,7 +112,7 @@ func TestBadBodies(t *testing.T) {
 	for id := range rows {
 		t.Errorf("%s has bad bodies and does not exist", id)
 	}
-	if got := f.stand.take(); len(got) > 0 {
+	if got := f.plane.take(); len(got) > 0 {
 		t.Errorf("the other side was asked %v", got)
 	}
 }
@@ -152,7 +152,7 @@ func TestGoodBodies(t *testing.T) {
 		if a := f.report("POST", path, string(body)); a.Status >= 300 {
 			t.Errorf("%s: %d %s", path, a.Status, a.Body)
 		}
-		if d := cmp.Diff([]any{c.want}, f.stand.take()); d != "" {
+		if d := cmp.Diff([]any{c.want}, f.plane.take()); d != "" {
 			t.Errorf("%s: %s", path, d)
 		}
 	}
@@ -177,7 +177,7 @@ func TestWhatProgramsPrint(t *testing.T) {
 	f.report("POST", on("/save"), `{"status":"succeeded","outputs":{"a":`+odd+`}}`).Is(204, "")
 	f.report("POST", on("/events"), `{"events":[{"seq":1,"at":`+stamp+`,"type":"host_ok","stdout":"a\u0000b\ud800","stats":`+odd+`}]}`).Is(200, `{"next_seq":4}`)
 	f.report("POST", on("/events"), "{\"events\":[{\"seq\":1,\"at\":"+stamp+",\"type\":\"host_ok\",\"stdout\":\"a\xff\xfe\",\"diff\":[\"\xc3\"]}]}").Is(200, `{"next_seq":4}`)
-	got := f.stand.take()
+	got := f.plane.take()
 	facts, _ := got[0].([]runs.HostFacts)
 	save, _ := got[1].(execution.RelaySave)
 	printed, _ := got[2].([]runs.Event)
@@ -200,7 +200,7 @@ func TestBodySize(t *testing.T) {
 	full := strings.Replace(frame, `""`, `"`+data+`"`, 1)
 	full += strings.Repeat(" ", execution.RelayBody-len(full))
 	f.report("POST", on("/log"), full).Is(200, fmt.Sprintf(`{"next_offset":%d}`, len(data)/4*3))
-	f.stand.take()
+	f.plane.take()
 	for _, c := range f.calls(t) {
 		if c.method != http.MethodPost {
 			continue
@@ -221,13 +221,13 @@ func TestBodySize(t *testing.T) {
 	if where := f.report("POST", on("/log"), odd).Problem(400, "invalid"); len(where) != 1 || where[0] != "data" {
 		t.Errorf("wrong are %v", where)
 	}
-	if got := f.stand.take(); len(got) > 0 {
+	if got := f.plane.take(); len(got) > 0 {
 		t.Errorf("the other side was asked %.100v", got)
 	}
 }
 
-// TestLargeReportsHaveRoom: workers that send large bodies slowly hold up one another at most, and no claim.
-func TestLargeReportsHaveRoom(t *testing.T) {
+// TestLargeReportsAreLimited: workers that send large bodies slowly hold up one another at most, and no claim.
+func TestLargeReportsAreLimited(t *testing.T) {
 	t.Parallel()
 	const places = 24
 	f := setup(t)

@@ -31,7 +31,7 @@ func silent(t *testing.T, where, text string) {
 func TestSecretsGoToTheirClaimAlone(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.stand.claims(func(context.Context, execution.RelayClaim) (*execution.Grant, string, error) {
+	f.plane.claims(func(context.Context, execution.RelayClaim) (*execution.Grant, string, error) {
 		return &execution.Grant{Run: run(), Capability: capability, Lease: runs.LeaseTTL, Secrets: full()}, "", nil
 	})
 	if a := f.report("POST", "/relay/v1/claim", claimBody); a.Status != 200 || !strings.Contains(a.Body, "C4naryHide") {
@@ -40,7 +40,7 @@ func TestSecretsGoToTheirClaimAlone(t *testing.T) {
 	for _, err := range []error{
 		nil, errGone, fault.Wrap(fault.Unavailable, errGone, "try again"), runs.LeaseLost.New("it is over"), fault.BadField("status", "is no status"),
 	} {
-		f.stand.answer(err)
+		f.plane.answer(err)
 		for _, c := range f.calls(t) {
 			if err == nil && c.id == "claim-run" {
 				continue

@@ -17,18 +17,18 @@ func TestCapability(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	const otherRun = "run_01k0a7zz3vtx5zk9w2m4n6p8rs"
-	said := ""
+	firstBody := ""
 	lost := func(c call, asked bool, header ...string) {
 		t.Helper()
 		a := f.Call(c.method, c.path, workerToken, c.body, header...)
 		a.Problem(409, "lease_lost")
-		if said == "" {
-			said = a.Body
+		if firstBody == "" {
+			firstBody = a.Body
 		}
-		if a.Body != said {
-			t.Errorf("%s %s: %s, elsewhere %s", c.method, c.path, a.Body, said)
+		if a.Body != firstBody {
+			t.Errorf("%s %s: %s, elsewhere %s", c.method, c.path, a.Body, firstBody)
 		}
-		if got := f.stand.take(); (len(got) > 0) != asked {
+		if got := f.plane.take(); (len(got) > 0) != asked {
 			t.Errorf("%s with %q: the other side was asked %v", c.id, header, got)
 		}
 	}
@@ -60,8 +60,8 @@ func TestCapability(t *testing.T) {
 		elsewhere.path, elsewhere.body = strings.Replace(c.path, held, otherRun, 1), strings.Replace(c.body, held, otherRun, 1)
 		lost(elsewhere, true, execution.CapabilityHeader, capability)
 	}
-	if strings.Contains(said, "epoch") || strings.Contains(said, "run_") {
-		t.Errorf("the refusal tells of the run: %s", said)
+	if strings.Contains(firstBody, "epoch") || strings.Contains(firstBody, "run_") {
+		t.Errorf("the refusal tells of the run: %s", firstBody)
 	}
 	if log := f.Log.String(); !strings.Contains(log, `"reason":"lease_lost"`) || !strings.Contains(log, "is at epoch 3 with somebody else") {
 		t.Errorf("the log does not say why: %s", log)
@@ -89,7 +89,7 @@ func TestFailures(t *testing.T) {
 		{runs.LeaseLost.New("it is over"), 409, "lease_lost"},
 		{errors.Join(errGone, runs.LeaseLost.New("it is over")), 409, "lease_lost"},
 	} {
-		f.stand.answer(row.err)
+		f.plane.answer(row.err)
 		for _, c := range f.calls(t) {
 			a := f.report(c.method, c.path, c.body)
 			a.Problem(row.status, row.reason)

@@ -87,13 +87,13 @@ func granted(g *execution.Grant) (*GrantBody, error) {
 }
 
 func (h *handlers) beat(ctx context.Context, in *BeatInput) (*BeatOutput, error) {
-	holder, err := in.holder(in.Body.RunID)
+	leaseholder, err := in.leaseholder(in.Body.RunID)
 	if err != nil {
 		return nil, err
 	}
-	beat, err := h.Relay.Beat(ctx, holder)
+	beat, err := h.Relay.Beat(ctx, leaseholder)
 	if err != nil {
-		return nil, told(err)
+		return nil, callerError(err)
 	}
 	return &BeatOutput{Body: beat}, nil
 }

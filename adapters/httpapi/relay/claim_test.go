@@ -42,7 +42,7 @@ func TestClaim(t *testing.T) {
 			"keys":[{"private_key":"C4naryKey","comment":"k"}],
 			"login":{"user":"root","password":"C4naryPass","become_password":"C4naryBecome","vaults":[{"id":"v","password":"C4naryVault"}]},"hide":["C4naryHide"]}}`},
 	} {
-		f.stand.claims(func(context.Context, execution.RelayClaim) (*execution.Grant, string, error) {
+		f.plane.claims(func(context.Context, execution.RelayClaim) (*execution.Grant, string, error) {
 			return c.grant, c.head, nil
 		})
 		// No capability comes along: there is none yet.
@@ -59,7 +59,7 @@ func TestClaim(t *testing.T) {
 			t.Errorf("%v: %+v", err, g.Run)
 		}
 	}
-	f.stand.claims(func(_ context.Context, c execution.RelayClaim) (*execution.Grant, string, error) {
+	f.plane.claims(func(_ context.Context, c execution.RelayClaim) (*execution.Grant, string, error) {
 		if !c.Cancels || len(c.Canceling) != 1 || c.Canceling[0] != "run_1" {
 			t.Errorf("asked is %+v", c)
 		}
@@ -69,7 +69,7 @@ func TestClaim(t *testing.T) {
 		Is(200, `{"cancel_requested":["`+held+`"]}`)
 	unsent := full()
 	unsent.ExtraVars["f"] = func() {}
-	f.stand.claims(func(context.Context, execution.RelayClaim) (*execution.Grant, string, error) {
+	f.plane.claims(func(context.Context, execution.RelayClaim) (*execution.Grant, string, error) {
 		return &execution.Grant{Run: run(), Capability: capability, Secrets: unsent}, note, nil
 	})
 	f.Call("POST", "/relay/v1/claim", workerToken, claimBody).Problem(500, "internal")
@@ -81,7 +81,7 @@ type serving struct {
 	log *httpapitest.Log
 }
 
-func serve(t *testing.T, s *stand, config httpserver.Config) *serving {
+func serve(t *testing.T, s *fakePlane, config httpserver.Config) *serving {
 	t.Helper()
 	out := &serving{log: &httpapitest.Log{}}
 	res, err := httpapi.New(httpapi.Params{
@@ -130,11 +130,11 @@ func (s *serving) claim(ctx context.Context, t *testing.T) int {
 func TestWaitingClaims(t *testing.T) {
 	t.Parallel()
 	const many, short = 200, 50 * time.Millisecond
-	stand := newStand()
+	plane := newFakePlane()
 	var arrived sync.WaitGroup
 	arrived.Add(many)
 	release := make(chan struct{})
-	stand.claims(func(ctx context.Context, _ execution.RelayClaim) (*execution.Grant, string, error) {
+	plane.claims(func(ctx context.Context, _ execution.RelayClaim) (*execution.Grant, string, error) {
 		arrived.Done()
 		select {
 		case <-release:
@@ -143,7 +143,7 @@ func TestWaitingClaims(t *testing.T) {
 			return nil, "", ctx.Err()
 		}
 	})
-	s := serve(t, stand, httpserver.Config{HeaderTimeout: 2 * time.Second, BodyTimeout: short, IdleTimeout: short, StallTimeout: short})
+	s := serve(t, plane, httpserver.Config{HeaderTimeout: 2 * time.Second, BodyTimeout: short, IdleTimeout: short, StallTimeout: short})
 	var work sync.WaitGroup
 	for range many {
 		work.Go(func() {
@@ -165,15 +165,15 @@ func TestWaitingClaims(t *testing.T) {
 func TestClaimEndsWithItsClient(t *testing.T) {
 	t.Parallel()
 	for _, who := range []string{"client", "server"} {
-		stand := newStand()
+		plane := newFakePlane()
 		waiting, ended := make(chan struct{}), make(chan error, 1)
-		stand.claims(func(ctx context.Context, _ execution.RelayClaim) (*execution.Grant, string, error) {
+		plane.claims(func(ctx context.Context, _ execution.RelayClaim) (*execution.Grant, string, error) {
 			close(waiting)
 			<-ctx.Done()
 			ended <- ctx.Err()
 			return nil, "", ctx.Err()
 		})
-		s := serve(t, stand, httpserver.Config{EndGrace: 50 * time.Millisecond})
+		s := serve(t, plane, httpserver.Config{EndGrace: 50 * time.Millisecond})
 		ctx, leave := context.WithCancel(t.Context())
 		var work sync.WaitGroup
 		work.Go(func() { s.claim(ctx, t) })

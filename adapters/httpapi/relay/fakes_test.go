@@ -16,8 +16,8 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// stand is the control plane behind the routes: one run is held, by one capability.
-type stand struct {
+// fakePlane is the control plane behind the routes: one run is held, by one capability.
+type fakePlane struct {
 	mu      sync.Mutex
 	asked   []any // what it was asked, the newest last
 	actor   actor.Actor
@@ -34,13 +34,13 @@ type (
 )
 
 var (
-	_ execution.Relay          = (*stand)(nil)
-	_ execution.RelayJournal   = (*stand)(nil)
-	_ execution.RelayMaterials = (*stand)(nil)
+	_ execution.Relay          = (*fakePlane)(nil)
+	_ execution.RelayJournal   = (*fakePlane)(nil)
+	_ execution.RelayMaterials = (*fakePlane)(nil)
 )
 
-func newStand() *stand {
-	return &stand{
+func newFakePlane() *fakePlane {
+	return &fakePlane{
 		claim: func(context.Context, execution.RelayClaim) (*execution.Grant, string, error) {
 			return &execution.Grant{Run: run(), Capability: capability, Lease: runs.LeaseTTL}, "", nil
 		},
@@ -74,34 +74,34 @@ func full() secrets.Injection {
 	}
 }
 
-func (s *stand) answer(err error) {
+func (s *fakePlane) answer(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err
 }
 
 // claims and projects say what becomes of these calls from now on.
-func (s *stand) claims(f claiming) {
+func (s *fakePlane) claims(f claiming) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.claim = f
 }
 
-func (s *stand) projects(f projecting) {
+func (s *fakePlane) projects(f projecting) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.project = f
 }
 
 // by returns who called last, and by which request.
-func (s *stand) by() (actor.Actor, actor.Request) {
+func (s *fakePlane) by() (actor.Actor, actor.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.actor, s.request
 }
 
 // take returns what was asked since the last time.
-func (s *stand) take() []any {
+func (s *fakePlane) take() []any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := s.asked
@@ -110,7 +110,7 @@ func (s *stand) take() []any {
 }
 
 // hear notes a call with an entry in the trail, and refuses it where it is not by the holder of the run.
-func (s *stand) hear(ctx context.Context, h *execution.Holder, what any) error {
+func (s *fakePlane) hear(ctx context.Context, h *execution.Leaseholder, what any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked = append(s.asked, what)
@@ -122,7 +122,7 @@ func (s *stand) hear(ctx context.Context, h *execution.Holder, what any) error {
 	return s.err
 }
 
-func (s *stand) Claim(ctx context.Context, c execution.RelayClaim) (*execution.Grant, string, error) {
+func (s *fakePlane) Claim(ctx context.Context, c execution.RelayClaim) (*execution.Grant, string, error) {
 	if err := s.hear(ctx, nil, c); err != nil {
 		return nil, "", err
 	}
@@ -132,46 +132,46 @@ func (s *stand) Claim(ctx context.Context, c execution.RelayClaim) (*execution.G
 	return f(ctx, c)
 }
 
-func (s *stand) Beat(ctx context.Context, h execution.Holder) (execution.RelayBeat, error) {
+func (s *fakePlane) Beat(ctx context.Context, h execution.Leaseholder) (execution.RelayBeat, error) {
 	return execution.RelayBeat{LeaseSeconds: 30, CancelRequested: true}, s.hear(ctx, &h, "beat")
 }
 
-func (s *stand) Run(ctx context.Context, h execution.Holder) (execution.RelayRun, error) {
+func (s *fakePlane) Run(ctx context.Context, h execution.Leaseholder) (execution.RelayRun, error) {
 	return run(), s.hear(ctx, &h, "run")
 }
 
-func (s *stand) Save(ctx context.Context, h execution.Holder, save execution.RelaySave) error {
+func (s *fakePlane) Save(ctx context.Context, h execution.Leaseholder, save execution.RelaySave) error {
 	return s.hear(ctx, &h, save)
 }
 
-func (s *stand) AppendLog(ctx context.Context, h execution.Holder, c runs.LogChunk) (int64, error) {
+func (s *fakePlane) AppendLog(ctx context.Context, h execution.Leaseholder, c runs.LogChunk) (int64, error) {
 	return c.Offset + int64(len(c.Data)), s.hear(ctx, &h, c)
 }
 
-func (s *stand) AppendEvents(ctx context.Context, h execution.Holder, events []runs.Event) (int64, error) {
+func (s *fakePlane) AppendEvents(ctx context.Context, h execution.Leaseholder, events []runs.Event) (int64, error) {
 	if len(events) > execution.RelayList {
 		return 0, fault.BadField("events", "has more than %d", execution.RelayList)
 	}
 	return 4, s.hear(ctx, &h, events)
 }
 
-func (s *stand) SaveHosts(ctx context.Context, h execution.Holder, hosts []runs.HostSummary) error {
+func (s *fakePlane) SaveHosts(ctx context.Context, h execution.Leaseholder, hosts []runs.HostSummary) error {
 	return s.hear(ctx, &h, hosts)
 }
 
-func (s *stand) SaveTasks(ctx context.Context, h execution.Holder, tasks []runs.TaskSummary) error {
+func (s *fakePlane) SaveTasks(ctx context.Context, h execution.Leaseholder, tasks []runs.TaskSummary) error {
 	return s.hear(ctx, &h, tasks)
 }
 
-func (s *stand) SaveFacts(ctx context.Context, h execution.Holder, facts []runs.HostFacts) error {
+func (s *fakePlane) SaveFacts(ctx context.Context, h execution.Leaseholder, facts []runs.HostFacts) error {
 	return s.hear(ctx, &h, facts)
 }
 
-func (s *stand) Inventory(ctx context.Context, h execution.Holder) (execution.RelayInventory, error) {
+func (s *fakePlane) Inventory(ctx context.Context, h execution.Leaseholder) (execution.RelayInventory, error) {
 	return execution.RelayInventory{Content: []byte("a\n"), Format: "ini", Stale: "unreachable"}, s.hear(ctx, &h, "inventory")
 }
 
-func (s *stand) Project(ctx context.Context, h execution.Holder, open func() (io.Writer, error)) error {
+func (s *fakePlane) Project(ctx context.Context, h execution.Leaseholder, open func() (io.Writer, error)) error {
 	if err := s.hear(ctx, &h, "project"); err != nil {
 		return err
 	}

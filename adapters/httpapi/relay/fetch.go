@@ -45,35 +45,35 @@ func (h *handlers) fetching(r *httpapi.Router) {
 }
 
 func (h *handlers) run(ctx context.Context, in *Held) (*RunOutput, error) {
-	holder, err := in.holder(in.ID)
+	leaseholder, err := in.leaseholder(in.ID)
 	if err != nil {
 		return nil, err
 	}
-	run, err := h.Relay.Run(ctx, holder)
+	run, err := h.Relay.Run(ctx, leaseholder)
 	if err != nil {
-		return nil, told(err)
+		return nil, callerError(err)
 	}
 	return &RunOutput{Body: RunBody{RelayRun: run}}, nil
 }
 
 func (h *handlers) inventory(ctx context.Context, in *Held) (*InventoryOutput, error) {
-	holder, err := in.holder(in.ID)
+	leaseholder, err := in.leaseholder(in.ID)
 	if err != nil {
 		return nil, err
 	}
-	inventory, err := h.Materials.Inventory(ctx, holder)
+	inventory, err := h.Materials.Inventory(ctx, leaseholder)
 	if err != nil {
-		return nil, told(err)
+		return nil, callerError(err)
 	}
 	return &InventoryOutput{Body: inventory}, nil
 }
 
 func (h *handlers) project(_ context.Context, in *Held) (*ArchiveOutput, error) {
-	holder, err := in.holder(in.ID)
+	leaseholder, err := in.leaseholder(in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &ArchiveOutput{Body: func(hctx huma.Context) { h.archive(hctx, holder) }}, nil
+	return &ArchiveOutput{Body: func(hctx huma.Context) { h.archive(hctx, leaseholder) }}, nil
 }
 
 // errHeaders ends the making of an archive of which the client wants the headers alone.
@@ -81,13 +81,13 @@ var errHeaders = errors.New("the client asked for the headers alone")
 
 // archive sends the archive as it is made. The answer begins when the archive does: what goes wrong before is an error answer, and what
 // goes wrong afterwards cuts the connection.
-func (h *handlers) archive(hctx huma.Context, holder execution.Holder) {
+func (h *handlers) archive(hctx huma.Context, leaseholder execution.Leaseholder) {
 	sink := h.router.NewSink(hctx, http.StatusOK, func(hd http.Header) {
 		hd.Set("Content-Type", "application/x-tar")
 		hd.Set("X-Accel-Buffering", "no")
 	})
 	defer sink.Done()
-	err := h.Materials.Project(hctx.Context(), holder, func() (io.Writer, error) {
+	err := h.Materials.Project(hctx.Context(), leaseholder, func() (io.Writer, error) {
 		sink.Start()
 		if sink.Head() {
 			return nil, errHeaders
@@ -97,7 +97,7 @@ func (h *handlers) archive(hctx huma.Context, holder execution.Holder) {
 	switch {
 	case sink.Head() && sink.Started():
 	case err != nil:
-		sink.Fail(hctx.Context(), told(err), true)
+		sink.Fail(hctx.Context(), callerError(err), true)
 	case !sink.Started():
 		sink.Fail(hctx.Context(), errors.New("the project was made without an archive"), true)
 	}

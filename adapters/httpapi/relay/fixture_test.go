@@ -25,21 +25,21 @@ const (
 
 type fixture struct {
 	*httpapitest.Server
-	stand *stand
+	plane *fakePlane
 }
 
 func setup(t *testing.T, change ...func(*httpapi.Config)) *fixture {
 	t.Helper()
-	f := &fixture{stand: newStand()}
+	f := &fixture{plane: newFakePlane()}
 	config := httpapi.Config{Version: "1", WorkerToken: workerToken}
 	for _, c := range change {
 		c(&config)
 	}
-	f.Server = httpapitest.Serve(t, config, relayapi.New(params(f.stand)))
+	f.Server = httpapitest.Serve(t, config, relayapi.New(params(f.plane)))
 	return f
 }
 
-func params(s *stand) relayapi.Params {
+func params(s *fakePlane) relayapi.Params {
 	return relayapi.Params{Relay: s, Journal: s, Materials: s}
 }
 

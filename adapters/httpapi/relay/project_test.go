@@ -49,7 +49,7 @@ func TestProject(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	content := noise(3 << 20)
-	f.stand.projects(func(_ context.Context, open func() (io.Writer, error)) error {
+	f.plane.projects(func(_ context.Context, open func() (io.Writer, error)) error {
 		w, err := open()
 		if err != nil {
 			return err
@@ -82,7 +82,7 @@ func TestProjectNotBegun(t *testing.T) {
 		{errGone, 500, "internal"}, {nil, 500, "internal"}, // of nil nobody knows what became of the archive
 		{catalog.ProjectNotFound.New("the run names none"), 404, "project_not_found"}, {catalog.SyncFailed.New("it does not answer"), 409, "sync_failed"},
 	} {
-		f.stand.projects(func(context.Context, func() (io.Writer, error)) error { return c.err })
+		f.plane.projects(func(context.Context, func() (io.Writer, error)) error { return c.err })
 		for _, method := range []string{"GET", "HEAD"} {
 			a := f.report(method, on("/project"), "")
 			if method == "HEAD" {
@@ -94,19 +94,19 @@ func TestProjectNotBegun(t *testing.T) {
 			a.Problem(c.status, c.reason)
 		}
 	}
-	f.stand.answer(errors.New("S3CRET"))
+	f.plane.answer(errors.New("S3CRET"))
 	f.report("GET", on("/project"), "").Problem(500, "internal")
 }
 
 // TestProjectBrokenOff: a client never takes half an archive for a whole one, however little of it was sent.
 func TestProjectBrokenOff(t *testing.T) {
 	t.Parallel()
-	stand := newStand()
+	plane := newFakePlane()
 	log := &httpapitest.Log{}
 	res, err := httpapi.New(httpapi.Params{
 		Config: httpapi.Config{Version: "1", WorkerToken: workerToken}, Authenticator: httpapitest.Guard{}, Authorizer: httpapitest.Guard{},
 		Log: slog.New(slog.NewJSONHandler(log, nil)), IDs: httpapitest.IDs{}, Unit: httpapitest.Unit{}, Recorder: &httpapitest.Recorder{},
-		Routes: []httpapi.Routes{relayapi.New(params(stand))},
+		Routes: []httpapi.Routes{relayapi.New(params(plane))},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestProjectBrokenOff(t *testing.T) {
 			srv.Start()
 		}
 		for _, size := range []int{0, 100, 5000, 1 << 20} {
-			stand.projects(func(_ context.Context, open func() (io.Writer, error)) error {
+			plane.projects(func(_ context.Context, open func() (io.Writer, error)) error {
 				w, err := open()
 				if err != nil {
 					return err
@@ -156,7 +156,7 @@ func TestProjectToHTTP10(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	for breakAt, whole := range map[int]bool{-1: true, 100: false, 5000: false} {
-		f.stand.projects(func(_ context.Context, open func() (io.Writer, error)) error {
+		f.plane.projects(func(_ context.Context, open func() (io.Writer, error)) error {
 			w, err := open()
 			if err != nil {
 				return err

@@ -100,11 +100,11 @@ func (h *handlers) reporting(r *httpapi.Router) {
 }
 
 func (h *handlers) save(ctx context.Context, in *SaveInput) (*NoOutput, error) {
-	return h.report(in.Held, func(holder execution.Holder) error { return h.Relay.Save(ctx, holder, in.Body) })
+	return h.report(in.Held, func(leaseholder execution.Leaseholder) error { return h.Relay.Save(ctx, leaseholder, in.Body) })
 }
 
 func (h *handlers) log(ctx context.Context, in *LogInput) (*LogOutput, error) {
-	holder, err := in.holder(in.ID)
+	leaseholder, err := in.leaseholder(in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -112,45 +112,51 @@ func (h *handlers) log(ctx context.Context, in *LogInput) (*LogOutput, error) {
 	if err != nil {
 		return nil, fault.BadField("data", "is no base64")
 	}
-	next, err := h.Journal.AppendLog(ctx, holder, runs.LogChunk{Offset: in.Body.Offset, Data: data})
+	next, err := h.Journal.AppendLog(ctx, leaseholder, runs.LogChunk{Offset: in.Body.Offset, Data: data})
 	if err != nil {
-		return nil, told(err)
+		return nil, callerError(err)
 	}
 	return &LogOutput{Body: execution.RelayOffset{NextOffset: next}}, nil
 }
 
 func (h *handlers) events(ctx context.Context, in *EventsInput) (*EventsOutput, error) {
-	holder, err := in.holder(in.ID)
+	leaseholder, err := in.leaseholder(in.ID)
 	if err != nil {
 		return nil, err
 	}
-	next, err := h.Journal.AppendEvents(ctx, holder, in.Body.Events)
+	next, err := h.Journal.AppendEvents(ctx, leaseholder, in.Body.Events)
 	if err != nil {
-		return nil, told(err)
+		return nil, callerError(err)
 	}
 	return &EventsOutput{Body: execution.RelaySeq{NextSeq: next}}, nil
 }
 
 func (h *handlers) hosts(ctx context.Context, in *HostsInput) (*NoOutput, error) {
-	return h.report(in.Held, func(holder execution.Holder) error { return h.Journal.SaveHosts(ctx, holder, in.Body.Summaries()) })
+	return h.report(in.Held, func(leaseholder execution.Leaseholder) error {
+		return h.Journal.SaveHosts(ctx, leaseholder, in.Body.Summaries())
+	})
 }
 
 func (h *handlers) tasks(ctx context.Context, in *TasksInput) (*NoOutput, error) {
-	return h.report(in.Held, func(holder execution.Holder) error { return h.Journal.SaveTasks(ctx, holder, in.Body.Summaries()) })
+	return h.report(in.Held, func(leaseholder execution.Leaseholder) error {
+		return h.Journal.SaveTasks(ctx, leaseholder, in.Body.Summaries())
+	})
 }
 
 func (h *handlers) facts(ctx context.Context, in *FactsInput) (*NoOutput, error) {
-	return h.report(in.Held, func(holder execution.Holder) error { return h.Journal.SaveFacts(ctx, holder, in.Body.Gathered()) })
+	return h.report(in.Held, func(leaseholder execution.Leaseholder) error {
+		return h.Journal.SaveFacts(ctx, leaseholder, in.Body.Gathered())
+	})
 }
 
 // report makes a call that answers with nothing.
-func (*handlers) report(held Held, call func(execution.Holder) error) (*NoOutput, error) {
-	holder, err := held.holder(held.ID)
+func (*handlers) report(held Held, call func(execution.Leaseholder) error) (*NoOutput, error) {
+	leaseholder, err := held.leaseholder(held.ID)
 	if err != nil {
 		return nil, err
 	}
-	if err := call(holder); err != nil {
-		return nil, told(err)
+	if err := call(leaseholder); err != nil {
+		return nil, callerError(err)
 	}
 	return &NoOutput{}, nil
 }

@@ -47,13 +47,13 @@ type Capability struct {
 	Secret secret.Text `header:"Relay-Capability" doc:"The capability that came with the claim. One that does not hold the run, or none, is 409."`
 }
 
-// holder returns the proof that a run is held. What cannot be one is refused like one that does not hold the run.
-func (c *Capability) holder(run string) (execution.Holder, error) {
+// leaseholder returns the proof that a run is held. What cannot be one is refused like one that does not hold the run.
+func (c *Capability) leaseholder(run string) (execution.Leaseholder, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(c.Secret.Reveal())
 	if err != nil || len(raw) != capabilitySize || !ids.Valid(ids.Run, run) {
-		return execution.Holder{}, lost(nil)
+		return execution.Leaseholder{}, lost(nil)
 	}
-	return execution.Holder{RunID: run, Capability: c.Secret}, nil
+	return execution.Leaseholder{RunID: run, Capability: c.Secret}, nil
 }
 
 // lost is the one refusal of a capability: who tries several learns nothing of the runs that there are.
@@ -61,8 +61,8 @@ func lost(cause error) error {
 	return runs.LeaseLost.New("the capability does not hold this run").Because(cause)
 }
 
-// told returns the error of a call about a run as its caller is told of it.
-func told(err error) error {
+// callerError returns the error of a call about a run as its caller is told of it.
+func callerError(err error) error {
 	if runs.LeaseLost.Is(err) {
 		return lost(err)
 	}

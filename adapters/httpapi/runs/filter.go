@@ -160,7 +160,7 @@ func split(s string, literal bool) []term {
 func (t term) into(f *runs.Filter) error {
 	where := "q"
 	if t.key == "" {
-		f.Words = append(f.Words, t.value)
+		f.Terms = append(f.Terms, t.value)
 		return nil
 	}
 	where = "q." + t.key
@@ -228,7 +228,7 @@ func label(f *runs.Filter, where, v string) error {
 	if !ok || k == "" {
 		return fault.BadField(where, "is not of the form label:key=value")
 	}
-	if old, given := f.Labels[k]; given && old != value {
+	if old, exists := f.Labels[k]; exists && old != value {
 		return fault.BadField(where, "gives one label two values")
 	}
 	if f.Labels == nil {

@@ -14,13 +14,13 @@ func TestSearchTerms(t *testing.T) {
 	t.Parallel()
 	for q, want := range map[string]runs.Filter{
 		"":                             {},
-		"  web   db ":                  {Words: []string{"web", "db"}},
+		"  web   db ":                  {Terms: []string{"web", "db"}},
 		"status:failed,canceled":       {Statuses: []runs.Status{runs.Failed, runs.Canceled}},
-		`"status:failed"`:              {Words: []string{"status:failed"}},
-		`"two words" x`:                {Words: []string{"two", "words", "x"}},
+		`"status:failed"`:              {Terms: []string{"status:failed"}},
+		`"two words" x`:                {Terms: []string{"two", "words", "x"}},
 		`actor:"Jane Doe"`:             {Actor: "Jane Doe"},
 		`label:team="a b" label:x=y=z`: {Labels: map[string]string{"team": "a b", "x": "y=z"}},
-		"http://x site.yml":            {Words: []string{"http://x", "site.yml"}},
+		"http://x site.yml":            {Terms: []string{"http://x", "site.yml"}},
 		"host:web1 change:C-1 template:tpl_1 queue:eu tool:bash source:api,rerun": {
 			Host: "web1", Change: "C-1", Template: "tpl_1", Queue: "eu", Tool: "bash", Sources: []runs.Source{runs.FromAPI, runs.FromRerun},
 		},
@@ -44,14 +44,14 @@ func TestSearchTerms(t *testing.T) {
 	}
 }
 
-func TestCarryKeepsEveryByte(t *testing.T) {
+func TestRuneBufferKeepsEveryByte(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
-		var c carry
+		var c runeBuffer
 		var out strings.Builder
 		offset := int64(0)
-		say := func(p LogPiece) {
+		write := func(p LogPiece) {
 			if p.Offset != int64(out.Len()) {
 				t.Fatalf("piece at %d, told %d bytes", p.Offset, out.Len())
 			}
@@ -63,13 +63,13 @@ func TestCarryKeepsEveryByte(t *testing.T) {
 				if strings.ToValidUTF8(p.Text, "?") != p.Text {
 					t.Fatalf("cut character in %q", p.Text)
 				}
-				say(p)
+				write(p)
 			}
 			offset += int64(n)
 			rest = rest[n:]
 		}
-		if p, ok := c.rest(); ok {
-			say(p)
+		if p, ok := c.flush(); ok {
+			write(p)
 		}
 		if out.String() != text {
 			t.Fatalf("told %q of %q", out.String(), text)
@@ -79,7 +79,7 @@ func TestCarryKeepsEveryByte(t *testing.T) {
 
 func TestCarryAcrossAHole(t *testing.T) {
 	t.Parallel()
-	var c carry
+	var c runeBuffer
 	first := c.take(runs.LogChunk{Data: []byte("a\xe2\x82")})
 	second := c.take(runs.LogChunk{Offset: 100, Data: []byte("b")})
 	want := []LogPiece{{0, "a", 1}, {1, "\xe2\x82", 3}, {100, "b", 101}}

@@ -38,7 +38,7 @@ func New(p Params) httpapi.Routes {
 		h := &handlers{Params: p, router: r, answers: httpapi.RunAnswers{Trail: p.Trail, Clock: p.Clock}}
 		h.making(r)
 		h.acting(r)
-		h.reading(r)
+		h.readRoutes(r)
 		h.following(r)
 		if p.Insight != nil {
 			h.explaining(r)
@@ -124,7 +124,7 @@ func part[I, O any](r *httpapi.Router, path string, route httpapi.Route, f func(
 	httpapi.Handle(r, route, f)
 }
 
-func (h *handlers) reading(r *httpapi.Router) {
+func (h *handlers) readRoutes(r *httpapi.Router) {
 	part(r, "shards", httpapi.Route{
 		ID: "list-shards", Summary: "List the shard runs of a split",
 		Description: "Each is a run of its own, with the hosts that it is bound to.",

@@ -78,7 +78,7 @@ func (h *handlers) stream(_ context.Context, in *StreamInput) (*StreamOutput, er
 			sink.Start()
 			return
 		}
-		t := &teller{sink: sink, h: h}
+		t := &eventWriter{sink: sink, h: h}
 		err := h.router.Stream(ctx, func(ctx context.Context) error { return t.follow(ctx, in) })
 		if err != nil && !sink.Started() {
 			sink.Fail(ctx, err, false)
@@ -86,17 +86,17 @@ func (h *handlers) stream(_ context.Context, in *StreamInput) (*StreamOutput, er
 	}}, nil
 }
 
-// teller writes updates as server-sent events. The heartbeat and the follower take turns with it.
-type teller struct {
-	h    *handlers
-	mu   sync.Mutex
-	sink *httpapi.Sink
-	said bool // since the last heartbeat
-	text carry
+// eventWriter writes updates as server-sent events. The heartbeat and the follower take turns with it.
+type eventWriter struct {
+	h     *handlers
+	mu    sync.Mutex
+	sink  *httpapi.Sink
+	wrote bool // since the last heartbeat
+	text  runeBuffer
 }
 
 // follow tells the run until it has ended, the client is gone or may no longer listen.
-func (t *teller) follow(ctx context.Context, in *StreamInput) error {
+func (t *eventWriter) follow(ctx context.Context, in *StreamInput) error {
 	ctx, cancel := context.WithCancel(ctx)
 	beating := make(chan struct{})
 	go func() {
@@ -104,14 +104,14 @@ func (t *teller) follow(ctx context.Context, in *StreamInput) error {
 		defer cancel()
 		t.beat(ctx)
 	}()
-	err := t.h.Streamer.Follow(ctx, in.ID, in.after(), in.LogOffset.N, t.tell)
+	err := t.h.Streamer.Follow(ctx, in.ID, in.after(), in.LogOffset.N, t.write)
 	cancel()
 	<-beating
 	return err
 }
 
 // beat keeps the connection alive and ends with the caller's right to it.
-func (t *teller) beat(ctx context.Context) {
+func (t *eventWriter) beat(ctx context.Context) {
 	every := t.h.Heartbeat
 	if every == 0 {
 		every = heartbeat
@@ -136,7 +136,7 @@ func (t *teller) beat(ctx context.Context) {
 }
 
 // ask asks whether the caller may still listen. Where nobody answers in time it may not.
-func (*teller) ask(ctx context.Context) error {
+func (*eventWriter) ask(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, askAgain)
 	defer cancel()
 	return httpapi.Recheck(ctx)
@@ -144,17 +144,17 @@ func (*teller) ask(ctx context.Context) error {
 
 // comment says that the connection lives, unless something was said since the last time or nothing was said at all:
 // the answer may still become an error.
-func (t *teller) comment() error {
+func (t *eventWriter) comment() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.said || !t.sink.Started() {
-		t.said = false
+	if t.wrote || !t.sink.Started() {
+		t.wrote = false
 		return nil
 	}
 	return t.send(": beat\n\n")
 }
 
-func (t *teller) tell(u runs.Update) error {
+func (t *eventWriter) write(u runs.Update) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -172,7 +172,7 @@ func (t *teller) tell(u runs.Update) error {
 	case u.Matrix != nil:
 		return t.event("matrix", "", matrixDelta(u.Matrix))
 	case u.End:
-		if rest, ok := t.text.rest(); ok {
+		if rest, ok := t.text.flush(); ok {
 			if err := t.event("log", "", rest); err != nil {
 				return err
 			}
@@ -185,7 +185,7 @@ func (t *teller) tell(u runs.Update) error {
 }
 
 // event writes one server-sent event; JSON holds no line break, so its data is one line.
-func (t *teller) event(kind, id string, data any) error {
+func (t *eventWriter) event(kind, id string, data any) error {
 	raw, err := json.Marshal(data)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", kind, err)
@@ -194,11 +194,11 @@ func (t *teller) event(kind, id string, data any) error {
 	if id != "" {
 		out += "id: " + id + "\n"
 	}
-	t.said = true
+	t.wrote = true
 	return t.send(out + "data: " + string(raw) + "\n\n")
 }
 
-func (t *teller) send(s string) error {
+func (t *eventWriter) send(s string) error {
 	if !t.sink.Started() {
 		s = reconnect + s
 	}

@@ -140,7 +140,7 @@ func TestFailures(t *testing.T) {
 		"internal":    http.ErrBodyNotAllowed,
 		"unavailable": fault.Wrap(fault.Unavailable, http.ErrServerClosed, "try again"), "not_found": scheduling.ScheduleNotFound.New("gone"),
 	} {
-		f.stand.answer(err)
+		f.fake.answer(err)
 		for _, op := range f.Operations() {
 			a := f.Call(op.Method, pathOf(op), "admin", httpapitest.Example(t, op))
 			if want := map[string]int{"internal": 500, "unavailable": 503, "not_found": 404}[reason]; a.Status != want {
@@ -173,7 +173,7 @@ func TestParametersAreDescribed(t *testing.T) {
 // TestModuleWires builds the routes through fx.
 func TestModuleWires(t *testing.T) {
 	t.Parallel()
-	p := params(newStand())
+	p := params(newFakeModule())
 	var h http.Handler
 	app := fx.New(
 		fx.NopLogger, httpapi.Module, schedulingapi.Module,

@@ -61,7 +61,7 @@ func TestNoSecretInFailures(t *testing.T) {
 	for _, err := range []error{
 		errors.New("the database is gone"), fault.BadField("run.playbook", "is required"), fault.Wrap(fault.Unavailable, errors.New("busy"), "try again"),
 	} {
-		f.stand.answer(err)
+		f.fake.answer(err)
 		for request, body := range map[string]string{
 			"POST /v1/schedules":                     `{"name":"a","cron":"@daily","run":{` + secrets + `}}`,
 			"PUT /v1/schedules/known":                `{"name":"a","cron":"@daily","pipeline":{"steps":[],` + secrets + `}}`,

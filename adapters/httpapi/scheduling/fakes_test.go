@@ -26,9 +26,9 @@ var (
 	next = time.Date(2026, 1, 6, 2, 30, 0, 0, time.UTC)
 )
 
-// stand stands for the scheduling module. It knows one object of each kind, all with the id "known", and remembers what it was
+// fakeModule stands for the scheduling module. It knows one object of each kind, all with the id "known", and remembers what it was
 // asked last.
-type stand struct {
+type fakeModule struct {
 	mu       sync.Mutex
 	err      error // every call's answer, where set
 	asked    []any
@@ -42,21 +42,21 @@ type stand struct {
 	revision int64
 }
 
-func newStand() *stand {
-	return &stand{
+func newFakeModule() *fakeModule {
+	return &fakeModule{
 		target: scheduling.Target{TemplateID: "tpl_1", Answers: map[string]any{"n": json.Number("9007199254740993"), "on": true, "db_password": "hunter22"}},
 		plan:   scheduling.Preview{Cron: "30 2 * * *"}, answered: scheduling.Delivered{RunID: "run_1", Done: true}, revision: 3,
 	}
 }
 
-func (s *stand) ask(ctx context.Context, args ...any) error {
+func (s *fakeModule) ask(ctx context.Context, args ...any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked, s.actor, s.request = args, actor.From(ctx), actor.RequestOf(ctx)
 	return s.err
 }
 
-func (s *stand) find(ctx context.Context, code fault.Code, id string, args ...any) error {
+func (s *fakeModule) find(ctx context.Context, code fault.Code, id string, args ...any) error {
 	if err := s.ask(ctx, append([]any{id}, args...)...); err != nil {
 		return err
 	}
@@ -66,13 +66,13 @@ func (s *stand) find(ctx context.Context, code fault.Code, id string, args ...an
 	return nil
 }
 
-func (s *stand) answer(err error) {
+func (s *fakeModule) answer(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err
 }
 
-func (s *stand) record(name string) scheduling.Record {
+func (s *fakeModule) record(name string) scheduling.Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return scheduling.Record{
@@ -81,7 +81,7 @@ func (s *stand) record(name string) scheduling.Record {
 }
 
 // revised checks a change's revision, and lets somebody else be first where it is told so.
-func (s *stand) revised(ctx context.Context, code fault.Code, id string, revision int64, args ...any) error {
+func (s *fakeModule) revised(ctx context.Context, code fault.Code, id string, revision int64, args ...any) error {
 	if err := s.find(ctx, code, id, append([]any{revision}, args...)...); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (s *stand) revised(ctx context.Context, code fault.Code, id string, revisio
 	return nil
 }
 
-type schedules struct{ *stand }
+type schedules struct{ *fakeModule }
 
 func (f schedules) schedule() scheduling.Schedule {
 	return scheduling.Schedule{
@@ -130,7 +130,7 @@ func (f schedules) Delete(ctx context.Context, id string, revision int64) error 
 	return f.revised(ctx, scheduling.ScheduleNotFound, id, revision, "deleted")
 }
 
-type planner struct{ *stand }
+type planner struct{ *fakeModule }
 
 func (f planner) Preview(cron, timezone string, count int) (scheduling.Preview, error) {
 	err := f.ask(context.Background(), cron, timezone, count)
@@ -140,7 +140,7 @@ func (f planner) Preview(cron, timezone string, count int) (scheduling.Preview, 
 	return f.plan, err
 }
 
-type triggers struct{ *stand }
+type triggers struct{ *fakeModule }
 
 func (f triggers) trigger() scheduling.Trigger {
 	return scheduling.Trigger{
@@ -177,7 +177,7 @@ func (f triggers) Delete(ctx context.Context, id string, revision int64) error {
 	return f.revised(ctx, scheduling.TriggerNotFound, id, revision, "deleted")
 }
 
-type hooks struct{ *stand }
+type hooks struct{ *fakeModule }
 
 func (f hooks) Deliver(ctx context.Context, d scheduling.Delivery) (scheduling.Delivered, error) {
 	if err := f.ask(ctx, d); err != nil {
@@ -194,9 +194,9 @@ func (f hooks) Deliver(ctx context.Context, d scheduling.Delivery) (scheduling.D
 // wasAsked checks what the module was asked last.
 func (f *fixture) wasAsked(want ...any) {
 	f.t.Helper()
-	f.stand.mu.Lock()
-	defer f.stand.mu.Unlock()
-	if d := cmp.Diff(want, f.stand.asked); d != "" {
+	f.fake.mu.Lock()
+	defer f.fake.mu.Unlock()
+	if d := cmp.Diff(want, f.fake.asked); d != "" {
 		f.t.Errorf("asked: %s", d)
 	}
 }
@@ -204,11 +204,11 @@ func (f *fixture) wasAsked(want ...any) {
 // kept returns the schedule that the module was given last.
 func (f *fixture) kept() scheduling.Schedule {
 	f.t.Helper()
-	f.stand.mu.Lock()
-	defer f.stand.mu.Unlock()
-	s, ok := f.stand.asked[len(f.stand.asked)-1].(scheduling.Schedule)
+	f.fake.mu.Lock()
+	defer f.fake.mu.Unlock()
+	s, ok := f.fake.asked[len(f.fake.asked)-1].(scheduling.Schedule)
 	if !ok {
-		f.t.Fatalf("asked %v", f.stand.asked)
+		f.t.Fatalf("asked %v", f.fake.asked)
 	}
 	return s
 }

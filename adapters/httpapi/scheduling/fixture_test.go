@@ -13,21 +13,21 @@ func TestMain(m *testing.M) { httpapitest.Main(m) }
 
 type fixture struct {
 	*httpapitest.Server
-	t     *testing.T
-	stand *stand
+	t    *testing.T
+	fake *fakeModule
 }
 
 func setup(t *testing.T, change ...func(*httpapi.Config)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, stand: newStand()}
+	f := &fixture{t: t, fake: newFakeModule()}
 	config := httpapi.Config{Version: "1"}
 	for _, c := range change {
 		c(&config)
 	}
-	f.Server = httpapitest.Serve(t, config, schedulingapi.New(params(f.stand)))
+	f.Server = httpapitest.Serve(t, config, schedulingapi.New(params(f.fake)))
 	return f
 }
 
-func params(s *stand) schedulingapi.Params {
+func params(s *fakeModule) schedulingapi.Params {
 	return schedulingapi.Params{Schedules: schedules{s}, Planner: planner{s}, Triggers: triggers{s}, Hooks: hooks{s}}
 }

@@ -22,10 +22,10 @@ const (
 // delivered returns what the module was handed.
 func (f *fixture) delivered() scheduling.Delivery {
 	f.t.Helper()
-	f.stand.mu.Lock()
-	defer f.stand.mu.Unlock()
-	if len(f.stand.asked) == 1 {
-		if d, ok := f.stand.asked[0].(scheduling.Delivery); ok {
+	f.fake.mu.Lock()
+	defer f.fake.mu.Unlock()
+	if len(f.fake.asked) == 1 {
+		if d, ok := f.fake.asked[0].(scheduling.Delivery); ok {
 			return d
 		}
 	}
@@ -44,14 +44,14 @@ func TestHookAnswers(t *testing.T) {
 		{scheduling.Delivered{RunID: "run_1", Done: true}, 202, `{"run_id":"run_1"}`},
 		{scheduling.Delivered{Ignored: "the event is a ping", Done: true}, 200, `{"ignored":"the event is a ping"}`},
 	} {
-		f.stand.answered = c.delivered
+		f.fake.answered = c.delivered
 		// Nobody is signed in, and what came before is answered as it was then: both tell the same.
 		for range 2 {
 			f.Call("POST", hookPath, "", `{}`, "X-GitHub-Delivery", "d1").Is(c.status, c.body).Has("Cache-Control", "no-store").
 				Has("Content-Type", "application/json").Has("X-Content-Type-Options", "nosniff")
 		}
 	}
-	f.stand.answered = scheduling.Delivered{}
+	f.fake.answered = scheduling.Delivered{}
 	a := f.Call("POST", hookPath, "", `{}`)
 	if a.Problem(503, "unavailable"); a.Header.Get("Retry-After") == "" {
 		t.Error("nobody knows when to try again")
@@ -67,7 +67,7 @@ func TestHookAnswers(t *testing.T) {
 		"invalid":           {fault.BadField("body", "is no push"), 400},
 		"internal":          {errors.New("the database is gone"), 500},
 	} {
-		f.stand.answer(c.err)
+		f.fake.answer(c.err)
 		f.Call("POST", hookPath, "", `{}`).Problem(c.status, reason)
 	}
 	f.Call("GET", hookPath, "", "").Has("Allow", "POST").Problem(405, "method_not_allowed")
@@ -101,7 +101,7 @@ func TestHookBytes(t *testing.T) {
 	if got := f.delivered().Token; got != "../a b/ä?" {
 		t.Errorf("%q", got)
 	}
-	f.stand.asked = nil
+	f.fake.asked = nil
 	for _, media := range []string{"", "text/plain", "multipart/form-data; boundary=x", "application/json; charset=latin1", "application/json, " + form} {
 		f.Call("POST", hookPath, "", `{}`, "Content-Type", media).Problem(415, "unsupported_media_type")
 	}
@@ -118,7 +118,7 @@ func TestHookSize(t *testing.T) {
 	if len(f.delivered().Body) != scheduling.MaxHook {
 		t.Error("the body was cut")
 	}
-	f.stand.asked = nil
+	f.fake.asked = nil
 	a := f.Call("POST", hookPath, "", body+"x")
 	if a.Problem(413, "too_large"); !strings.Contains(a.Body, `"limit":5242880`) {
 		t.Error(a.Body)
@@ -156,11 +156,11 @@ func TestHookTokenIsSecret(t *testing.T) {
 	for _, err := range []error{
 		nil, scheduling.BadSignature.New("the signature does not fit"), errors.New("the database is gone"), scheduling.NotAllowed.New("no"),
 	} {
-		f.stand.answer(err)
+		f.fake.answer(err)
 		a := f.Call("POST", hookPath, "", `{}`, "User-Agent", agent, "X-Request-Id", "r1", "X-Gitlab-Token", signing)
 		want := actor.Request{ID: "r1", Method: "POST", Path: "/hooks/{token}", Agent: agent}
-		if f.stand.request != want || f.stand.actor.Type != actor.Anonymous || f.stand.actor.IP != "127.0.0.1" {
-			t.Errorf("%+v by %+v", f.stand.request, f.stand.actor)
+		if f.fake.request != want || f.fake.actor.Type != actor.Anonymous || f.fake.actor.IP != "127.0.0.1" {
+			t.Errorf("%+v by %+v", f.fake.request, f.fake.actor)
 		}
 		if strings.Contains(a.Body, hookToken) || strings.Contains(a.Body, signing) {
 			t.Errorf("%s", a.Body)

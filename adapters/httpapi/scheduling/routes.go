@@ -31,8 +31,8 @@ func New(p Params) httpapi.Routes {
 const tag = "scheduling"
 
 // The rights that schedules and triggers ask for.
-func reading() httpapi.Access { return httpapi.Needs("catalog", "read") }
-func writing() httpapi.Access { return httpapi.Needs("catalog", "write") }
+func readAccess() httpapi.Access  { return httpapi.Needs("catalog", "read") }
+func writeAccess() httpapi.Access { return httpapi.Needs("catalog", "write") }
 
 // ListInput asks for a list.
 type ListInput struct {
@@ -70,10 +70,10 @@ func amend[T any](
 }
 
 // The statuses that several operations share.
-func missing() []int  { return []int{http.StatusNotFound} }
-func unlisted() []int { return []int{http.StatusServiceUnavailable} }
-func made() []int     { return []int{http.StatusNotFound, http.StatusConflict} }
-func changed() []int {
+func getStatuses() []int    { return []int{http.StatusNotFound} }
+func listStatuses() []int   { return []int{http.StatusServiceUnavailable} }
+func createStatuses() []int { return []int{http.StatusNotFound, http.StatusConflict} }
+func updateStatuses() []int {
 	return []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed}
 }
-func dropped() []int { return []int{http.StatusNotFound, http.StatusPreconditionFailed} }
+func deleteStatuses() []int { return []int{http.StatusNotFound, http.StatusPreconditionFailed} }

@@ -185,43 +185,43 @@ func (h *handlers) preview(_ context.Context, in *PreviewInput) (*PreviewOutput,
 func (h *handlers) schedules(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: schedulesPath, ID: "create-schedule", Action: audit.ScheduleCreate, Tag: tag, Summary: "Create a schedule",
-		Description: "It fires with the rights of whoever changed it last.", Access: writing(), Status: http.StatusCreated,
-		Example: exampleSchedule(), Request: exampleNewSchedule(), Errors: made(),
+		Description: "It fires with the rights of whoever changed it last.", Access: writeAccess(), Status: http.StatusCreated,
+		Example: exampleSchedule(), Request: exampleNewSchedule(), Errors: createStatuses(),
 	}, h.createSchedule)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: schedulesPath, ID: "list-schedules", Tag: tag, Summary: "List schedules", Access: reading(),
+		Method: http.MethodGet, Path: schedulesPath, ID: "list-schedules", Tag: tag, Summary: "List schedules", Access: readAccess(),
 		Description: "Those that the caller may read. next_run_at is when each fires.",
-		Status:      http.StatusOK, Errors: unlisted(),
+		Status:      http.StatusOK, Errors: listStatuses(),
 		Example: ScheduleList{Schedules: []ScheduleBody{exampleSchedule()}, Listed: httpapi.ExampleListed()},
 	}, h.listSchedules)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: schedulesPath + "/preview", ID: "preview-schedule", Tag: tag, Summary: "Tell when an expression fires next",
 		Description: "Nothing is stored. Notes tell of hours that the clocks skip or repeat.",
-		Access:      reading(), Status: http.StatusOK, Example: examplePreview(), Errors: []int{http.StatusBadRequest},
+		Access:      readAccess(), Status: http.StatusOK, Example: examplePreview(), Errors: []int{http.StatusBadRequest},
 	}, h.preview)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: schedulesPath + "/{id}", ID: "get-schedule", Tag: tag, Summary: "Read one schedule", Access: reading(),
+		Method: http.MethodGet, Path: schedulesPath + "/{id}", ID: "get-schedule", Tag: tag, Summary: "Read one schedule", Access: readAccess(),
 		Description: "Values that look secret read back as [redacted].",
-		Status:      http.StatusOK, Example: exampleSchedule(), Errors: missing(),
+		Status:      http.StatusOK, Example: exampleSchedule(), Errors: getStatuses(),
 	}, h.getSchedule)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: schedulesPath + "/{id}", ID: "update-schedule", Action: audit.ScheduleUpdate, Tag: tag,
 		Summary: "Replace a schedule",
 		Description: "An omitted member clears, and an omitted enabled is true. A value that reads back as [redacted], and a notification " +
 			"that reads back masked, stay as they are where they are sent as they were read.",
-		Access: writing(), Status: http.StatusOK, Example: exampleSchedule(), Request: exampleNewSchedule(), Errors: changed(),
+		Access: writeAccess(), Status: http.StatusOK, Example: exampleSchedule(), Request: exampleNewSchedule(), Errors: updateStatuses(),
 	}, h.updateSchedule)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: schedulesPath + "/{id}/compare", ID: "compare-schedule", Tag: tag, Harmless: true,
 		Summary: "Tell which members with secrets an update would change",
 		Description: "It takes the right to change the schedule, and a whole body of an update. What reads back masked is compared with what " +
 			"is stored; nothing of that is told.",
-		Access: writing(), Status: http.StatusOK, Example: httpapi.DifferenceBody{Changed: []string{}}, Request: exampleNewSchedule(),
+		Access: writeAccess(), Status: http.StatusOK, Example: httpapi.DifferenceBody{Changed: []string{}}, Request: exampleNewSchedule(),
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, h.compareSchedule)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: schedulesPath + "/{id}", ID: "delete-schedule", Action: audit.ScheduleDelete, Tag: tag,
 		Description: "Runs that it made stay.",
-		Summary:     "Delete a schedule", Access: writing(), Status: http.StatusNoContent, Errors: dropped(),
+		Summary:     "Delete a schedule", Access: writeAccess(), Status: http.StatusNoContent, Errors: deleteStatuses(),
 	}, h.deleteSchedule)
 }

@@ -87,7 +87,7 @@ func TestBadSchedules(t *testing.T) {
 		}
 	}
 	f.wasAsked()
-	f.stand.answer(scheduling.NameTaken.New("the name is taken"))
+	f.fake.answer(scheduling.NameTaken.New("the name is taken"))
 	f.Call("POST", "/v1/schedules", "operator", `{"name":"a","cron":"@daily","template_id":"t"}`).Problem(409, "name_taken")
 }
 
@@ -103,12 +103,12 @@ func TestReadSchedules(t *testing.T) {
 	for _, query := range []string{"?limit=x", "?enabled=true", "?name=a&name=b"} {
 		f.Call("GET", "/v1/schedules"+query, "viewer", "").Problem(400, "invalid")
 	}
-	f.stand.target = scheduling.Target{Run: stored()}
+	f.fake.target = scheduling.Target{Run: stored()}
 	a := f.Call("GET", "/v1/schedules/known", "viewer", "").Is(200, scheduleHead+`"run":`+runJSON+`,`+scheduleTail)
 	b := f.Call("GET", "/v1/schedules", "viewer", "").
 		Is(200, `{"schedules":[`+scheduleHead+`"run":`+runJSON+`,`+scheduleTail+`],"count":1,"total":7,"limit":1000}`)
 	s := stored()
-	f.stand.target = scheduling.Target{Pipeline: &runs.PipelineSubmission{
+	f.fake.target = scheduling.Target{Pipeline: &runs.PipelineSubmission{
 		Name: "p", Inventory: "hosts", Steps: []runs.StepSpec{{Name: "s", Tool: "bash", Command: "x", Retries: 1, ExtraVars: s.ExtraVars, TimeoutSeconds: 4}},
 		ExtraVars: s.ExtraVars, Notifications: s.Notifications, TimeoutSeconds: 5,
 	}}
@@ -119,7 +119,7 @@ func TestReadSchedules(t *testing.T) {
 	if strings.Contains(a.Body+b.Body+c.Body, "S3CRET") {
 		t.Error("a secret is shown")
 	}
-	f.stand.answer(scheduling.NotAllowed.New("this is for others"))
+	f.fake.answer(scheduling.NotAllowed.New("this is for others"))
 	f.Call("GET", "/v1/schedules/known", "viewer", "").Problem(403, "forbidden")
 }
 
@@ -147,13 +147,13 @@ func TestAnEchoKeepsSecrets(t *testing.T) {
 	s := stored()
 	s.Notifications = []runs.Notification{{Kind: "slack", URL: "https://hooks.test/***", OnFailure: true}} // as records hold them
 	for _, target := range []scheduling.Target{
-		f.stand.target, {Run: s},
+		f.fake.target, {Run: s},
 		{Pipeline: &runs.PipelineSubmission{
 			Name: "p", Steps: []runs.StepSpec{{Name: "a", Command: "x", ExtraVars: s.ExtraVars}, {Name: "b", Command: "y"}}, ExtraVars: s.ExtraVars,
 			Notifications: s.Notifications,
 		}},
 	} {
-		f.stand.target = target
+		f.fake.target = target
 		body := writable(f.Call("GET", "/v1/schedules/known", "operator", ""))
 		f.Call("PUT", "/v1/schedules/known", "operator", body).Is(200, f.Call("GET", "/v1/schedules/known", "operator", "").Body)
 		f.Call("PUT", "/v1/schedules/known", "operator", body)
@@ -162,7 +162,7 @@ func TestAnEchoKeepsSecrets(t *testing.T) {
 		}
 	}
 	// What is new, stands elsewhere or belongs to another target is taken as it is.
-	f.stand.target = scheduling.Target{TemplateID: "tpl_1", Answers: map[string]any{"db_password": "hunter22"}}
+	f.fake.target = scheduling.Target{TemplateID: "tpl_1", Answers: map[string]any{"db_password": "hunter22"}}
 	f.Call("PUT", "/v1/schedules/known", "operator", `{"name":"a","cron":"@daily","template_id":"tpl_2","answers":{"db_password":"[redacted]"}}`)
 	if got := f.kept().Target.Answers["db_password"]; got != "[redacted]" {
 		t.Errorf("another template got the answer %v", got)
@@ -216,11 +216,11 @@ func TestAmendedAnew(t *testing.T) {
 		path, body, _ := strings.Cut(r, " ")
 		for moved, want := range map[int]int{1: 200, 2: 200, 3: 412} {
 			f := setup(t)
-			f.stand.moved = moved
+			f.fake.moved = moved
 			if a := f.Call("PUT", path, "operator", body); a.Status != want {
 				t.Errorf("%s after %d changes: %d %s", path, moved, a.Status, a.Body)
 			}
-			f.stand.moved, f.stand.revision = 1, 3
+			f.fake.moved, f.fake.revision = 1, 3
 			f.Call("PUT", path, "operator", body, "If-Match", `"3"`).Problem(412, "precondition_failed")
 		}
 	}
@@ -229,11 +229,11 @@ func TestAmendedAnew(t *testing.T) {
 func TestPreview(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.stand.plan = scheduling.Preview{Cron: "30 2 * * *", Timezone: "Europe/Berlin", Next: []time.Time{next, next.AddDate(0, 0, 1)}, Notes: []string{"note"}}
+	f.fake.plan = scheduling.Preview{Cron: "30 2 * * *", Timezone: "Europe/Berlin", Next: []time.Time{next, next.AddDate(0, 0, 1)}, Notes: []string{"note"}}
 	f.Call("GET", "/v1/schedules/preview?cron=30+2+*+*+*&timezone=Europe/Berlin&count=2", "viewer", "").
 		Is(200, `{"cron":"30 2 * * *","timezone":"Europe/Berlin","count":2,"next":["2026-01-06T02:30:00Z","2026-01-07T02:30:00Z"],"notes":["note"]}`)
 	f.wasAsked("30 2 * * *", "Europe/Berlin", 2)
-	f.stand.plan = scheduling.Preview{Cron: "0 0 31 2 *"}
+	f.fake.plan = scheduling.Preview{Cron: "0 0 31 2 *"}
 	f.Call("GET", "/v1/schedules/preview?cron=0+0+31+2+*", "viewer", "").Is(200, `{"cron":"0 0 31 2 *","timezone":"","count":5,"next":[],"notes":[]}`)
 	f.wasAsked("0 0 31 2 *", "", 5)
 	for query, count := range map[string]int{"count=0": 5, "count=50": 50, "count=51": 50, "count=99999999999999999999": 50} {

@@ -57,11 +57,11 @@ func targetBody(t scheduling.Target) (TargetBody, error) {
 	}
 	b := TargetBody{TemplateID: t.TemplateID, Answers: raw.Redact()}
 	if t.Run != nil {
-		s := httpapi.ShowSubmission(t.Run)
+		s := httpapi.RedactedSubmission(t.Run)
 		b.Run = &s
 	}
 	if t.Pipeline != nil {
-		s := httpapi.ShowPipeline(t.Pipeline)
+		s := httpapi.RedactedPipeline(t.Pipeline)
 		b.Pipeline = &s
 	}
 	return b, nil

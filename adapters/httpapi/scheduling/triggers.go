@@ -169,35 +169,35 @@ func (h *handlers) listTriggers(ctx context.Context, in *ListInput) (*httpapi.Li
 func (h *handlers) triggers(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: triggersPath, ID: "create-trigger", Action: audit.TriggerCreate, Tag: tag, Summary: "Create a trigger",
-		Description: "The token, the path of the hook and the signing secret are shown in this answer alone.", Access: writing(),
-		Status: http.StatusCreated, Example: exampleMadeTrigger(), Request: exampleNewTrigger(), Errors: made(),
+		Description: "The token, the path of the hook and the signing secret are shown in this answer alone.", Access: writeAccess(),
+		Status: http.StatusCreated, Example: exampleMadeTrigger(), Request: exampleNewTrigger(), Errors: createStatuses(),
 	}, h.createTrigger)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: triggersPath, ID: "list-triggers", Tag: tag, Summary: "List triggers", Access: reading(),
+		Method: http.MethodGet, Path: triggersPath, ID: "list-triggers", Tag: tag, Summary: "List triggers", Access: readAccess(),
 		Description: "Those that the caller may read. last_error says why the last delivery made no run.",
-		Status:      http.StatusOK, Errors: unlisted(), Example: TriggerList{Triggers: []TriggerBody{exampleTrigger()}, Listed: httpapi.ExampleListed()},
+		Status:      http.StatusOK, Errors: listStatuses(), Example: TriggerList{Triggers: []TriggerBody{exampleTrigger()}, Listed: httpapi.ExampleListed()},
 	}, h.listTriggers)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: triggersPath + "/{id}", ID: "get-trigger", Tag: tag, Summary: "Read one trigger", Access: reading(),
+		Method: http.MethodGet, Path: triggersPath + "/{id}", ID: "get-trigger", Tag: tag, Summary: "Read one trigger", Access: readAccess(),
 		Description: "The token and the signing secret are never shown again.",
-		Status:      http.StatusOK, Example: exampleTrigger(), Errors: missing(),
+		Status:      http.StatusOK, Example: exampleTrigger(), Errors: getStatuses(),
 	}, h.getTrigger)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: triggersPath + "/{id}", ID: "update-trigger", Action: audit.TriggerUpdate, Tag: tag,
 		Summary: "Rename a trigger, toggle its signature enforcement, or change what it launches on",
 		Description: "The name is replaced. Every other member stays as it is where it is omitted; an empty branch, events or org_id clears. " +
 			"The token and the signing secret stay.",
-		Access: writing(), Status: http.StatusOK, Example: exampleTrigger(), Request: exampleTriggerChange(), Errors: changed(),
+		Access: writeAccess(), Status: http.StatusOK, Example: exampleTrigger(), Request: exampleTriggerChange(), Errors: updateStatuses(),
 	}, h.updateTrigger)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: triggersPath + "/{id}", ID: "delete-trigger", Action: audit.TriggerDelete, Tag: tag,
 		Description: "Deliveries are refused from then on. Runs that it made stay.",
-		Summary:     "Delete a trigger and revoke its hook", Access: writing(), Status: http.StatusNoContent, Errors: dropped(),
+		Summary:     "Delete a trigger and revoke its hook", Access: writeAccess(), Status: http.StatusNoContent, Errors: deleteStatuses(),
 	}, h.deleteTrigger)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: triggersPath + "/{id}/rotate-secret", ID: "rotate-trigger-secret", Action: audit.TriggerRotate, Tag: tag,
 		Summary:     "Make a new signing secret for a trigger",
-		Description: "The secret is shown in this answer alone; the one before holds no more. The token stays.", Access: writing(),
-		Status: http.StatusOK, Example: RotatedTriggerBody{TriggerBody: exampleTrigger(), SigningSecret: exampleSecret}, Errors: missing(),
+		Description: "The secret is shown in this answer alone; the one before holds no more. The token stays.", Access: writeAccess(),
+		Status: http.StatusOK, Example: RotatedTriggerBody{TriggerBody: exampleTrigger(), SigningSecret: exampleSecret}, Errors: getStatuses(),
 	}, h.rotateSecret)
 }

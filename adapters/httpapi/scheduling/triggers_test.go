@@ -79,7 +79,7 @@ func TestRenameKeepsTheRest(t *testing.T) {
 		`{"name":"new","branch":"dev","org_id":"org_2"}`:    func(t *scheduling.Trigger) { t.Branch, t.Org = "dev", "org_2" },
 		`{"name":"new","template_id":"","events":["push"]}`: func(t *scheduling.Trigger) { t.TemplateID = "" },
 	} {
-		want := triggers{f.stand}.trigger()
+		want := triggers{f.fake}.trigger()
 		want.Name = "new"
 		change(&want)
 		f.Call("PUT", "/v1/triggers/known", "operator", body).Is(200, triggerJSON)
@@ -92,6 +92,6 @@ func TestRenameKeepsTheRest(t *testing.T) {
 			t.Errorf("%s: %v", body, got)
 		}
 	}
-	f.stand.answer(scheduling.NameTaken.New("the name is taken"))
+	f.fake.answer(scheduling.NameTaken.New("the name is taken"))
 	f.Call("PUT", "/v1/triggers/known", "operator", `{"name":"a"}`).Problem(409, "name_taken")
 }

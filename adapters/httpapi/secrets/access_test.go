@@ -51,7 +51,7 @@ func status(op *huma.Operation) int {
 func TestEveryRouteByRole(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.stand.kind = secrets.Registry // as the example says
+	f.fake.kind = secrets.Registry // as the example says
 	table, seen := least(), 0
 	for _, op := range f.Operations() {
 		row, listed := table[op.OperationID]
@@ -146,7 +146,7 @@ func TestDocument(t *testing.T) {
 	}
 	for _, name := range []string{"SecretsCredentialBody", "SecretsSavedCredentialBody"} {
 		s, ok := schemas[name]
-		if _, shown := s.Properties["secret"]; !ok || shown || s.Properties["has_secret"].Type != "boolean" {
+		if _, visible := s.Properties["secret"]; !ok || visible || s.Properties["has_secret"].Type != "boolean" {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
@@ -162,7 +162,7 @@ func TestDocument(t *testing.T) {
 // TestModuleWires builds the routes through fx.
 func TestModuleWires(t *testing.T) {
 	t.Parallel()
-	p := params(&stand{})
+	p := params(&fakeModule{})
 	var h http.Handler
 	app := fx.New(
 		fx.NopLogger, httpapi.Module, secretsapi.Module,

@@ -169,30 +169,30 @@ func (h *handlers) credentials(r *httpapi.Router) {
 		Method: http.MethodPost, Path: credentialsPath, ID: "create-credential", Action: audit.CredentialCreate, Tag: tag,
 		Summary:     "Store a credential",
 		Description: "Secrets are encrypted before they are stored. A credential may be stored without, which is a warning.",
-		Access:      write, Status: http.StatusCreated, Example: exampleSaved(), Request: exampleNewCredential(), Errors: unmade(),
+		Access:      write, Status: http.StatusCreated, Example: exampleSaved(), Request: exampleNewCredential(), Errors: createStatuses(),
 	}, h.createCredential)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: credentialsPath, ID: "list-credentials", Tag: tag, Summary: "List credentials by name, without their secrets",
 		Description: "Those that the caller may read. has_secret says which of them could serve a run.",
-		Access:      read, Status: http.StatusOK, Errors: unlisted(),
+		Access:      read, Status: http.StatusOK, Errors: listStatuses(),
 		Example: CredentialList{Credentials: []CredentialBody{exampleCredential()}, Listed: httpapi.ExampleListed()},
 	}, h.listCredentials)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: credentialsPath + "/{id}", ID: "get-credential", Tag: tag, Summary: "Read one credential without its secrets",
 		Description: "Its settings, where its secrets come from and whether they are there.",
-		Access:      read, Status: http.StatusOK, Example: exampleCredential(), Errors: missing(),
+		Access:      read, Status: http.StatusOK, Example: exampleCredential(), Errors: getStatuses(),
 	}, h.getCredential)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: credentialsPath + "/{id}", ID: "update-credential", Action: audit.CredentialUpdate, Tag: tag,
 		Summary: "Replace a credential",
 		Description: "An omitted member clears, but for secrets: one that is omitted keeps what is stored, an empty one clears it. " +
 			"Those of another type or engine are not kept. The kind stays as it was created.",
-		Access: write, Status: http.StatusOK, Example: exampleSaved(), Request: exampleNewCredential(), Errors: unchanged(),
+		Access: write, Status: http.StatusOK, Example: exampleSaved(), Request: exampleNewCredential(), Errors: updateStatuses(),
 	}, h.updateCredential)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: credentialsPath + "/{id}", ID: "delete-credential", Action: audit.CredentialDelete, Tag: tag,
 		Summary:     "Delete a credential that nothing uses",
 		Description: "What names it, and what run that has not ended needs it, is in used_by as far as the caller may read it; others counts the rest.",
-		Access:      write, Status: http.StatusNoContent, Errors: unchanged(),
+		Access:      write, Status: http.StatusNoContent, Errors: updateStatuses(),
 	}, h.deleteCredential)
 }

@@ -14,9 +14,9 @@ import (
 
 var past = time.Date(2026, 1, 5, 8, 30, 0, 123456000, time.UTC)
 
-// stand stands for the whole secrets module. It knows one object of each kind, both with the id "known" and the revision 3, and
+// fakeModule stands for the whole secrets module. It knows one object of each kind, both with the id "known" and the revision 3, and
 // remembers what it was asked.
-type stand struct {
+type fakeModule struct {
 	mu       sync.Mutex
 	err      error // every call's answer, where set
 	asked    []any
@@ -26,7 +26,7 @@ type stand struct {
 }
 
 // ask remembers a call.
-func (s *stand) ask(args ...any) error {
+func (s *fakeModule) ask(args ...any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked = args
@@ -34,7 +34,7 @@ func (s *stand) ask(args ...any) error {
 }
 
 // find answers an id, and a revision where it is not 0.
-func (s *stand) find(code fault.Code, id string, revision int64, args ...any) error {
+func (s *fakeModule) find(code fault.Code, id string, revision int64, args ...any) error {
 	if err := s.ask(append([]any{id, revision}, args...)...); err != nil {
 		return err
 	}
@@ -47,13 +47,13 @@ func (s *stand) find(code fault.Code, id string, revision int64, args ...any) er
 	return nil
 }
 
-func (s *stand) answer(err error) {
+func (s *fakeModule) answer(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err
 }
 
-func (s *stand) last() []any {
+func (s *fakeModule) last() []any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asked
@@ -63,7 +63,7 @@ func record() catalog.Record {
 	return catalog.Record{ID: "known", Name: "web", CreatedBy: "usr_admin", CreatedAt: past, UpdatedAt: past, Revision: 3}
 }
 
-type credentials struct{ *stand }
+type credentials struct{ *fakeModule }
 
 func (f credentials) credential() secrets.Credential {
 	c := secrets.Credential{Record: record(), Kind: secrets.VMware, SecretVersion: 9}
@@ -100,7 +100,7 @@ func (f credentials) Delete(_ context.Context, id string, revision int64) error 
 	return f.find(secrets.CredentialNotFound, id, revision, "deleted")
 }
 
-type types struct{ *stand }
+type types struct{ *fakeModule }
 
 func (f types) custom() secrets.Type {
 	t := secrets.Type{Record: record(), Fields: []secrets.Field{{Name: "key", Type: secrets.Text, Secret: true}}}

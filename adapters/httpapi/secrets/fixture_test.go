@@ -15,29 +15,29 @@ func TestMain(m *testing.M) { httpapitest.Main(m) }
 
 type fixture struct {
 	*httpapitest.Server
-	t     *testing.T
-	stand *stand
+	t    *testing.T
+	fake *fakeModule
 }
 
-func params(s *stand) secretsapi.Params {
+func params(s *fakeModule) secretsapi.Params {
 	return secretsapi.Params{Credentials: credentials{s}, Types: types{s}}
 }
 
 func setup(t *testing.T, change ...func(*httpapi.Config)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, stand: &stand{}}
+	f := &fixture{t: t, fake: &fakeModule{}}
 	config := httpapi.Config{Version: "1"}
 	for _, c := range change {
 		c(&config)
 	}
-	f.Server = httpapitest.Serve(t, config, secretsapi.New(params(f.stand)))
+	f.Server = httpapitest.Serve(t, config, secretsapi.New(params(f.fake)))
 	return f
 }
 
 // wasAsked compares what the port was asked. Secrets are compared by their values.
 func (f *fixture) wasAsked(want ...any) {
 	f.t.Helper()
-	if d := cmp.Diff(want, f.stand.last()); d != "" {
+	if d := cmp.Diff(want, f.fake.last()); d != "" {
 		f.t.Errorf("asked (-want +got):\n%s", d)
 	}
 }

@@ -50,7 +50,7 @@ func TestEveryKind(t *testing.T) {
 
 			f.Call("PUT", k.path+"/known", "admin", k.input).Is(200, k.object).Has("ETag", `"3"`).Has("Location", "")
 			f.Call("PUT", k.path+"/known", "admin", k.input, "If-Match", `"3"`).Is(200, k.object)
-			if got := f.stand.last(); got[1] != int64(3) {
+			if got := f.fake.last(); got[1] != int64(3) {
 				t.Errorf("asked %v", got)
 			}
 			f.Call("PUT", k.path+"/other", "admin", k.input).Problem(404, k.missing)
@@ -70,7 +70,7 @@ func TestEveryKind(t *testing.T) {
 			for _, query := range []string{"limit=x", "limit=-1", "offset=1.5", "nope=http", "name=a&name=b", "name=%00", "name=%ff"} {
 				f.Call("GET", k.path+"?"+query, "admin", "").Problem(400, "invalid")
 			}
-			f.stand.bare = true
+			f.fake.bare = true
 			f.Call("GET", k.path+"/known", "admin", "").Is(200, k.bare)
 			large := strings.Repeat("a", 1<<20)
 			f.Call("POST", k.path, "admin", `{"name":"`+large+`"}`).Problem(413, "too_large")
@@ -113,23 +113,23 @@ func TestFaultsAreMapped(t *testing.T) {
 			{fault.BadField("secret.password", "is too long"), 400, "invalid"},
 			{fault.Wrap(fault.Unavailable, nil, "the trail is full"), 503, "unavailable"},
 		} {
-			f.stand.answer(c.err)
+			f.fake.answer(c.err)
 			f.Call("POST", k.path, "admin", k.input).Problem(c.status, c.reason)
 			f.Call("PUT", k.path+"/known", "admin", k.input).Problem(c.status, c.reason)
 			f.Call("DELETE", k.path+"/known", "admin", "").Problem(c.status, c.reason)
 		}
-		f.stand.answer(object.InUse.New("3 others use it").With("used_by", []map[string]string{{"kind": "template", "id": "tpl_1"}}).With("others", 2))
+		f.fake.answer(object.InUse.New("3 others use it").With("used_by", []map[string]string{{"kind": "template", "id": "tpl_1"}}).With("others", 2))
 		a := f.Call("DELETE", k.path+"/known", "admin", "")
 		a.Problem(409, "in_use")
-		var told struct {
+		var problem struct {
 			UsedBy []map[string]string `json:"used_by"`
 			Others int
 		}
-		if err := json.Unmarshal([]byte(a.Body), &told); err != nil {
+		if err := json.Unmarshal([]byte(a.Body), &problem); err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff([]map[string]string{{"kind": "template", "id": "tpl_1"}}, told.UsedBy); d != "" || told.Others != 2 {
-			t.Errorf("%s: others %d, %s", k.path, told.Others, d)
+		if d := cmp.Diff([]map[string]string{{"kind": "template", "id": "tpl_1"}}, problem.UsedBy); d != "" || problem.Others != 2 {
+			t.Errorf("%s: others %d, %s", k.path, problem.Others, d)
 		}
 	}
 }
@@ -170,7 +170,7 @@ func TestCredentialBodies(t *testing.T) {
 			continue
 		}
 		f.wasAsked(want)
-		f.stand.kind = want.Kind
+		f.fake.kind = want.Kind
 		f.Call("PUT", "/v1/credentials/known", "operator", body).Is(200, credentialJSON)
 		f.wasAsked("known", int64(0), want)
 	}
@@ -180,12 +180,12 @@ func TestCredentialBodies(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.stand.bare, f.stand.warnings = true, []secrets.Warning{{Code: secrets.WarnNoSecret, Message: "it has none"}}
-	f.stand.kind = secrets.AWS
+	f.fake.bare, f.fake.warnings = true, []secrets.Warning{{Code: secrets.WarnNoSecret, Message: "it has none"}}
+	f.fake.kind = secrets.AWS
 	warned := strings.TrimSuffix(bareCredential, "}") + `,"warnings":[{"code":"no_secret","message":"it has none"}]}`
 	f.Call("POST", "/v1/credentials", "operator", `{"name":"a","kind":"aws"}`).Is(201, warned)
 	f.Call("PUT", "/v1/credentials/known", "operator", `{"name":"a","kind":"aws"}`).Is(200, warned)
-	f.stand.kind = ""
+	f.fake.kind = ""
 	f.Call("GET", "/v1/credentials/known", "operator", "").Is(200, bareCredential)
 }
 

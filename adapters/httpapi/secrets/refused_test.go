@@ -114,7 +114,7 @@ func TestNoSecretIsAnswered(t *testing.T) {
 		fault.Wrap(fault.Unavailable, errors.New("busy"), "try again"), secrets.TypeNotFound.New("no type"),
 	} {
 		f := setup(t)
-		f.stand.answer(err)
+		f.fake.answer(err)
 		answered := 0
 		for i, body := range bodies() {
 			if err != nil && i%depthtest.Of(5, 1) != 0 {

@@ -27,11 +27,11 @@ func New(p Params) httpapi.Routes {
 const tag = "secrets"
 
 // The statuses that several operations share.
-func missing() []int  { return []int{http.StatusNotFound} }
-func unlisted() []int { return []int{http.StatusServiceUnavailable} }
-func unmade() []int {
+func getStatuses() []int  { return []int{http.StatusNotFound} }
+func listStatuses() []int { return []int{http.StatusServiceUnavailable} }
+func createStatuses() []int {
 	return []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable}
 }
-func unchanged() []int {
+func updateStatuses() []int {
 	return []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed, http.StatusServiceUnavailable}
 }

@@ -131,28 +131,28 @@ func (h *handlers) types(r *httpapi.Router) {
 		Method: http.MethodPost, Path: typesPath, ID: "create-credential-type", Action: audit.CredentialTypeCreate, Tag: tag,
 		Summary:     "Define a custom type of credentials",
 		Description: "What credentials of it put into a run are templates that name its fields. They have no logic: other braces are literal.",
-		Access:      write, Status: http.StatusCreated, Example: exampleType(), Request: exampleNewType(), Errors: unmade(),
+		Access:      write, Status: http.StatusCreated, Example: exampleType(), Request: exampleNewType(), Errors: createStatuses(),
 	}, h.createType)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: typesPath, ID: "list-credential-types", Tag: tag, Summary: "List custom types of credentials by name",
 		Description: "Ordered by name. For admins alone.",
-		Access:      read, Status: http.StatusOK, Errors: unlisted(), Example: TypeList{Types: []TypeBody{exampleType()}, Listed: httpapi.ExampleListed()},
+		Access:      read, Status: http.StatusOK, Errors: listStatuses(), Example: TypeList{Types: []TypeBody{exampleType()}, Listed: httpapi.ExampleListed()},
 	}, h.listTypes)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: typesPath + "/{id}", ID: "get-credential-type", Tag: tag, Summary: "Read one custom type of credentials",
 		Description: "With its fields and what credentials of it put into a run. For admins alone.",
-		Access:      read, Status: http.StatusOK, Example: exampleType(), Errors: missing(),
+		Access:      read, Status: http.StatusOK, Example: exampleType(), Errors: getStatuses(),
 	}, h.getType)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPut, Path: typesPath + "/{id}", ID: "update-credential-type", Action: audit.CredentialTypeUpdate, Tag: tag,
 		Summary: "Replace a custom type of credentials",
 		Description: "While credentials are of it, its fields keep their names, their types and whether they are secrets, and what is new and " +
 			"required has a default.",
-		Access: write, Status: http.StatusOK, Example: exampleType(), Request: exampleNewType(), Errors: unchanged(),
+		Access: write, Status: http.StatusOK, Example: exampleType(), Request: exampleNewType(), Errors: updateStatuses(),
 	}, h.updateType)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: typesPath + "/{id}", ID: "delete-credential-type", Action: audit.CredentialTypeDelete, Tag: tag,
 		Description: "A conflict counts the credentials that are of it.",
-		Summary:     "Delete a custom type that no credential is of", Access: write, Status: http.StatusNoContent, Errors: unchanged(),
+		Summary:     "Delete a custom type that no credential is of", Access: write, Status: http.StatusNoContent, Errors: updateStatuses(),
 	}, h.deleteType)
 }

@@ -32,13 +32,13 @@ func (Values) Schema(huma.Registry) *huma.Schema {
 
 // secretOf reads the secret members of a credential. Null is as absent. It returns an Invalid fault that names secret.<member> and holds
 // nothing of the value.
-func secretOf(kind secrets.Kind, given Values) (secrets.Values, error) {
-	if len(given) == 0 {
+func secretOf(kind secrets.Kind, input Values) (secrets.Values, error) {
+	if len(input) == 0 {
 		return nil, nil
 	}
-	out := make(secrets.Values, len(given))
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		switch v := given[name].(type) {
+	out := make(secrets.Values, len(input))
+	for _, name := range slices.Sorted(maps.Keys(input)) {
+		switch v := input[name].(type) {
 		case nil:
 		case string:
 			out[name] = secret.Text(v)

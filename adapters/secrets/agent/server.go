@@ -22,8 +22,8 @@ const (
 	maxConns = 128
 	// maxRequest bounds a request in bytes. What logins have signed is below one kilobyte.
 	maxRequest = 64 << 10
-	// breath is how long to wait where the system gave no descriptor for a client.
-	breath = 50 * time.Millisecond
+	// acceptPause is how long to wait where the system gave no descriptor for a client.
+	acceptPause = 50 * time.Millisecond
 )
 
 // The messages of the agent's protocol that are known here. Every other one is answered as a failure, those of extensions and the
@@ -121,7 +121,7 @@ func (s *server) accept() {
 
 // pause waits a moment and reports whether the agent goes on.
 func (s *server) pause() bool {
-	t := time.NewTimer(breath)
+	t := time.NewTimer(acceptPause)
 	defer t.Stop()
 	select {
 	case <-t.C:
@@ -139,12 +139,12 @@ func (s *server) enter(c net.Conn) bool {
 		return false
 	}
 	s.conns[c] = true
-	s.work.Go(func() { s.attend(c) })
+	s.work.Go(func() { s.serveClient(c) })
 	return true
 }
 
-// attend answers one client until it goes or says something that is no request.
-func (s *server) attend(c net.Conn) {
+// serveClient answers one client until it goes or says something that is no request.
+func (s *server) serveClient(c net.Conn) {
 	defer func() {
 		s.mu.Lock()
 		delete(s.conns, c)

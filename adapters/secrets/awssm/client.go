@@ -18,8 +18,8 @@ import (
 	"github.com/writ-automation/writ/platform/egress"
 )
 
-// patience is how long one question for the server's own identity may take.
-const patience = 10 * time.Second
+// identityTimeout is how long one question for the server's own identity may take.
+const identityTimeout = 10 * time.Second
 
 // read asks for the current version of a secret.
 func (e *Engine) read(ctx context.Context, src source) (*secretsmanager.GetSecretValueOutput, error) {
@@ -87,7 +87,7 @@ func (e *Engine) own(bundle string) (*awshttp.BuildableClient, error) {
 	for _, a := range []string{"169.254.169.254/32", "169.254.170.2/32", "169.254.170.23/32", "fd00:ec2::254/128", "fd00:ec2::23/128"} {
 		p.Allow = append(p.Allow, netip.MustParsePrefix(a))
 	}
-	client := awshttp.NewBuildableClient().WithTimeout(patience).WithTransportOptions(func(t *http.Transport) {
+	client := awshttp.NewBuildableClient().WithTimeout(identityTimeout).WithTransportOptions(func(t *http.Transport) {
 		t.Proxy = nil
 		t.DialContext = egress.NewDialer(p, e.conf.Options.Resolver).DialContext
 		t.DisableKeepAlives = true

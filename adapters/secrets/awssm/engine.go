@@ -64,7 +64,7 @@ func (e *Engine) Resolve(ctx context.Context, config map[string]any) (string, er
 	}
 	value, err := content(out)
 	if err == nil && src.field != "" {
-		value, err = pick(value, src.field)
+		value, err = fieldOf(value, src.field)
 	}
 	if err != nil {
 		return "", fmt.Errorf("aws secrets manager: %w", err)
@@ -85,8 +85,8 @@ func content(out *secretsmanager.GetSecretValueOutput) (string, error) {
 	return string(out.SecretBinary), nil
 }
 
-// pick returns a member of an object. One that is no text is the text of its JSON.
-func pick(object, field string) (string, error) {
+// fieldOf returns a member of an object. One that is no text is the text of its JSON.
+func fieldOf(object, field string) (string, error) {
 	members := map[string]json.RawMessage{}
 	if json.Unmarshal([]byte(object), &members) != nil {
 		return "", errors.New("the secret is no JSON object, so that it has no fields")

@@ -17,9 +17,9 @@ func failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return egress.Unanswered(ctx.Err())
 	}
-	var said smithy.APIError
-	if errors.As(err, &said) {
-		if known := meaning(said.ErrorCode()); known != "" {
+	var apiErr smithy.APIError
+	if errors.As(err, &apiErr) {
+		if known := meaning(apiErr.ErrorCode()); known != "" {
 			return errors.New(known)
 		}
 	}

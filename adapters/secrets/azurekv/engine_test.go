@@ -44,12 +44,12 @@ func login(t *testing.T) http.HandlerFunc {
 			len(r.PostForm) != 4 {
 			t.Errorf("%d members\n%s", len(r.PostForm), d)
 		}
-		said := "AADSTS: " + r.PostForm.Get("client_secret")
+		description := "AADSTS: " + r.PostForm.Get("client_secret")
 		switch {
 		case r.URL.Path != "/"+tenant+"/oauth2/v2.0/token":
-			answer(w, http.StatusBadRequest, map[string]any{"error": "invalid_request", "error_description": said, "error_uri": said})
+			answer(w, http.StatusBadRequest, map[string]any{"error": "invalid_request", "error_description": description, "error_uri": description})
 		case r.PostForm.Get("client_id") != application || r.PostForm.Get("client_secret") != key:
-			answer(w, http.StatusUnauthorized, map[string]any{"error": "invalid_client", "error_description": said})
+			answer(w, http.StatusUnauthorized, map[string]any{"error": "invalid_client", "error_description": description})
 		default:
 			answer(w, http.StatusOK, map[string]any{"token_type": "Bearer", "expires_in": 3599, "ext_expires_in": 3599, "access_token": token})
 		}

@@ -37,7 +37,7 @@ func refused(err error) error {
 	var transport *url.Error
 	switch {
 	case errors.As(err, &answer) && answer.Response != nil:
-		return judged(answer.Response.StatusCode, answer.ErrorCode)
+		return oauthError(answer.Response.StatusCode, answer.ErrorCode)
 	case errors.As(err, &transport), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return egress.Unanswered(err)
 	default:
@@ -45,8 +45,8 @@ func refused(err error) error {
 	}
 }
 
-// judged repeats the codes of RFC 6749 and no other words.
-func judged(status int, code string) error {
+// oauthError repeats the codes of RFC 6749 and no other words.
+func oauthError(status int, code string) error {
 	known := []string{"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
 		"temporarily_unavailable"}
 	switch {

@@ -115,8 +115,8 @@ func payload(answer []byte) (string, error) {
 		return "", errors.New("the answer holds no secret")
 	}
 	data := version.Payload.Data
-	if said := strings.Trim(string(version.Payload.CRC), `"`); said != "" && said != "null" {
-		sum, err := strconv.ParseInt(said, 10, 64)
+	if checksum := strings.Trim(string(version.Payload.CRC), `"`); checksum != "" && checksum != "null" {
+		sum, err := strconv.ParseInt(checksum, 10, 64)
 		if err != nil || sum != int64(crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))) {
 			return "", errors.New("the secret was damaged on its way: its checksum is another one")
 		}

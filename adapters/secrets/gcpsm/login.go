@@ -26,8 +26,8 @@ const (
 	scope = "https://www.googleapis.com/auth/cloud-platform"
 	// maxFile bounds a credentials file, in bytes.
 	maxFile = 1 << 20
-	// patience is how long the metadata server may take. Most machines have none, and some networks swallow the question.
-	patience = 5 * time.Second
+	// metadataTimeout is how long the metadata server may take. Most machines have none, and some networks swallow the question.
+	metadataTimeout = 5 * time.Second
 )
 
 // own is the policy for the server's own account: it may ask the metadata server.
@@ -154,7 +154,7 @@ func fromMetadata(ctx context.Context, client *http.Client) (string, error) {
 		Scheme: "http", Host: cmp.Or(os.Getenv("GCE_METADATA_HOST"), "169.254.169.254"), Path: "/computeMetadata/v1/instance/service-accounts/default/token",
 		RawQuery: url.Values{"scopes": {scope}}.Encode(),
 	}
-	short, cancel := context.WithTimeout(ctx, patience)
+	short, cancel := context.WithTimeout(ctx, metadataTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(short, http.MethodGet, at.String(), nil)
 	if err != nil {

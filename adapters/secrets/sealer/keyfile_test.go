@@ -104,7 +104,7 @@ func TestLostKey(t *testing.T) {
 	opens(t, open(t, sealer.KeySource{Dir: dir, Existing: true}), "crd_1", sealed, "text")
 }
 
-func TestGivenKeys(t *testing.T) {
+func TestConfiguredKeys(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "given")
@@ -137,9 +137,9 @@ func TestGivenKeys(t *testing.T) {
 func TestRefusedFiles(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
-		text string
-		mode fs.FileMode
-		says string
+		text    string
+		mode    fs.FileMode
+		message string
 	}{
 		"group reads":    {key(1), 0o640, "others than its owner"},
 		"others read":    {key(1), 0o604, "others than its owner"},
@@ -157,12 +157,12 @@ func TestRefusedFiles(t *testing.T) {
 		"too large":      {key(1) + "\n" + strings.Repeat("#\n", 33<<10), 0o600, "too large"},
 	} {
 		dir := t.TempDir()
-		own, given := filepath.Join(dir, sealer.KeyFile), filepath.Join(dir, "given")
+		own, configured := filepath.Join(dir, sealer.KeyFile), filepath.Join(dir, "given")
 		write(t, own, c.text, c.mode)
-		write(t, given, c.text, c.mode)
-		for path, from := range map[string]sealer.KeySource{own: {Dir: dir}, given: {Dir: t.TempDir(), File: given}} {
+		write(t, configured, c.text, c.mode)
+		for path, from := range map[string]sealer.KeySource{own: {Dir: dir}, configured: {Dir: t.TempDir(), File: configured}} {
 			s, err := sealer.Open(from)
-			if s != nil || err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), c.says) {
+			if s != nil || err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), c.message) {
 				t.Errorf("%s: %v", what, err)
 				continue
 			}

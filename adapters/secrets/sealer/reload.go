@@ -43,25 +43,25 @@ func stampOf(info fs.FileInfo) stamp {
 // keys returns the keys that are at hand now. A file of keys that was replaced is read anew, so that another key needs no restart; one that
 // cannot be read, or holds no keys any more, changes nothing. The file is read and its keys are put in their place by one caller at a time,
 // and the others wait for that: of two readings the later one stays, and nobody goes on with keys that are known to be old.
-func (s *Sealer) keys() *ring {
+func (s *Sealer) keys() *keyring {
 	if s.file == nil {
-		return s.ring.Load()
+		return s.keyring.Load()
 	}
 	info, err := os.Stat(s.file.path)
 	if err != nil {
-		return s.ring.Load()
+		return s.keyring.Load()
 	}
 	now := stampOf(info)
 	s.file.mu.Lock()
 	defer s.file.mu.Unlock()
 	if now == s.file.seen {
-		return s.ring.Load()
+		return s.keyring.Load()
 	}
 	if keys, err := readKeys(s.file.path); err == nil {
-		if r, err := newRing(keys); err == nil {
-			s.ring.Store(r)
+		if r, err := newKeyring(keys); err == nil {
+			s.keyring.Store(r)
 		}
 	}
 	s.file.seen = now
-	return s.ring.Load()
+	return s.keyring.Load()
 }

@@ -51,8 +51,8 @@ func idOf(key []byte) keyID {
 
 func (id keyID) String() string { return hex.EncodeToString(id[:]) }
 
-// ring is the key-encryption keys that are at hand. Of the keys themselves it keeps nothing but the ciphers.
-type ring struct {
+// keyring is the key-encryption keys that are at hand. Of the keys themselves it keeps nothing but the ciphers.
+type keyring struct {
 	current keyID
 	keys    map[keyID]cipher.AEAD // empty where the keys are lost
 	digest  []byte                // the key of digests, made of the current key
@@ -60,8 +60,8 @@ type ring struct {
 
 // Sealer implements secrets.Rewrapper. It may be used from many goroutines, and prints without a key.
 type Sealer struct {
-	ring *atomic.Pointer[ring]
-	file *watched // nil where the keys are in no file
+	keyring *atomic.Pointer[keyring]
+	file    *watched // nil where the keys are in no file
 }
 
 var (
@@ -71,17 +71,17 @@ var (
 
 // newSealer takes the keys, the current one first. Without any, everything is lost.
 func newSealer(keys [][]byte, file *watched) (*Sealer, error) {
-	r, err := newRing(keys)
+	r, err := newKeyring(keys)
 	if err != nil {
 		return nil, err
 	}
-	s := &Sealer{ring: new(atomic.Pointer[ring]), file: file}
-	s.ring.Store(r)
+	s := &Sealer{keyring: new(atomic.Pointer[keyring]), file: file}
+	s.keyring.Store(r)
 	return s, nil
 }
 
-func newRing(keys [][]byte) (*ring, error) {
-	r := &ring{keys: make(map[keyID]cipher.AEAD, len(keys))}
+func newKeyring(keys [][]byte) (*keyring, error) {
+	r := &keyring{keys: make(map[keyID]cipher.AEAD, len(keys))}
 	for i, key := range keys {
 		id := idOf(key)
 		if i == 0 {
@@ -225,7 +225,7 @@ func (s *Sealer) Rewrap(ctx context.Context, record string, sealed []byte) ([]by
 		return nil, err
 	}
 	defer clear(plain)
-	current := s.ring.Load().current
+	current := s.keyring.Load().current
 	if bytes.HasPrefix(sealed[len(magic):], current[:]) {
 		return bytes.Clone(sealed), nil
 	}
@@ -252,7 +252,7 @@ func lost() error {
 
 // String says which keys are at hand, by their ids.
 func (s *Sealer) String() string {
-	r := s.ring.Load()
+	r := s.keyring.Load()
 	if len(r.keys) == 0 {
 		return "sealer without a key"
 	}

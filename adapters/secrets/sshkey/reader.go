@@ -33,7 +33,7 @@ func New() Reader { return Reader{} }
 // Unlock implements secrets.KeyReader. The key that it returns is of Ed25519, of RSA with at least 1024 bits, or of ECDSA on one of
 // the curves of NIST that OpenSSH knows. The comment stays empty.
 func (Reader) Unlock(private, passphrase secret.Text) (secrets.Key, error) {
-	text := mend(private.Reveal())
+	text := normalize(private.Reveal())
 	switch {
 	case text == "":
 		return secrets.Key{}, badKey("is needed")
@@ -53,8 +53,8 @@ func (Reader) Unlock(private, passphrase secret.Text) (secrets.Key, error) {
 	return normal(key)
 }
 
-// mend gives a text the line ends of PEM: pasting through a browser or an editor of Windows makes others, or none at the end.
-func mend(text string) string {
+// normalize gives a text the line ends of PEM: pasting through a browser or an editor of Windows makes others, or none at the end.
+func normalize(text string) string {
 	text = strings.TrimPrefix(text, "\ufeff")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	if text = strings.TrimSpace(text); text == "" {

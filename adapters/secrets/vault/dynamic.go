@@ -51,7 +51,7 @@ func (d *Dynamic) Mint(ctx context.Context, config map[string]any) (string, *ext
 		s.end(ctx)
 		return "", nil, err
 	}
-	value, err := pick(r.Data, src.field)
+	value, err := fieldOf(r.Data, src.field)
 	switch {
 	case err != nil:
 		return "", nil, errors.Join(err, s.discard(ctx, r.LeaseID))
@@ -93,7 +93,7 @@ func (d *Dynamic) renew(ctx context.Context, src source, token string, own bool,
 // discard ends a lease that nobody will get, and the session. A token of the own takes its leases along.
 func (s *session) discard(ctx context.Context, lease string) error {
 	defer s.close()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	if s.own && s.leave(ctx) == nil || lease == "" {
 		return nil

@@ -30,12 +30,12 @@ func TestDynamicKeepsTheContract(t *testing.T) {
 			spoilt := s.config(made, way)
 			spoilt["field"] = "key"
 			t.Run("suite", extensiontest.SecretMinter{
-				Name:    "vault_dynamic",
-				Minter:  vault.NewDynamic(conf()),
-				Another: func(*testing.T) extension.SecretMinter { return vault.NewDynamic(conf()) },
-				Spoilt:  []map[string]any{spoilt},
-				Valid:   func(_ *testing.T, value string) bool { return s.accepts(value) },
-				Minted:  func(*testing.T) int { return s.minted() },
+				Name:     "vault_dynamic",
+				Minter:   vault.NewDynamic(conf()),
+				Another:  func(*testing.T) extension.SecretMinter { return vault.NewDynamic(conf()) },
+				Unusable: []map[string]any{spoilt},
+				Valid:    func(_ *testing.T, value string) bool { return s.accepts(value) },
+				Minted:   func(*testing.T) int { return s.minted() },
 				Configs: extensiontest.SecretConfigs{
 					Good: good, Missing: map[string]map[string]any{"no such role": missing}, Bad: bads(s), Secrets: canaries(),
 					Hanging: map[string]any{"address": hanging(t), "path": made, "role_id": roleID, "secret_id": secretID},

@@ -11,7 +11,7 @@ import (
 // failure says what an answer that is no success means.
 func (r reply) failure() error {
 	switch {
-	case r.status == http.StatusServiceUnavailable && r.says("sealed"):
+	case r.status == http.StatusServiceUnavailable && r.mentions("sealed"):
 		return errors.New("the server is sealed")
 	case r.status == http.StatusServiceUnavailable:
 		return errors.New("the server does not serve now (503)")
@@ -34,9 +34,9 @@ func (r reply) failure() error {
 	}
 }
 
-// says looks for a word of Vault in the errors of an answer.
-func (r reply) says(word string) bool {
-	return slices.ContainsFunc(r.Errors, func(e string) bool { return strings.Contains(strings.ToLower(e), word) })
+// mentions looks for a word of Vault in the errors of an answer.
+func (r reply) mentions(text string) bool {
+	return slices.ContainsFunc(r.Errors, func(e string) bool { return strings.Contains(strings.ToLower(e), text) })
 }
 
 // versioned tells the warning of an engine of version 2 that was asked as one of version 1.
@@ -46,5 +46,5 @@ func (r reply) versioned() bool {
 
 // unknownLease tells the refusal of a lease that does not exist any more.
 func (r reply) unknownLease() bool {
-	return r.status == http.StatusBadRequest && (r.says("lease not found") || r.says("invalid lease"))
+	return r.status == http.StatusBadRequest && (r.mentions("lease not found") || r.mentions("invalid lease"))
 }

@@ -73,15 +73,15 @@ func (k *KV) Resolve(ctx context.Context, config map[string]any) (string, error)
 		}
 		data = version.Data
 	}
-	return pick(data, src.field)
+	return fieldOf(data, src.field)
 }
 
 // present tells a member that an answer has.
 func present(m json.RawMessage) bool { return len(m) > 0 && !bytes.Equal(m, []byte("null")) }
 
-// pick returns a member of an object, or the text of the object where no member is named. A member that is no text is the text of its
+// fieldOf returns a member of an object, or the text of the object where no member is named. A member that is no text is the text of its
 // JSON.
-func pick(data json.RawMessage, field string) (string, error) {
+func fieldOf(data json.RawMessage, field string) (string, error) {
 	members := map[string]json.RawMessage{}
 	if !present(data) || json.Unmarshal(data, &members) != nil {
 		return "", errors.New("vault: the answer holds no secret")

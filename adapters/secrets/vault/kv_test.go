@@ -177,8 +177,8 @@ func TestKVDescribesItself(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	var said *extension.ConfigError
-	if err := vault.NewKV(conf()).ValidateConfig(map[string]any{"address": "https://vault.example", "path": "a/b"}); !errors.As(err, &said) || said.Field != "token" {
+	var configErr *extension.ConfigError
+	if err := vault.NewKV(conf()).ValidateConfig(map[string]any{"address": "https://vault.example", "path": "a/b"}); !errors.As(err, &configErr) || configErr.Field != "token" {
 		t.Error(err)
 	}
 }

@@ -18,8 +18,8 @@ const (
 	maxAnswer = 1 << 20
 	// maxLife bounds the time to live that is believed.
 	maxLife = 365 * 24 * time.Hour
-	// farewell is how long tidying up may take when the time of the question is over.
-	farewell = 3 * time.Second
+	// cleanupTimeout is how long tidying up may take when the time of the question is over.
+	cleanupTimeout = 3 * time.Second
 )
 
 // Config of an engine.
@@ -67,7 +67,7 @@ func (c Config) open(ctx context.Context, src source) (*session, error) {
 		err = errors.New("the role id or the secret id is refused")
 	case r.status != http.StatusOK:
 		err = r.failure()
-	case r.Auth == nil || !fit(r.Auth.ClientToken):
+	case r.Auth == nil || !validToken(r.Auth.ClientToken):
 		err = errors.New("the answer holds no token")
 	}
 	if err != nil {
@@ -90,8 +90,8 @@ func (c Config) resume(src source, token string) *session {
 
 func (s *session) close() { s.client.CloseIdleConnections() }
 
-// fit tells tokens that a header can hold.
-func fit(token string) bool {
+// validToken tells tokens that a header can hold.
+func validToken(token string) bool {
 	return token != "" && len(token) <= maxText && !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
@@ -219,7 +219,7 @@ func (s *session) end(ctx context.Context) {
 	if !s.own {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	_ = s.leave(ctx)
 }

@@ -16,7 +16,7 @@ import (
 
 func TestHolders(t *testing.T) {
 	t.Parallel()
-	secretstest.RunHolder(t, func(t *testing.T, fn func(*testing.T, secretstest.Held)) {
+	secretstest.RunSealedStore(t, func(t *testing.T, fn func(*testing.T, secretstest.SealedStoreUnderTest)) {
 		dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 			s := sqlcatalog.New(d)
 			held := s.Holders()
@@ -24,8 +24,8 @@ func TestHolders(t *testing.T) {
 				t.Fatalf("there are %d holders", len(held))
 			}
 			n := 0
-			fn(t, secretstest.Held{
-				Unit: d, Holder: held[0], Holds: "inventory sources",
+			fn(t, secretstest.SealedStoreUnderTest{
+				Unit: d, Store: held[0], Name: "inventory sources",
 				Put: func(ctx context.Context, text []byte) (string, error) {
 					n += 2 // one with nothing sealed is not listed
 					if err := s.InsertSource(ctx, sealedSource(n-1, nil)); err != nil {

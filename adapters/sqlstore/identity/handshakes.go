@@ -26,7 +26,7 @@ func (s *Store) TakeHandshake(ctx context.Context, hash [32]byte, kind string) (
 }
 
 // Of two units that bring the same hash, the second waits for the first.
-func (s *Store) Witness(ctx context.Context, hash [32]byte, ttl time.Duration) (fresh bool, err error) {
+func (s *Store) MarkSeen(ctx context.Context, hash [32]byte, ttl time.Duration) (fresh bool, err error) {
 	now, row := s.dialect.LeaseNow(), seenHash{Hash: hash[:]}
 	n, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).Value("expires_at", "?", now.Add(ttl)).
 		On("CONFLICT (hash) DO UPDATE").Where("w.expires_at <= ?", now).Returning("NULL"))

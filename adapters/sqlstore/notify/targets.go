@@ -21,7 +21,7 @@ type target struct {
 }
 
 // Of units that store equal targets at once the later ones wait for the first to end.
-func (s *Store) KeepTarget(ctx context.Context, ref, digest string, sealed []byte) (string, error) {
+func (s *Store) SaveTarget(ctx context.Context, ref, digest string, sealed []byte) (string, error) {
 	row := target{}
 	err := s.d.Do(ctx, func(ctx context.Context) error {
 		q := s.d.InUnit(ctx)
@@ -44,8 +44,8 @@ func (s *Store) SealedTarget(ctx context.Context, ref string) ([]byte, error) {
 }
 
 // Holders returns what holds sealed texts: the targets.
-func (s *Store) Holders() []secrets.Holder {
-	return []secrets.Holder{&objects.Sealed{
+func (s *Store) Holders() []secrets.SealedStore {
+	return []secrets.SealedStore{&objects.Sealed{
 		D: s.d, What: "notification targets", Table: "notify_targets", Key: "ref",
 		Record: func(ref string, _ int64) string { return notify.TargetRecord(ref) },
 	}}

@@ -23,9 +23,9 @@ type Sealed struct {
 	Record func(key string, version int64) string
 }
 
-var _ secrets.Holder = (*Sealed)(nil)
+var _ secrets.SealedStore = (*Sealed)(nil)
 
-func (s *Sealed) Holds() string { return s.What }
+func (s *Sealed) Name() string { return s.What }
 
 func (s *Sealed) key() bun.Ident {
 	if s.Key == "" {

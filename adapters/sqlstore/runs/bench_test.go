@@ -59,14 +59,14 @@ func listings(n int) map[string]runs.Filter {
 		"status and tool": {Statuses: []runs.Status{runs.Failed}, Tool: "bash"},
 		"actor and label": {Actor: "user07", Labels: map[string]string{"site": "lima"}},
 		"disjoint":        {Statuses: []runs.Status{runs.Failed}, Tool: "python"},
-		"q rare":          {Words: []string{fmt.Sprint(n / 2)}},
-		"q common":        {Words: []string{"deploy"}},
-		"q two common":    {Words: []string{"prod", "deploy"}},
-		"q prefix":        {Words: []string{"de"}},
-		"q letter":        {Words: []string{"p"}},
-		"q everywhere":    {Words: []string{"playbooks"}},
-		"q absent":        {Words: []string{"deploy", "zebra"}},
-		"q and status":    {Words: []string{"deploy"}, Statuses: []runs.Status{runs.Failed}},
+		"q rare":          {Terms: []string{fmt.Sprint(n / 2)}},
+		"q common":        {Terms: []string{"deploy"}},
+		"q two common":    {Terms: []string{"prod", "deploy"}},
+		"q prefix":        {Terms: []string{"de"}},
+		"q letter":        {Terms: []string{"p"}},
+		"q everywhere":    {Terms: []string{"playbooks"}},
+		"q absent":        {Terms: []string{"deploy", "zebra"}},
+		"q and status":    {Terms: []string{"deploy"}, Statuses: []runs.Status{runs.Failed}},
 	}
 }
 

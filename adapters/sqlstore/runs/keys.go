@@ -48,14 +48,14 @@ func (s *Store) Remember(ctx context.Context, actorID string, k runs.Idempotency
 }
 
 // Its time runs on the clock of the leases.
-func (s *Store) SaveTicket(ctx context.Context, hash [32]byte, runID string, h runs.Holder, ttl time.Duration) error {
+func (s *Store) SaveTicket(ctx context.Context, hash [32]byte, runID string, h runs.TicketOwner, ttl time.Duration) error {
 	row := ticket{Hash: hash[:], RunID: runID, Account: h.Account, TokenID: h.Token}
 	_, err := db.Modify(ctx, s.d.InUnit(ctx).NewInsert().Model(&row).
 		Value("expires_at", "?", s.dialect.LeaseNow().Add(ttl)).Returning("NULL"))
 	return err
 }
 
-func (s *Store) TakeTicket(ctx context.Context, hash [32]byte) (runID string, h runs.Holder, err error) {
+func (s *Store) TakeTicket(ctx context.Context, hash [32]byte) (runID string, h runs.TicketOwner, err error) {
 	var row ticket
 	ok, err := db.First(ctx, s.d.InUnit(ctx).NewDelete().Model(&row).
 		Where("t.hash = ? AND t.expires_at > ?", hash[:], s.dialect.LeaseNow()).
@@ -63,5 +63,5 @@ func (s *Store) TakeTicket(ctx context.Context, hash [32]byte) (runID string, h 
 	if err == nil && !ok {
 		err = runs.BadTicket.New("the ticket is unknown, used or expired")
 	}
-	return row.RunID, runs.Holder{Account: row.Account, Token: row.TokenID}, err
+	return row.RunID, runs.TicketOwner{Account: row.Account, Token: row.TokenID}, err
 }

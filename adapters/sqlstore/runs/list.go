@@ -136,8 +136,8 @@ func (s *Store) plan(ctx context.Context, f *runs.Filter) (*plan, error) {
 		}
 	}
 	switch {
-	case len(f.Words) > 0:
-		prefixes := wordsOf(f.Words...)
+	case len(f.Terms) > 0:
+		prefixes := wordsOf(f.Terms...)
 		if len(prefixes) == 0 {
 			return &plan{empty: true}, nil
 		}

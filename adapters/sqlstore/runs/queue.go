@@ -171,7 +171,7 @@ func (s *Store) Expired(ctx context.Context, limit int) ([]*runs.Run, error) {
 	return found, db.Wrap(err, "list expired leases")
 }
 
-func (s *Store) Held(ctx context.Context, worker string) ([]*runs.Run, error) {
+func (s *Store) Leased(ctx context.Context, worker string) ([]*runs.Run, error) {
 	found, err := s.query(ctx, s.d.Read(ctx), withDocuments,
 		s.models.runNoVars+" WHERE r.status = 'running' AND r.worker = ? ORDER BY r.seq", worker)
 	return found, db.Wrap(err, "list what %s holds", worker)

@@ -17,7 +17,7 @@ import (
 
 func TestHolders(t *testing.T) {
 	t.Parallel()
-	secretstest.RunHolder(t, func(t *testing.T, fn func(*testing.T, secretstest.Held)) {
+	secretstest.RunSealedStore(t, func(t *testing.T, fn func(*testing.T, secretstest.SealedStoreUnderTest)) {
 		dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 			s := sqlscheduling.New(d)
 			held := s.Holders()
@@ -25,8 +25,8 @@ func TestHolders(t *testing.T) {
 				t.Fatalf("there are %d holders", len(held))
 			}
 			n := 0
-			fn(t, secretstest.Held{
-				Unit: d, Holder: held[0], Holds: "triggers",
+			fn(t, secretstest.SealedStoreUnderTest{
+				Unit: d, Store: held[0], Name: "triggers",
 				Put: func(ctx context.Context, text []byte) (string, error) {
 					n++
 					id := fmt.Sprintf("trg_%026d", n)

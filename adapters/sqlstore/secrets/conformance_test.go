@@ -21,7 +21,7 @@ func TestConformance(t *testing.T) {
 			s, rights, r := sqlsecrets.New(d), sqlidentity.New(d), sqlruns.New(d)
 			held := s.Holders()
 			fn(t, secretstest.Stores{
-				Unit: d, Credentials: s, Types: s, Leases: s, HeldCredentials: held[0], HeldLeases: held[1], Age: older(d),
+				Unit: d, Credentials: s, Types: s, Leases: s, SealedCredentials: held[0], SealedLeases: held[1], Age: older(d),
 				Runs: r, Queue: r, Orgs: rights, Teams: rights, Grants: rights, Objects: rights,
 			})
 		})

@@ -34,7 +34,7 @@ func TestThoseWhoHoldOneTypeDoNotWait(t *testing.T) {
 		})
 	}
 	hold := func(ctx context.Context) error {
-		_, err := s.HoldType(ctx, id)
+		_, err := s.LockType(ctx, id)
 		return err
 	}
 	err := d.Do(t.Context(), func(ctx context.Context) error {

@@ -22,8 +22,8 @@ var (
 func New(d *db.DB) *Store { return &Store{d: d, dialect: d.Dialect()} }
 
 // Holders returns the tables in which something rests sealed: the credentials and the leases.
-func (s *Store) Holders() []secrets.Holder {
-	return []secrets.Holder{
+func (s *Store) Holders() []secrets.SealedStore {
+	return []secrets.SealedStore{
 		&objects.Sealed{D: s.d, What: "credentials", Table: "credentials", Version: "secret_version", Record: secrets.CredentialRecord},
 		&objects.Sealed{
 			D: s.d, What: "leases", Table: "secret_leases",

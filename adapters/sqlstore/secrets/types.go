@@ -48,7 +48,7 @@ func (s *Store) TypeByID(ctx context.Context, id string) (secrets.Type, error) {
 }
 
 // Those who hold one type do not wait for one another. Outside of a unit it is an Internal fault.
-func (s *Store) HoldType(ctx context.Context, id string) (secrets.Type, error) {
+func (s *Store) LockType(ctx context.Context, id string) (secrets.Type, error) {
 	return types.ByID(ctx, s.d.InUnit(ctx), id, s.dialect.LockShare)
 }
 

@@ -24,8 +24,8 @@ func refused(format string, args ...any) error {
 	return identity.BadSignIn.New("The sign-in was not accepted; start it again.").Because(fmt.Errorf(format, args...))
 }
 
-// silent is the fault of a provider that does not answer, or not as a provider does.
-func silent(format string, args ...any) error {
+// unavailable is the fault of a provider that does not answer, or not as a provider does.
+func unavailable(format string, args ...any) error {
 	f := fault.Wrap(fault.Unavailable, fmt.Errorf(format, args...), "The identity provider does not answer; try again later.")
 	f.RetryAfter = again
 	return f
@@ -34,7 +34,7 @@ func silent(format string, args ...any) error {
 // failed tells the errors of a provider that could not be asked from those of one that said something wrong.
 func failed(what string, err error) error {
 	if unanswered(err) {
-		return silent("%s: %w", what, clip(err))
+		return unavailable("%s: %w", what, clip(err))
 	}
 	return refused("%s: %w", what, clip(err))
 }
@@ -109,7 +109,7 @@ func exchangeError(err error) error {
 		status = answer.Response.StatusCode
 	}
 	if status >= 500 {
-		return silent("the token endpoint answered %d", status)
+		return unavailable("the token endpoint answered %d", status)
 	}
 	return refused("the token endpoint answered %d: %s", status, errorCode(answer.ErrorCode))
 }

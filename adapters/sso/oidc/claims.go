@@ -150,7 +150,7 @@ func (p *Provider) userInfo(ctx context.Context, d *described, token *oauth2.Tok
 	defer func() { _ = resp.Body.Close() }()
 	switch media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); {
 	case resp.StatusCode >= 500:
-		return nil, silent("the userinfo endpoint answered %d", resp.StatusCode)
+		return nil, unavailable("the userinfo endpoint answered %d", resp.StatusCode)
 	case resp.StatusCode != http.StatusOK:
 		return nil, refused("the userinfo endpoint answered %d", resp.StatusCode)
 	case media != "application/json":

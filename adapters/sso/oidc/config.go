@@ -36,8 +36,8 @@ type Config struct {
 
 // The bounds of what is asked of a provider.
 const (
-	patience  = 15 * time.Second // for one exchange, where the client has no timeout of its own
-	maxAnswer = 1 << 20          // bytes of one answer
+	exchangeTimeout = 15 * time.Second // for one exchange, where the client has no timeout of its own
+	maxAnswer       = 1 << 20          // bytes of one answer
 )
 
 func (c Config) check() error {
@@ -91,25 +91,25 @@ func New(
 		return nil, errors.New("oidc: a recorder is required")
 	}
 	if client == nil {
-		client = egress.Client(egress.Policy{Level: egress.PrivateAllowed}, egress.Options{Timeout: patience, MaxAnswer: maxAnswer})
+		client = egress.Client(egress.Policy{Level: egress.PrivateAllowed}, egress.Options{Timeout: exchangeTimeout, MaxAnswer: maxAnswer})
 	}
 	cfg.Scopes = slices.Clone(cfg.Scopes)
 	return &Provider{
-		cfg: cfg, store: store, recorder: recorder, unit: unit, clock: clock, client: careful(client),
-		found: &discovery{cfg: cfg, clock: clock, client: careful(client), log: log},
+		cfg: cfg, store: store, recorder: recorder, unit: unit, clock: clock, client: boundedClient(client),
+		found: &discovery{cfg: cfg, clock: clock, client: boundedClient(client), log: log},
 	}, nil
 }
 
-// careful returns a client of the same transport that bounds each exchange in time and size, keeps no cookies, takes
+// boundedClient returns a client of the same transport that bounds each exchange in time and size, keeps no cookies, takes
 // neither secret nor token anywhere by a redirect, and follows none to where there is no TLS beyond loopback.
-func careful(client *http.Client) *http.Client {
+func boundedClient(client *http.Client) *http.Client {
 	c := *client
 	if c.Transport == nil {
 		c.Transport = http.DefaultTransport
 	}
 	c.Transport = egress.Capped(c.Transport, maxAnswer)
 	if c.Timeout <= 0 {
-		c.Timeout = patience
+		c.Timeout = exchangeTimeout
 	}
 	c.Jar = nil
 	c.CheckRedirect = func(req *http.Request, via []*http.Request) error {

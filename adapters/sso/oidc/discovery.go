@@ -20,9 +20,9 @@ import (
 // How long a provider's description is used. Keys are fetched anew with it, so that one which the provider has taken
 // back is believed for no longer than fresh; unknown keys are asked for at once.
 const (
-	fresh   = 10 * time.Minute
-	usable  = time.Hour       // while the provider gives no new one
-	respite = 2 * time.Second // before a provider that did not answer is asked again
+	fresh      = 10 * time.Minute
+	usable     = time.Hour       // while the provider gives no new one
+	retryPause = 2 * time.Second // before a provider that did not answer is asked again
 )
 
 // described is what a provider says about itself, checked.
@@ -56,23 +56,23 @@ type discovery struct {
 	client *http.Client
 	log    *slog.Logger
 
-	mu      sync.Mutex
-	kept    *described
-	keptAt  time.Time
-	err     error
-	errAt   time.Time
-	pending chan struct{} // closed by the fetch under way
+	mu       sync.Mutex
+	cached   *described
+	cachedAt time.Time
+	err      error
+	errAt    time.Time
+	pending  chan struct{} // closed by the fetch under way
 }
 
 // get returns the description. Its error is an Unavailable fault.
 func (d *discovery) get(ctx context.Context) (*described, error) {
 	d.mu.Lock()
 	now := d.clock.Now()
-	if d.kept != nil && within(now, d.keptAt, fresh) {
+	if d.cached != nil && within(now, d.cachedAt, fresh) {
 		defer d.mu.Unlock()
-		return d.kept, nil
+		return d.cached, nil
 	}
-	if d.pending == nil && !(d.err != nil && within(now, d.errAt, respite)) {
+	if d.pending == nil && !(d.err != nil && within(now, d.errAt, retryPause)) {
 		d.pending = make(chan struct{})
 		go d.fetch(context.WithoutCancel(ctx), d.pending)
 	}
@@ -82,7 +82,7 @@ func (d *discovery) get(ctx context.Context) (*described, error) {
 		select {
 		case <-pending:
 		case <-ctx.Done():
-			return nil, silent("waiting for the provider's description: %w", ctx.Err())
+			return nil, unavailable("waiting for the provider's description: %w", ctx.Err())
 		}
 	}
 	return d.last()
@@ -92,8 +92,8 @@ func (d *discovery) get(ctx context.Context) (*described, error) {
 func (d *discovery) last() (*described, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.kept != nil && (d.err == nil || within(d.clock.Now(), d.keptAt, usable)) {
-		return d.kept, nil
+	if d.cached != nil && (d.err == nil || within(d.clock.Now(), d.cachedAt, usable)) {
+		return d.cached, nil
 	}
 	return nil, d.err
 }
@@ -112,12 +112,12 @@ func (d *discovery) fetch(ctx context.Context, done chan<- struct{}) {
 	case err != nil:
 		d.log.WarnContext(ctx, "the OpenID Connect provider's description was not read",
 			slog.String("issuer", d.cfg.Issuer), slog.String("cause", err.Error()))
-		d.err, d.errAt = silent("the provider's description: %w", err), now
+		d.err, d.errAt = unavailable("the provider's description: %w", err), now
 	default:
-		if d.err != nil || d.kept == nil {
+		if d.err != nil || d.cached == nil {
 			d.log.InfoContext(ctx, "the OpenID Connect provider answers", slog.String("issuer", d.cfg.Issuer))
 		}
-		d.kept, d.keptAt, d.err = got, now, nil
+		d.cached, d.cachedAt, d.err = got, now, nil
 	}
 	d.pending = nil
 	close(done)

@@ -136,19 +136,19 @@ func (i *idp) authorize(w http.ResponseWriter, r *http.Request) {
 // exchange repeats in its errors what it was told, as careless providers do.
 func (i *idp) exchange(w http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
-	id, word, ok := r.BasicAuth()
+	id, password, ok := r.BasicAuth()
 	if i.posts || !ok {
-		id, word = r.PostForm.Get("client_id"), r.PostForm.Get("client_secret")
+		id, password = r.PostForm.Get("client_id"), r.PostForm.Get("client_secret")
 	}
 	refuse := func(status int, code string) {
-		reply(w, status, object{"error": code, "error_description": fmt.Sprint(r.PostForm, id, word)})
+		reply(w, status, object{"error": code, "error_description": fmt.Sprint(r.PostForm, id, password)})
 	}
 	verifier := r.PostForm.Get("code_verifier")
 	i.secrets = append(i.secrets, verifier)
 	sum := sha256.Sum256([]byte(verifier))
 	b := i.codes[r.PostForm.Get("code")]
 	switch {
-	case id != clientID || word != clientSecret:
+	case id != clientID || password != clientSecret:
 		refuse(http.StatusUnauthorized, "invalid_client")
 		return
 	case b == nil || b.used || len(verifier) < 43 || b.challenge != b64(sum[:]) || r.PostForm.Get("redirect_uri") != redirectURL:

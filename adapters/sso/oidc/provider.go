@@ -49,9 +49,9 @@ func (p *Provider) Begin(ctx context.Context) (identity.Challenge, error) {
 		return identity.Challenge{}, err
 	}
 	state, binding := random(), random()
-	fits := sha256.Sum256([]byte(binding))
+	bindingHash := sha256.Sum256([]byte(binding))
 	err = p.unit.Do(ctx, func(ctx context.Context) error {
-		return p.store.SaveHandshake(ctx, sha256.Sum256([]byte(state)), kind, fits[:], identity.HandshakeTTL)
+		return p.store.SaveHandshake(ctx, sha256.Sum256([]byte(state)), kind, bindingHash[:], identity.HandshakeTTL)
 	})
 	if err != nil {
 		return identity.Challenge{}, err
@@ -72,20 +72,20 @@ func (p *Provider) Complete(ctx context.Context, answer url.Values, binding stri
 	if err := p.checkAnswer(d, answer); err != nil {
 		return identity.External{}, err
 	}
-	fits, err := p.take(ctx, answer.Get("state"))
+	bindingHash, err := p.take(ctx, answer.Get("state"))
 	if err != nil {
 		return identity.External{}, err
 	}
-	who, err := p.judge(ctx, d, answer.Get("code"), binding, fits)
+	who, err := p.validate(ctx, d, answer.Get("code"), binding, bindingHash)
 	if identity.BadSignIn.Is(err) {
 		return identity.External{}, p.record(ctx, err)
 	}
 	return who, err
 }
 
-// judge has the code exchanged for the browser that began, and believes what comes of it or not.
-func (p *Provider) judge(ctx context.Context, d *described, code, binding string, fits []byte) (identity.External, error) {
-	if err := bound(binding, fits); err != nil {
+// validate has the code exchanged for the browser that began, and believes what comes of it or not.
+func (p *Provider) validate(ctx context.Context, d *described, code, binding string, bindingHash []byte) (identity.External, error) {
+	if err := bound(binding, bindingHash); err != nil {
 		return identity.External{}, err
 	}
 	token, err := p.exchange(ctx, d, code, derive(binding, verifierLabel))
@@ -125,24 +125,24 @@ func (p *Provider) checkAnswer(d *described, answer url.Values) error {
 }
 
 // take uses the handshake up and returns the hash of its binding.
-func (p *Provider) take(ctx context.Context, state string) (fits []byte, err error) {
+func (p *Provider) take(ctx context.Context, state string) (bindingHash []byte, err error) {
 	err = p.unit.Do(ctx, func(ctx context.Context) (err error) {
-		fits, err = p.store.TakeHandshake(ctx, sha256.Sum256([]byte(state)), kind)
+		bindingHash, err = p.store.TakeHandshake(ctx, sha256.Sum256([]byte(state)), kind)
 		return err
 	})
 	if identity.HandshakeNotFound.Is(err) {
 		return nil, refused("the state is unknown, expired or used")
 	}
-	return fits, err
+	return bindingHash, err
 }
 
 // bound compares the binding.
-func bound(binding string, fits []byte) error {
+func bound(binding string, bindingHash []byte) error {
 	if binding == "" {
 		return refused("the browser brought no binding")
 	}
 	have := sha256.Sum256([]byte(binding))
-	if subtle.ConstantTimeCompare(have[:], fits) != 1 {
+	if subtle.ConstantTimeCompare(have[:], bindingHash) != 1 {
 		return refused("the binding is not that of the browser that began")
 	}
 	return nil

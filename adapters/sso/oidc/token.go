@@ -74,7 +74,7 @@ func (p *Provider) verify(ctx context.Context, d *described, token *oauth2.Token
 	t, err := verifier.Verify(oidc.ClientContext(ctx, p.client), raw)
 	if err != nil {
 		if unanswered(keys.err) {
-			return nil, silent("the provider's keys: %w", clip(keys.err))
+			return nil, unavailable("the provider's keys: %w", clip(keys.err))
 		}
 		return nil, refused("the ID token: %w", clip(err))
 	}
@@ -83,7 +83,7 @@ func (p *Provider) verify(ctx context.Context, d *described, token *oauth2.Token
 		return nil, refused("the claims of the ID token: %w", clip(err))
 	}
 	for _, check := range []error{
-		c.checkParties(p.cfg.Issuer, p.cfg.ClientID), c.checkTimes(float64(p.clock.Now().Unix())), c.checkNonce(nonce), c.checkSubject(),
+		c.checkAudience(p.cfg.Issuer, p.cfg.ClientID), c.checkTimes(float64(p.clock.Now().Unix())), c.checkNonce(nonce), c.checkSubject(),
 	} {
 		if check != nil {
 			return nil, refused("the ID token: %w", check)
@@ -97,7 +97,7 @@ func (p *Provider) verify(ctx context.Context, d *described, token *oauth2.Token
 	return c, nil
 }
 
-func (c claims) checkParties(issuer, client string) error {
+func (c claims) checkAudience(issuer, client string) error {
 	if c.text("iss") != issuer {
 		return errors.New("it is of another issuer")
 	}

@@ -26,7 +26,7 @@ const (
 
 // read returns what a verified assertion says, once it says that it is meant for this server, now, and in answer to the
 // request.
-func (us *party) read(el *etree.Element, idp *issuer, request string, now time.Time) (*claims, error) {
+func (sp *serviceProvider) read(el *etree.Element, idp *issuer, request string, now time.Time) (*claims, error) {
 	if !is(el, nsAssertion, "Assertion") || attr(el, "Version") != version {
 		return nil, refuse("the element is no SAML 2.0 assertion")
 	}
@@ -41,17 +41,17 @@ func (us *party) read(el *etree.Element, idp *issuer, request string, now time.T
 	if err != nil {
 		return nil, err
 	}
-	until, err := us.confirmed(subject, request, now)
+	until, err := sp.confirmed(subject, request, now)
 	if err != nil {
 		return nil, err
 	}
-	if err := us.conditions(el, now); err != nil {
+	if err := sp.conditions(el, now); err != nil {
 		return nil, err
 	}
 	if err := authenticated(el, now); err != nil {
 		return nil, err
 	}
-	external, err := us.person(el, subject)
+	external, err := sp.subject(el, subject)
 	if err != nil {
 		return nil, err
 	}
@@ -60,21 +60,21 @@ func (us *party) read(el *etree.Element, idp *issuer, request string, now time.T
 }
 
 // confirmed looks for a bearer confirmation that holds and returns when it ends.
-func (us *party) confirmed(subject *etree.Element, request string, now time.Time) (time.Time, error) {
+func (sp *serviceProvider) confirmed(subject *etree.Element, request string, now time.Time) (time.Time, error) {
 	err := refuse("the subject has no bearer confirmation")
 	for _, c := range children(subject, nsAssertion, "SubjectConfirmation") {
 		if attr(c, "Method") != bearerMethod {
 			continue
 		}
 		var until time.Time
-		if until, err = us.bearer(c, request, now); err == nil {
+		if until, err = sp.bearer(c, request, now); err == nil {
 			return until, nil
 		}
 	}
 	return time.Time{}, err
 }
 
-func (us *party) bearer(c *etree.Element, request string, now time.Time) (time.Time, error) {
+func (sp *serviceProvider) bearer(c *etree.Element, request string, now time.Time) (time.Time, error) {
 	var none time.Time
 	data, err := child(c, nsAssertion, "SubjectConfirmationData")
 	if err != nil {
@@ -87,7 +87,7 @@ func (us *party) bearer(c *etree.Element, request string, now time.Time) (time.T
 	default:
 		return none, refuse("the assertion answers another request")
 	}
-	if attr(data, "Recipient") != us.acs {
+	if attr(data, "Recipient") != sp.acs {
 		return none, refuse("the assertion has another recipient")
 	}
 	if attr(data, "NotOnOrAfter") == "" {
@@ -131,7 +131,7 @@ func instant(el *etree.Element, name string) (time.Time, error) {
 
 // conditions checks the times, and that every restriction of the audience names this server. A condition that is not
 // understood makes the assertion worthless, as the standard has it.
-func (us *party) conditions(el *etree.Element, now time.Time) error {
+func (sp *serviceProvider) conditions(el *etree.Element, now time.Time) error {
 	c, err := child(el, nsAssertion, "Conditions")
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func (us *party) conditions(el *etree.Element, now time.Time) error {
 	for _, sub := range c.ChildElements() {
 		switch {
 		case is(sub, nsAssertion, "AudienceRestriction"):
-			if !us.addressee(sub) {
+			if !sp.addressee(sub) {
 				return refuse("the assertion has another audience")
 			}
 			restricted = true
@@ -158,10 +158,10 @@ func (us *party) conditions(el *etree.Element, now time.Time) error {
 	return nil
 }
 
-func (us *party) addressee(restriction *etree.Element) bool {
+func (sp *serviceProvider) addressee(restriction *etree.Element) bool {
 	return slices.ContainsFunc(children(restriction, nsAssertion, "Audience"), func(el *etree.Element) bool {
 		name, err := address(el)
-		return err == nil && name == us.entityID
+		return err == nil && name == sp.entityID
 	})
 }
 
@@ -183,9 +183,9 @@ func authenticated(el *etree.Element, now time.Time) error {
 	return nil
 }
 
-// person reads who the assertion is about. A transient NameID is another one each time, so that nobody can be known by
+// subject reads who the assertion is about. A transient NameID is another one each time, so that nobody can be known by
 // it; the attribute of the user name takes its place where one is configured, marked by what no NameID may begin with.
-func (us *party) person(el, subject *etree.Element) (identity.External, error) {
+func (sp *serviceProvider) subject(el, subject *etree.Element) (identity.External, error) {
 	e := identity.External{Link: identity.Link{Protocol: identity.SAML}}
 	if len(children(subject, nsAssertion, "EncryptedID")) > 0 {
 		return e, refuse("the NameID is encrypted")
@@ -201,29 +201,29 @@ func (us *party) person(el, subject *etree.Element) (identity.External, error) {
 		return e, refuse("the NameID looks like the subject of somebody who is known by an attribute")
 	}
 	e.Username = e.Link.Subject
-	if us.usernameAttr != "" {
-		if e.Username, err = us.username(el); err != nil {
+	if sp.usernameAttr != "" {
+		if e.Username, err = sp.username(el); err != nil {
 			return e, err
 		}
 	}
 	if attr(id, "Format") == transientFormat {
-		if us.usernameAttr == "" {
+		if sp.usernameAttr == "" {
 			return e, refuse("the NameID is transient and no attribute names the user")
 		}
-		e.Link.Subject = attributeSubject + us.usernameAttr + "=" + e.Username
+		e.Link.Subject = attributeSubject + sp.usernameAttr + "=" + e.Username
 	}
-	if us.groupsAttr == "" {
+	if sp.groupsAttr == "" {
 		return e, nil
 	}
-	e.Groups, err = groups(el, us.groupsAttr)
+	e.Groups, err = groups(el, sp.groupsAttr)
 	if err == nil && len(e.Groups) == 0 && len(attribute(el, overage)) > 0 {
 		err = refuse("the provider left the groups out because they are too many (overage)")
 	}
 	return e, err
 }
 
-func (us *party) username(el *etree.Element) (string, error) {
-	values := attribute(el, us.usernameAttr)
+func (sp *serviceProvider) username(el *etree.Element) (string, error) {
+	values := attribute(el, sp.usernameAttr)
 	if len(values) != 1 {
 		return "", refuse("the attribute of the user name has %d values, expected one", len(values))
 	}

@@ -54,10 +54,10 @@ func TestBegin(t *testing.T) {
 					t.Errorf("%s %q: %v", what, secret, err)
 				}
 			}
-			fits := sha256.Sum256([]byte(c.Binding))
-			kept := b.desk.handshakes[sha256.Sum256([]byte(relay))]
-			if len(b.desk.handshakes) != 1 || string(kept.data) != string(fits[:])+req.ID || kept.kind != "saml" || !kept.end.Equal(start().Add(identity.HandshakeTTL)) {
-				t.Errorf("kept: %+v", b.desk.handshakes)
+			bindingHash := sha256.Sum256([]byte(c.Binding))
+			kept := b.fake.handshakes[sha256.Sum256([]byte(relay))]
+			if len(b.fake.handshakes) != 1 || string(kept.data) != string(bindingHash[:])+req.ID || kept.kind != "saml" || !kept.end.Equal(start().Add(identity.HandshakeTTL)) {
+				t.Errorf("kept: %+v", b.fake.handshakes)
 			}
 			checkRedirectSignature(t, u.RawQuery, name == "signed")
 		})
@@ -194,8 +194,8 @@ func TestNew(t *testing.T) {
 	} {
 		cfg := good
 		tc.change(&cfg)
-		clock := &hands{now: start()}
-		p, err := New(cfg, newDesk(clock), newDesk(clock), newDesk(clock), clock, http.DefaultClient, slog.New(slog.DiscardHandler))
+		clock := &fakeClock{now: start()}
+		p, err := New(cfg, newFakeStore(clock), newFakeStore(clock), newFakeStore(clock), clock, http.DefaultClient, slog.New(slog.DiscardHandler))
 		if tc.cause == "" && (err != nil || p == nil) || tc.cause != "" && (err == nil || p != nil || !strings.Contains(err.Error(), tc.cause)) {
 			t.Errorf("%s: %v, expected %q", name, err, tc.cause)
 		}

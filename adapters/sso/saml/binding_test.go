@@ -63,9 +63,9 @@ func TestKeptWithoutBinding(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	request, relay := b.begin(t)
-	for hash, kept := range b.desk.handshakes {
+	for hash, kept := range b.fake.handshakes {
 		kept.data = []byte(request)[:3]
-		b.desk.handshakes[hash] = kept
+		b.fake.handshakes[hash] = kept
 	}
 	form := answer(write(t, letter{request: request}.build(t)), relay)
 	for _, unbound := range []bool{false, true} {

@@ -142,7 +142,7 @@ func TestReplays(t *testing.T) {
 
 	// The same request id behind a second RelayState: only the assertion's id is left to tell.
 	again := random()
-	if err := b.desk.Do(t.Context(), saveRequest(b.desk, again, kind, request)); err != nil {
+	if err := b.fake.Do(t.Context(), saveRequest(b.fake, again, kind, request)); err != nil {
 		t.Fatal(err)
 	}
 	got, err = b.answered(t, answer(doc, again))
@@ -159,7 +159,7 @@ func TestReplays(t *testing.T) {
 
 	// A handshake of another protocol.
 	foreign := random()
-	if err := b.desk.Do(t.Context(), saveRequest(b.desk, foreign, "oidc", request)); err != nil {
+	if err := b.fake.Do(t.Context(), saveRequest(b.fake, foreign, "oidc", request)); err != nil {
 		t.Fatal(err)
 	}
 	got, err = b.answered(t, answer(doc, foreign))
@@ -173,8 +173,8 @@ func TestReplays(t *testing.T) {
 	refused(t, b, got, err, "RelayState is unknown")
 }
 
-// TestWitnessOutlivesTheAssertion holds an assertion to be remembered as long as it would be accepted.
-func TestWitnessOutlivesTheAssertion(t *testing.T) {
+// TestReplayRecordOutlivesTheAssertion holds an assertion to be remembered as long as it would be accepted.
+func TestReplayRecordOutlivesTheAssertion(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	request, relay := b.begin(t)
@@ -186,7 +186,7 @@ func TestWitnessOutlivesTheAssertion(t *testing.T) {
 	for _, at := range []time.Duration{30 * time.Minute, 60*time.Minute + 59*time.Second, 61 * time.Minute} {
 		b.clock.turn(start().Add(at).Sub(b.clock.Now()))
 		again := random()
-		if err := b.desk.Do(t.Context(), saveRequest(b.desk, again, kind, request)); err != nil {
+		if err := b.fake.Do(t.Context(), saveRequest(b.fake, again, kind, request)); err != nil {
 			t.Fatal(err)
 		}
 		cause := "the assertion was used before"
@@ -208,7 +208,7 @@ func TestStoreIsDown(t *testing.T) {
 	t.Parallel()
 	for calls, what := range []string{"save", "take", "witness"} {
 		b := newBench(t)
-		unit := &failing{desk: b.desk}
+		unit := &failing{fakeStore: b.fake}
 		unit.left.Store(int64(calls))
 		b.unit = unit
 		c, err := b.Begin(t.Context())
@@ -233,7 +233,7 @@ func TestStoreIsDown(t *testing.T) {
 
 // failing is a unit that stops working after some calls.
 type failing struct {
-	*desk
+	*fakeStore
 	left atomic.Int64
 }
 
@@ -241,5 +241,5 @@ func (f *failing) Do(ctx context.Context, fn func(ctx context.Context) error) er
 	if f.left.Add(-1) < 0 {
 		return fault.Wrap(fault.Unavailable, errors.New("no connection"), "the database does not answer")
 	}
-	return f.desk.Do(ctx, fn)
+	return f.fakeStore.Do(ctx, fn)
 }

@@ -84,7 +84,7 @@ func New(cfg Config, store identity.HandshakeStore, recorder audit.Recorder, uni
 		return nil, fmt.Errorf("saml: %w", err)
 	}
 	return &Provider{
-		us: party{
+		sp: serviceProvider{
 			entityID: base + metadataPath, acs: base + acsPath, pair: pair,
 			usernameAttr: cfg.UsernameAttr, groupsAttr: cfg.GroupsAttr,
 		},
@@ -93,8 +93,8 @@ func New(cfg Config, store identity.HandshakeStore, recorder audit.Recorder, uni
 	}, nil
 }
 
-// party is this side: what the provider must have addressed, and the keys.
-type party struct {
+// serviceProvider is this side: what the provider must have addressed, and the keys.
+type serviceProvider struct {
 	entityID, acs            string
 	pair                     *keyPair // nil: nothing is signed or decrypted
 	usernameAttr, groupsAttr string

@@ -21,7 +21,7 @@ func TestDefectiveLetters(t *testing.T) {
 	t.Parallel()
 	const restriction = "<saml:AudienceRestriction><saml:Audience>%</saml:Audience></saml:AudienceRestriction>"
 	audience := func(s string) string { return strings.ReplaceAll(restriction, "%", s) }
-	us := audience(here + metadataPath)
+	sp := audience(here + metadataPath)
 	session := func(end string) letter {
 		return letter{edit: []string{"<saml:AuthnStatement", `<saml:AuthnStatement SessionNotOnOrAfter="` + end + `"`}}
 	}
@@ -33,9 +33,9 @@ func TestDefectiveLetters(t *testing.T) {
 		"unsigned":                    {letter{unsigned: true}, "Assertion is not signed"},
 		"only the response is signed": {letter{unsigned: true, signResponse: true}, "Assertion is not signed"},
 		"wrong audience":              {letter{audience: audience("https://other.example.com")}, "another audience"},
-		"one of two audiences wrong":  {letter{audience: us + audience("https://other.example.com")}, "another audience"},
+		"one of two audiences wrong":  {letter{audience: sp + audience("https://other.example.com")}, "another audience"},
 		"no audience":                 {letter{audience: " "}, "has no audience"},
-		"unknown condition":           {letter{audience: us + "<saml:Condition/>"}, "a condition that is not understood"},
+		"unknown condition":           {letter{audience: sp + "<saml:Condition/>"}, "a condition that is not understood"},
 		"wrong recipient":             {letter{recipient: "https://evil.example.com" + acsPath}, "another recipient"},
 		"no recipient":                {letter{recipient: none}, "another recipient"},
 		"wrong destination":           {letter{destination: here + "/elsewhere"}, "another destination"},

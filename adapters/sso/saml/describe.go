@@ -17,19 +17,19 @@ func (p *Provider) Metadata(context.Context) ([]byte, error) {
 	doc.CreateProcInst("xml", `version="1.0" encoding="UTF-8"`)
 	root := doc.CreateElement("md:EntityDescriptor")
 	root.CreateAttr("xmlns:md", nsMetadata)
-	root.CreateAttr("entityID", p.us.entityID)
+	root.CreateAttr("entityID", p.sp.entityID)
 	sp := root.CreateElement("md:SPSSODescriptor")
-	sp.CreateAttr("AuthnRequestsSigned", strconv.FormatBool(p.us.pair != nil))
+	sp.CreateAttr("AuthnRequestsSigned", strconv.FormatBool(p.sp.pair != nil))
 	sp.CreateAttr("WantAssertionsSigned", "true")
 	sp.CreateAttr("protocolSupportEnumeration", nsProtocol)
-	if p.us.pair != nil {
+	if p.sp.pair != nil {
 		for _, use := range []string{"signing", "encryption"} {
-			describeKey(sp, use, p.us.pair.cert.Raw)
+			describeKey(sp, use, p.sp.pair.cert.Raw)
 		}
 	}
 	acs := sp.CreateElement("md:AssertionConsumerService")
 	acs.CreateAttr("Binding", saml.HTTPPostBinding)
-	acs.CreateAttr("Location", p.us.acs)
+	acs.CreateAttr("Location", p.sp.acs)
 	acs.CreateAttr("index", "0")
 	acs.CreateAttr("isDefault", "true")
 	doc.Indent(2)

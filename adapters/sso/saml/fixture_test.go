@@ -31,26 +31,26 @@ const here = "https://writ.example.com"
 // start is when the tests begin, by their own clock.
 func start() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
-// hands is a clock that a test turns.
-type hands struct {
+// fakeClock is a clock that a test turns.
+type fakeClock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-func (c *hands) Now() time.Time {
+func (c *fakeClock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-func (c *hands) turn(d time.Duration) {
+func (c *fakeClock) turn(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 }
 
-// desk keeps handshakes as the contract says, on the test's clock. Its unit runs one function at a time.
-type desk struct {
+// fakeStore keeps handshakes as the contract says, on the test's clock. Its unit runs one function at a time.
+type fakeStore struct {
 	mu         sync.Mutex
 	clock      interface{ Now() time.Time }
 	handshakes map[[32]byte]entry
@@ -65,18 +65,18 @@ type entry struct {
 	end  time.Time
 }
 
-func newDesk(clock interface{ Now() time.Time }) *desk {
-	return &desk{clock: clock, handshakes: map[[32]byte]entry{}, witnessed: map[[32]byte]time.Time{}}
+func newFakeStore(clock interface{ Now() time.Time }) *fakeStore {
+	return &fakeStore{clock: clock, handshakes: map[[32]byte]entry{}, witnessed: map[[32]byte]time.Time{}}
 }
 
 type inUnit struct{}
 
-func (d *desk) Do(ctx context.Context, fn func(ctx context.Context) error) error {
+func (d *fakeStore) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 	return fn(context.WithValue(ctx, inUnit{}, true))
 }
 
 // lock refuses to work outside of a unit.
-func (d *desk) lock(ctx context.Context) func() {
+func (d *fakeStore) lock(ctx context.Context) func() {
 	if ctx.Value(inUnit{}) == nil {
 		panic("the store is used outside of a unit")
 	}
@@ -84,7 +84,7 @@ func (d *desk) lock(ctx context.Context) func() {
 	return d.mu.Unlock
 }
 
-func (d *desk) Record(ctx context.Context, e audit.Entry) error {
+func (d *fakeStore) Record(ctx context.Context, e audit.Entry) error {
 	defer d.lock(ctx)()
 	if d.lost == nil {
 		d.recorded = append(d.recorded, e)
@@ -92,13 +92,13 @@ func (d *desk) Record(ctx context.Context, e audit.Entry) error {
 	return d.lost
 }
 
-func (d *desk) SaveHandshake(ctx context.Context, hash [32]byte, kind string, data []byte, ttl time.Duration) error {
+func (d *fakeStore) SaveHandshake(ctx context.Context, hash [32]byte, kind string, data []byte, ttl time.Duration) error {
 	defer d.lock(ctx)()
 	d.handshakes[hash] = entry{kind: kind, data: bytes.Clone(data), end: d.clock.Now().Add(ttl)}
 	return nil
 }
 
-func (d *desk) TakeHandshake(ctx context.Context, hash [32]byte, kind string) ([]byte, error) {
+func (d *fakeStore) TakeHandshake(ctx context.Context, hash [32]byte, kind string) ([]byte, error) {
 	defer d.lock(ctx)()
 	e, ok := d.handshakes[hash]
 	if !ok || e.kind != kind || !e.end.After(d.clock.Now()) {
@@ -108,7 +108,7 @@ func (d *desk) TakeHandshake(ctx context.Context, hash [32]byte, kind string) ([
 	return e.data, nil
 }
 
-func (d *desk) Witness(ctx context.Context, hash [32]byte, ttl time.Duration) (bool, error) {
+func (d *fakeStore) MarkSeen(ctx context.Context, hash [32]byte, ttl time.Duration) (bool, error) {
 	defer d.lock(ctx)()
 	end, ok := d.witnessed[hash]
 	if ok && end.After(d.clock.Now()) {
@@ -118,7 +118,7 @@ func (d *desk) Witness(ctx context.Context, hash [32]byte, ttl time.Duration) (b
 	return true, nil
 }
 
-func (d *desk) PurgeHandshakes(context.Context, int) (int, error) { return 0, nil }
+func (d *fakeStore) PurgeHandshakes(context.Context, int) (int, error) { return 0, nil }
 
 // identityKey is a key with its self-signed certificate.
 type identityKey struct {
@@ -179,8 +179,8 @@ func (k *identityKey) files(t testing.TB) (cert, key string) {
 // bench is a provider under test with the defect server that it trusts.
 type bench struct {
 	*Provider
-	clock *hands
-	desk  *desk
+	clock *fakeClock
+	fake  *fakeStore
 	idp   *defects
 	log   *bytes.Buffer
 
@@ -191,14 +191,14 @@ type bench struct {
 // newBench makes a provider whose metadata comes from a defect server.
 func newBench(t testing.TB, change ...func(*Config)) *bench {
 	t.Helper()
-	b := &bench{clock: &hands{now: start()}, idp: newDefects(t), log: &bytes.Buffer{}, bindings: map[string]string{}}
-	b.desk = newDesk(b.clock)
+	b := &bench{clock: &fakeClock{now: start()}, idp: newDefects(t), log: &bytes.Buffer{}, bindings: map[string]string{}}
+	b.fake = newFakeStore(b.clock)
 	cfg := Config{MetadataURL: b.idp.server.URL + "/metadata", BaseURL: here, GroupsAttr: "groups"}
 	for _, fn := range change {
 		fn(&cfg)
 	}
 	log := slog.New(slog.NewTextHandler(&guarded{w: b.log}, nil))
-	p, err := New(cfg, b.desk, b.desk, b.desk, b.clock, b.idp.server.Client(), log)
+	p, err := New(cfg, b.fake, b.fake, b.fake, b.clock, b.idp.server.Client(), log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,9 +278,9 @@ func serve(t testing.TB, metadata func() (int, []byte)) *httptest.Server {
 }
 
 // saveRequest keeps a handshake as if a sign-in had begun.
-func saveRequest(d *desk, relay, kind, request string) func(ctx context.Context) error {
-	fits := sha256.Sum256([]byte(bindingOf(relay)))
+func saveRequest(d *fakeStore, relay, kind, request string) func(ctx context.Context) error {
+	bindingHash := sha256.Sum256([]byte(bindingOf(relay)))
 	return func(ctx context.Context) error {
-		return d.SaveHandshake(ctx, sha256.Sum256([]byte(relay)), kind, append(fits[:], request...), identity.HandshakeTTL)
+		return d.SaveHandshake(ctx, sha256.Sum256([]byte(relay)), kind, append(bindingHash[:], request...), identity.HandshakeTTL)
 	}
 }

@@ -95,8 +95,8 @@ func TestRealProvider(t *testing.T) {
 				UsernameAttr: "uid", GroupsAttr: "urn:oid:1.3.6.1.4.1.5923.1.1.1.1",
 			}
 			change(&cfg)
-			desk := newDesk(clock.New())
-			p, err := New(cfg, desk, desk, desk, clock.New(), idp.Client(), slog.New(slog.DiscardHandler))
+			fake := newFakeStore(clock.New())
+			p, err := New(cfg, fake, fake, fake, clock.New(), idp.Client(), slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}

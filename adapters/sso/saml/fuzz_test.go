@@ -28,12 +28,12 @@ func FuzzResponse(f *testing.F) {
 	}
 	f.Add([]byte(laughs()))
 	f.Add([]byte("<a/>"))
-	us := party{
+	sp := serviceProvider{
 		entityID: here + metadataPath, acs: here + acsPath, pair: &keyPair{cert: ownKey().cert, key: ownKey().key}, groupsAttr: "groups",
 	}
 	idp := &issuer{entityID: idpName, certs: []*x509.Certificate{idpKey().cert}}
 	f.Fuzz(func(t *testing.T, doc []byte) {
-		c, err := us.verify(doc, idp, "r", start())
+		c, err := sp.verify(doc, idp, "r", start())
 		var why *refusal
 		if c != nil || !errors.As(err, &why) {
 			t.Errorf("%v %v", c, err)
@@ -78,7 +78,7 @@ func FuzzMetadata(f *testing.F) {
 				t.Errorf("a weak key of %s", p.entityID)
 			}
 		}
-		if _, err := (&party{entityID: here, acs: here}).redirect(p.sso, "id-1", "relay", start()); err != nil {
+		if _, err := (&serviceProvider{entityID: here, acs: here}).redirect(p.sso, "id-1", "relay", start()); err != nil {
 			t.Errorf("no request can be sent to %q: %v", p.sso, err)
 		}
 	})

@@ -33,7 +33,7 @@ var (
 
 // Provider signs in with one SAML identity provider.
 type Provider struct {
-	us       party
+	sp       serviceProvider
 	store    identity.HandshakeStore
 	recorder audit.Recorder
 	unit     tx.Unit
@@ -49,13 +49,13 @@ func (p *Provider) Begin(ctx context.Context) (identity.Challenge, error) {
 		return identity.Challenge{}, err
 	}
 	relay, binding, request := random(), random(), "id-"+rand.Text()
-	target, err := p.us.redirect(idp.sso, request, relay, p.clock.Now())
+	target, err := p.sp.redirect(idp.sso, request, relay, p.clock.Now())
 	if err != nil {
 		return identity.Challenge{}, fmt.Errorf("make a saml request: %w", err)
 	}
-	fits := sha256.Sum256([]byte(binding))
+	bindingHash := sha256.Sum256([]byte(binding))
 	err = p.unit.Do(ctx, func(ctx context.Context) error {
-		return p.store.SaveHandshake(ctx, sha256.Sum256([]byte(relay)), kind, append(fits[:], request...), identity.HandshakeTTL)
+		return p.store.SaveHandshake(ctx, sha256.Sum256([]byte(relay)), kind, append(bindingHash[:], request...), identity.HandshakeTTL)
 	})
 	if err != nil {
 		return identity.Challenge{}, fmt.Errorf("keep a saml request: %w", err)
@@ -66,11 +66,11 @@ func (p *Provider) Begin(ctx context.Context) (identity.Challenge, error) {
 // Complete implements identity.Provider. An answer spends the request that its RelayState stands for, also where it is
 // refused, which is then recorded.
 func (p *Provider) Complete(ctx context.Context, answer url.Values, binding string, unbound bool) (identity.External, error) {
-	e, spent, err := p.complete(ctx, answer, holder{binding: binding, unbound: unbound})
+	e, used, err := p.complete(ctx, answer, browserBinding{binding: binding, unbound: unbound})
 	var why *refusal
 	if errors.As(err, &why) {
 		err = identity.BadSignIn.New("the identity provider's answer was not accepted").Because(err)
-		if spent {
+		if used {
 			err = p.record(ctx, err)
 		}
 	}
@@ -80,22 +80,22 @@ func (p *Provider) Complete(ctx context.Context, answer url.Values, binding stri
 	return e, nil
 }
 
-// holder is what the browser brings to show that it is the one that began.
-type holder struct {
+// browserBinding is what the browser brings to show that it is the one that began.
+type browserBinding struct {
 	binding string
 	unbound bool // its cookie could not be set
 }
 
 // check holds the binding against its hash. Without it, somebody could have a victim's browser post an answer about the
 // attacker, and the victim would work in the attacker's account.
-func (h holder) check(fits []byte) error {
+func (h browserBinding) check(bindingHash []byte) error {
 	have := sha256.Sum256([]byte(h.binding))
 	switch {
 	case h.unbound:
 		return nil
 	case h.binding == "":
 		return refuse("the browser brought no binding")
-	case subtle.ConstantTimeCompare(have[:], fits) != 1:
+	case subtle.ConstantTimeCompare(have[:], bindingHash) != 1:
 		return refuse("the binding is not that of the browser that began")
 	default:
 		return nil
@@ -103,7 +103,7 @@ func (h holder) check(fits []byte) error {
 }
 
 // complete also says whether the answer spent a request.
-func (p *Provider) complete(ctx context.Context, answer url.Values, h holder) (who identity.External, spent bool, err error) {
+func (p *Provider) complete(ctx context.Context, answer url.Values, h browserBinding) (who identity.External, used bool, err error) {
 	raw, err := decode(answer)
 	if err != nil {
 		return who, false, err
@@ -127,23 +127,23 @@ func (p *Provider) complete(ctx context.Context, answer url.Values, h holder) (w
 	if err != nil {
 		return who, true, err
 	}
-	who, err = p.judge(ctx, idp, raw, request)
+	who, err = p.validate(ctx, idp, raw, request)
 	return who, true, err
 }
 
-// judge believes a response to a request, or refuses it.
-func (p *Provider) judge(ctx context.Context, idp *issuer, raw []byte, request string) (identity.External, error) {
+// validate believes a response to a request, or refuses it.
+func (p *Provider) validate(ctx context.Context, idp *issuer, raw []byte, request string) (identity.External, error) {
 	var none identity.External
-	c, err := p.us.verify(raw, idp, request, p.clock.Now())
+	c, err := p.sp.verify(raw, idp, request, p.clock.Now())
 	if errors.Is(err, errUnknownKey) {
 		if next := p.source.rotated(ctx, idp); next != nil {
-			c, err = p.us.verify(raw, next, request, p.clock.Now())
+			c, err = p.sp.verify(raw, next, request, p.clock.Now())
 		}
 	}
 	if err != nil {
 		return none, err
 	}
-	if err := p.witness(ctx, c); err != nil {
+	if err := p.rejectReplay(ctx, c); err != nil {
 		return none, err
 	}
 	return c.external, nil
@@ -165,20 +165,20 @@ func (p *Provider) take(ctx context.Context, relay string) (data []byte, err err
 }
 
 // request returns the id of a request that was kept to the browser that began.
-func (h holder) request(kept []byte) (string, error) {
+func (h browserBinding) request(kept []byte) (string, error) {
 	if len(kept) <= sha256.Size {
 		return "", refuse("the RelayState is that of a request without a binding")
 	}
 	return string(kept[sha256.Size:]), h.check(kept[:sha256.Size])
 }
 
-// witness refuses an assertion that was accepted before. It is remembered until nobody would accept it anyway.
-func (p *Provider) witness(ctx context.Context, c *claims) error {
+// rejectReplay refuses an assertion that was accepted before. It is remembered until nobody would accept it anyway.
+func (p *Provider) rejectReplay(ctx context.Context, c *claims) error {
 	hash := sha256.Sum256([]byte("saml assertion\x00" + c.external.Link.Issuer + "\x00" + c.assertionID))
 	ttl := max(c.until.Sub(p.clock.Now()), 0) + 2*skew
 	var fresh bool
 	err := p.unit.Do(ctx, func(ctx context.Context) (err error) {
-		fresh, err = p.store.Witness(ctx, hash, ttl)
+		fresh, err = p.store.MarkSeen(ctx, hash, ttl)
 		return err
 	})
 	if err != nil {

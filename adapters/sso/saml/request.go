@@ -19,12 +19,12 @@ import (
 
 // redirect returns the address that brings a request to the provider. It names no NameID format: which one comes is the
 // provider's setting for this server.
-func (us *party) redirect(sso, id, relay string, now time.Time) (string, error) {
+func (sp *serviceProvider) redirect(sso, id, relay string, now time.Time) (string, error) {
 	create := true
 	req := saml.AuthnRequest{
 		ID: id, Version: "2.0", IssueInstant: now, Destination: sso,
-		AssertionConsumerServiceURL: us.acs, ProtocolBinding: saml.HTTPPostBinding,
-		Issuer:       &saml.Issuer{Format: entityFormat, Value: us.entityID},
+		AssertionConsumerServiceURL: sp.acs, ProtocolBinding: saml.HTTPPostBinding,
+		Issuer:       &saml.Issuer{Format: entityFormat, Value: sp.entityID},
 		NameIDPolicy: &saml.NameIDPolicy{AllowCreate: &create},
 	}
 	message, err := deflate(req.Element())
@@ -32,10 +32,10 @@ func (us *party) redirect(sso, id, relay string, now time.Time) (string, error) 
 		return "", err
 	}
 	query := "SAMLRequest=" + url.QueryEscape(message) + "&RelayState=" + url.QueryEscape(relay)
-	if us.pair != nil {
+	if sp.pair != nil {
 		query += "&SigAlg=" + url.QueryEscape(dsig.RSASHA256SignatureMethod)
 		digest := sha256.Sum256([]byte(query))
-		sig, err := rsa.SignPKCS1v15(rand.Reader, us.pair.key, crypto.SHA256, digest[:])
+		sig, err := rsa.SignPKCS1v15(rand.Reader, sp.pair.key, crypto.SHA256, digest[:])
 		if err != nil {
 			return "", fmt.Errorf("sign: %w", err)
 		}

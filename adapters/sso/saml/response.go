@@ -25,7 +25,7 @@ type claims struct {
 }
 
 // verify returns what the one assertion of a response says, once all that has to hold does.
-func (us *party) verify(raw []byte, idp *issuer, request string, now time.Time) (*claims, error) {
+func (sp *serviceProvider) verify(raw []byte, idp *issuer, request string, now time.Time) (*claims, error) {
 	root, err := parse(raw, messageBounds())
 	if err != nil {
 		return nil, err
@@ -36,11 +36,11 @@ func (us *party) verify(raw []byte, idp *issuer, request string, now time.Time) 
 	if err := succeeded(root); err != nil {
 		return nil, err
 	}
-	seen := census{ids: map[string]bool{}}
+	seen := elementCounter{ids: map[string]bool{}}
 	if err := seen.count(root, root); err != nil {
 		return nil, err
 	}
-	if err := us.addressed(root, idp, request); err != nil {
+	if err := sp.addressed(root, idp, request); err != nil {
 		return nil, err
 	}
 	if len(children(root, nsSignature, "Signature")) > 0 {
@@ -48,7 +48,7 @@ func (us *party) verify(raw []byte, idp *issuer, request string, now time.Time) 
 			return nil, err
 		}
 	}
-	assertion, err := us.assertion(root, &seen)
+	assertion, err := sp.assertion(root, &seen)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (us *party) verify(raw []byte, idp *issuer, request string, now time.Time) 
 	if err != nil {
 		return nil, err
 	}
-	return us.read(verified, idp, request, now)
+	return sp.read(verified, idp, request, now)
 }
 
 // succeeded returns a refusal that names the provider's status where it is not success.
@@ -91,7 +91,7 @@ func statusName(code string) string {
 
 // addressed checks what the response itself says about who made it, for whom, and in answer to what. It may be unsigned:
 // the assertion has to say it all again.
-func (us *party) addressed(root *etree.Element, idp *issuer, request string) error {
+func (sp *serviceProvider) addressed(root *etree.Element, idp *issuer, request string) error {
 	switch attr(root, "InResponseTo") {
 	case request:
 	case "":
@@ -99,7 +99,7 @@ func (us *party) addressed(root *etree.Element, idp *issuer, request string) err
 	default:
 		return refuse("the response answers another request")
 	}
-	if attr(root, "Destination") != us.acs {
+	if attr(root, "Destination") != sp.acs {
 		return refuse("the response has another destination")
 	}
 	issuers := children(root, nsAssertion, "Issuer")
@@ -125,7 +125,7 @@ func issuedBy(el *etree.Element, idp *issuer) error {
 }
 
 // assertion returns the one assertion of a response, decrypted where it is encrypted.
-func (us *party) assertion(root *etree.Element, seen *census) (*etree.Element, error) {
+func (sp *serviceProvider) assertion(root *etree.Element, seen *elementCounter) (*etree.Element, error) {
 	plain, sealed := children(root, nsAssertion, "Assertion"), children(root, nsAssertion, "EncryptedAssertion")
 	switch {
 	case len(plain)+len(sealed) == 0:
@@ -135,10 +135,10 @@ func (us *party) assertion(root *etree.Element, seen *census) (*etree.Element, e
 	case len(plain) == 1:
 		return plain[0], nil
 	}
-	if us.pair == nil {
+	if sp.pair == nil {
 		return nil, refuse("the assertion is encrypted and no key is configured")
 	}
-	el, err := open(sealed[0], us.pair.key)
+	el, err := open(sealed[0], sp.pair.key)
 	if err != nil {
 		return nil, err
 	}
@@ -148,12 +148,12 @@ func (us *party) assertion(root *etree.Element, seen *census) (*etree.Element, e
 	return el, nil
 }
 
-// census counts what must be single and refuses what is not where it belongs.
-type census struct{ ids map[string]bool }
+// elementCounter counts what must be single and refuses what is not where it belongs.
+type elementCounter struct{ ids map[string]bool }
 
 // count looks at an element and all below it. Names count in every namespace: whoever looks for an assertion or a
 // signature must find none but those in their one place.
-func (c *census) count(el, root *etree.Element) error {
+func (c *elementCounter) count(el, root *etree.Element) error {
 	for _, a := range el.Attr {
 		if a.Space == "xmlns" || !strings.EqualFold(a.Key, "id") {
 			continue

@@ -42,7 +42,7 @@ func verifySigned(el *etree.Element, certs []*x509.Certificate, now time.Time) (
 	if err != nil {
 		return nil, err
 	}
-	if err := shape(sig, attr(el, "ID")); err != nil {
+	if err := checkParts(sig, attr(el, "ID")); err != nil {
 		return nil, err
 	}
 	err = errors.New("the metadata has no certificate that is valid now")
@@ -130,9 +130,9 @@ func sameElement(got, asked *etree.Element) (*etree.Element, error) {
 	return got, nil
 }
 
-// shape accepts a signature that has exactly the parts of an enveloped one, in their order, and refers to the element
+// checkParts accepts a signature that has exactly the parts of an enveloped one, in their order, and refers to the element
 // that it is in.
-func shape(sig *etree.Element, id string) error {
+func checkParts(sig *etree.Element, id string) error {
 	parts := tags(sig)
 	if parts != "SignedInfo SignatureValue" && parts != "SignedInfo SignatureValue KeyInfo" {
 		return refuse("the signature has other parts than expected")

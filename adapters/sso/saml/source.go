@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	maxMetadata   = 2 << 20
-	loadTimeout   = 10 * time.Second
-	metadataAge   = time.Hour       // then it is read again
-	rotationPause = time.Minute     // between two readings because of an unknown key
-	failurePause  = 5 * time.Second // between two readings that fail
-	metadataTrust = 24 * time.Hour  // while it cannot be read again
+	maxMetadata    = 2 << 20
+	loadTimeout    = 10 * time.Second
+	metadataAge    = time.Hour       // then it is read again
+	rotationPause  = time.Minute     // between two readings because of an unknown key
+	failurePause   = 5 * time.Second // between two readings that fail
+	metadataMaxAge = 24 * time.Hour  // while it cannot be read again
 )
 
 // issuer is the identity provider as its metadata describes it.
@@ -42,7 +42,7 @@ type source struct {
 	client    *http.Client
 	clock     clock.Clock
 	log       *slog.Logger
-	turn      chan struct{} // held by the one that reads
+	readLock  chan struct{} // held by the one that reads
 
 	mu             sync.Mutex
 	known          *issuer
@@ -52,7 +52,7 @@ type source struct {
 }
 
 func newSource(url, file string, client *http.Client, clock clock.Clock, log *slog.Logger) *source {
-	return &source{url: url, file: file, client: client, clock: clock, log: log, turn: make(chan struct{}, 1)}
+	return &source{url: url, file: file, client: client, clock: clock, log: log, readLock: make(chan struct{}, 1)}
 }
 
 // current returns the provider, read anew where that was too long ago. Unavailable where it is not known and cannot be
@@ -62,8 +62,8 @@ func (s *source) current(ctx context.Context) (*issuer, error) {
 		return p, err
 	}
 	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
+	case s.readLock <- struct{}{}:
+		defer func() { <-s.readLock }()
 	case <-ctx.Done():
 		return nil, unavailable(ctx.Err())
 	}
@@ -80,7 +80,7 @@ func (s *source) held() (p *issuer, fresh bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.Now()
-	usable := s.known != nil && s.known.valid(now) && now.Sub(s.loaded) < metadataTrust
+	usable := s.known != nil && s.known.valid(now) && now.Sub(s.loaded) < metadataMaxAge
 	if usable {
 		fresh = now.Sub(s.loaded) < metadataAge || now.Sub(s.failed) < rotationPause
 		return s.known, fresh, nil
@@ -96,8 +96,8 @@ func (s *source) held() (p *issuer, fresh bool, err error) {
 // old, nil where that is the same or nobody may ask yet.
 func (s *source) rotated(ctx context.Context, old *issuer) *issuer {
 	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
+	case s.readLock <- struct{}{}:
+		defer func() { <-s.readLock }()
 	case <-ctx.Done():
 		return nil
 	}

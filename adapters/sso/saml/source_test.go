@@ -131,7 +131,7 @@ func TestDown(t *testing.T) {
 func TestWaiting(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.source.turn <- struct{}{}
+	b.source.readLock <- struct{}{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := b.Begin(ctx); !fault.Is(err, fault.Unavailable) {
@@ -200,15 +200,15 @@ func TestEndsOfTheParts(t *testing.T) {
 	}
 }
 
-// TestTrustEnds trusts metadata that cannot be read again for a day.
-func TestTrustEnds(t *testing.T) {
+// TestMetadataExpires trusts metadata that cannot be read again for a day.
+func TestMetadataExpires(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	if err := b.signInWith(t, idpKey(), "_1"); err != nil {
 		t.Fatal(err)
 	}
 	b.idp.status.Store(http.StatusBadGateway)
-	b.clock.turn(metadataTrust - time.Second)
+	b.clock.turn(metadataMaxAge - time.Second)
 	if err := b.signInWith(t, idpKey(), "_2"); err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestTrustEnds(t *testing.T) {
 		t.Error(err)
 	}
 	// A server that nobody signed in to for days just reads again.
-	b.clock.turn(3 * metadataTrust)
+	b.clock.turn(3 * metadataMaxAge)
 	if err := b.signInWith(t, idpKey(), "_4"); err != nil {
 		t.Error(err)
 	}

@@ -10,21 +10,21 @@ import (
 	"github.com/writ-automation/writ/platform/sshtest"
 )
 
-// world is where operator logs in and becomes root, each by a password.
-type world struct {
+// loginTarget is where operator logs in and becomes root, each by a password.
+type loginTarget struct {
 	inventory  string
 	method     string // to become root
 	user, root string // what the host calls them
 	asked      string // where whom to become is written down, empty for nowhere
 }
 
-// realOnes is a server with sshd's own check of passwords, and su's.
-func realOnes(t testing.TB, login, root string) world {
+// realPrograms is a server with sshd's own check of passwords, and su's.
+func realPrograms(t testing.TB, login, root string) loginTarget {
 	t.Helper()
 	s := sshtest.New(t, sshtest.Config{
 		Before: sshtest.Accounts(t, login, root), Lines: []string{"PasswordAuthentication yes", "AllowUsers operator"},
 	})
-	return world{inventory: inventoryOf(s), method: "su", user: "operator", root: "root"}
+	return loginTarget{inventory: inventoryOf(s), method: "su", user: "operator", root: "root"}
 }
 
 // mayMount reports whether this process may make a world of its own for a server.
@@ -32,8 +32,8 @@ func mayMount() bool {
 	return os.Geteuid() == 0 && exec.Command("unshare", "--mount", "mount", "--bind", "/etc/passwd", "/etc/passwd").Run() == nil
 }
 
-// standIns are for whom may not mount: sshpass is the real one, and what it starts asks as ssh does. All is done as this process's user.
-func standIns(t testing.TB, login, root string) world {
+// fakePrograms are for whom may not mount: sshpass is the real one, and what it starts asks as ssh does. All is done as this process's user.
+func fakePrograms(t testing.TB, login, root string) loginTarget {
 	t.Helper()
 	dir := t.TempDir()
 	program := func(name, text, password string) string {
@@ -46,7 +46,7 @@ func standIns(t testing.TB, login, root string) world {
 	}
 	inventory := fmt.Sprintf("h1 ansible_python_interpreter=/usr/bin/python3 ansible_ssh_executable=%s ansible_become_exe=%s\n",
 		program("ssh", ssh, login), program("sudo", sudo, root))
-	return world{inventory: inventory, method: "sudo", user: me(t), root: me(t), asked: filepath.Join(dir, "asked")}
+	return loginTarget{inventory: inventory, method: "sudo", user: me(t), root: me(t), asked: filepath.Join(dir, "asked")}
 }
 
 // ssh stands for the real one: it asks on its terminal, twice at the most, and has the last argument done.

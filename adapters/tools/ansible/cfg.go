@@ -69,26 +69,26 @@ func parseINI(text string) map[[2]string]string {
 	section, last := "", ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		bare := strings.TrimSpace(line)
-		if bare == "" || bare[0] == '#' || bare[0] == ';' {
+		trimmed := strings.TrimSpace(line)
+		if trimmed == "" || trimmed[0] == '#' || trimmed[0] == ';' {
 			continue
 		}
 		for _, mark := range []string{" ;", "\t;"} {
-			if i := strings.Index(bare, mark); i >= 0 {
-				bare = strings.TrimSpace(bare[:i])
+			if i := strings.Index(trimmed, mark); i >= 0 {
+				trimmed = strings.TrimSpace(trimmed[:i])
 			}
 		}
 		if indented := line[0] == ' ' || line[0] == '\t'; indented && last != "" {
-			out[[2]string{section, last}] += "\n" + bare
+			out[[2]string{section, last}] += "\n" + trimmed
 			continue
 		}
-		if end := strings.IndexByte(bare, ']'); bare[0] == '[' && end > 0 {
-			section, last = bare[1:end], ""
+		if end := strings.IndexByte(trimmed, ']'); trimmed[0] == '[' && end > 0 {
+			section, last = trimmed[1:end], ""
 			continue
 		}
-		key, value := bare, ""
-		if i := strings.IndexAny(bare, "=:"); i >= 0 {
-			key, value = strings.TrimSpace(bare[:i]), strings.TrimSpace(bare[i+1:])
+		key, value := trimmed, ""
+		if i := strings.IndexAny(trimmed, "=:"); i >= 0 {
+			key, value = strings.TrimSpace(trimmed[:i]), strings.TrimSpace(trimmed[i+1:])
 		}
 		last = strings.ToLower(key)
 		out[[2]string{section, last}] = value

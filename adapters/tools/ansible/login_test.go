@@ -152,15 +152,15 @@ func TestAnEncryptedKeyThroughTheAgent(t *testing.T) {
 func TestPasswords(t *testing.T) {
 	t.Parallel()
 	const login, root = "operator's \"pass\" {{ word }}", "r00t $pass`word"
-	worlds := make(map[string]func(t testing.TB, login, root string) world)
+	targets := make(map[string]func(t testing.TB, login, root string) loginTarget)
 	real := mayMount()
 	if real {
-		worlds["the real ones"] = realOnes
+		targets["the real ones"] = realPrograms
 	}
 	if depthtest.Long || !real {
-		worlds["stand-ins"] = standIns
+		targets["stand-ins"] = fakePrograms
 	}
-	for name, build := range worlds {
+	for name, build := range targets {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := build(t, login, root)

@@ -25,7 +25,7 @@ type notes struct {
 	empty       bool
 	limitFailed bool // Ansible refused to start since the limit leaves no host
 	unmatched   []string
-	unplayed    []string // patterns of plays without hosts, where no limit explains that
+	emptyPlays  []string // patterns of plays without hosts, where no limit explains that
 	hosts       int      // in the inventory, -1 where that is not known
 	matched     int      // by all plays
 	tasks       int
@@ -72,8 +72,8 @@ func (n *notes) play(r record) {
 		return
 	}
 	n.matched += *r.Matched
-	if *r.Matched == 0 && n.hosts != 0 && len(n.limit) == 0 && len(n.unplayed) < maxNotes {
-		n.unplayed = append(n.unplayed, patterns(r.Pattern)...)
+	if *r.Matched == 0 && n.hosts != 0 && len(n.limit) == 0 && len(n.emptyPlays) < maxNotes {
+		n.emptyPlays = append(n.emptyPlays, patterns(r.Pattern)...)
 	}
 }
 
@@ -105,7 +105,7 @@ func (n *notes) list(touched int, stats map[string]hostStats, bound, ended bool)
 		}
 	}
 	if !bound { // a shard or a relaunch leaves plays without hosts by its nature
-		for _, p := range n.unplayed {
+		for _, p := range n.emptyPlays {
 			if !slices.Contains(lost, p) {
 				lost = append(lost, p)
 			}

@@ -50,9 +50,9 @@ func (t *Tool) Play(
 	n := newNotes(p)
 	tr := newTranslator(n)
 	tail := &tailWriter{to: out}
-	begun := sync.OnceFunc(func() { forget(p.Login) }) // Ansible has read them before it says anything
+	started := sync.OnceFunc(func() { forget(p.Login) }) // Ansible has read them before it says anything
 	code, err := t.watch(ctx, j, path, tail, func(r record) []runs.Event {
-		begun()
+		started()
 		return tr.translate(r)
 	}, sink)
 	if err != nil {

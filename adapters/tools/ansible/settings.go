@@ -102,7 +102,7 @@ func (t *Tool) environment(j *job, run map[string]string, p execution.Play, c cf
 		env = map[string]string{}
 	}
 	for _, s := range t.settings(j) {
-		if !s.given(run, c) {
+		if !s.isSet(run, c) {
 			env[s.env[0]] = s.value
 		}
 	}
@@ -117,7 +117,7 @@ func (t *Tool) environment(j *job, run map[string]string, p execution.Play, c cf
 	return env, pipelined(env, c)
 }
 
-func (s setting) given(run map[string]string, c cfg) bool {
+func (s setting) isSet(run map[string]string, c cfg) bool {
 	for _, name := range s.env {
 		if _, ok := run[name]; ok {
 			return true

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// tailKept is how much of the end of the output is looked at for the reason of a failure.
-	tailKept = 16 << 10
+	// tailSize is how much of the end of the output is looked at for the reason of a failure.
+	tailSize = 16 << 10
 	// sentenceCap bounds that reason.
 	sentenceCap = 600
 )
@@ -22,8 +22,8 @@ type tailWriter struct {
 
 // Write implements io.Writer.
 func (w *tailWriter) Write(p []byte) (int, error) {
-	w.last = append(w.last, p[max(0, len(p)-tailKept):]...)
-	if extra := len(w.last) - tailKept; extra > 0 {
+	w.last = append(w.last, p[max(0, len(p)-tailSize):]...)
+	if extra := len(w.last) - tailSize; extra > 0 {
 		w.last = append(w.last[:0], w.last[extra:]...)
 	}
 	return w.to.Write(p)

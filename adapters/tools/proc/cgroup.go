@@ -13,29 +13,29 @@ import (
 	"time"
 )
 
-// boxes keeps the control groups of the runs. Groups are used again: making and removing one costs more than
+// cgroups keeps the control groups of the runs. Groups are used again: making and removing one costs more than
 // starting a small process.
-type boxes struct {
+type cgroups struct {
 	dir string
 
-	mu   sync.Mutex
-	off  bool
-	made int
-	idle []*box
-	all  map[*box]bool
+	mu      sync.Mutex
+	off     bool
+	created int
+	idle    []*cgroup
+	all     map[*cgroup]bool
 }
 
-// box is one control group. Its control files stay open; they are read and written at offset 0.
-type box struct {
+// cgroup is one control group. Its control files stay open; they are read and written at offset 0.
+type cgroup struct {
 	path          string
 	dir, events   *os.File
 	killer, procs *os.File
 	killed        bool
 }
 
-// openBoxes makes the parent of the groups, below the server's own group where none is named. It returns nil where
+// openCgroups makes the parent of the groups, below the server's own group where none is named. It returns nil where
 // that cannot be done.
-func openBoxes(root string) *boxes {
+func openCgroups(root string) *cgroups {
 	if root == "" {
 		root = ownGroup()
 	}
@@ -47,13 +47,13 @@ func openBoxes(root string) *boxes {
 	if err != nil {
 		return nil
 	}
-	b := &boxes{dir: dir, all: make(map[*box]bool)}
+	b := &cgroups{dir: dir, all: make(map[*cgroup]bool)}
 	first := b.take()
 	if first == nil {
 		b.close()
 		return nil
 	}
-	b.give(first)
+	b.release(first)
 	return b
 }
 
@@ -104,7 +104,7 @@ func removeStale(root string) {
 	}
 }
 
-func (b *boxes) usable() bool {
+func (b *cgroups) usable() bool {
 	if b == nil {
 		return false
 	}
@@ -114,14 +114,14 @@ func (b *boxes) usable() bool {
 }
 
 // disable makes take return nil from now on: this kernel or container does not let processes start in a group.
-func (b *boxes) disable() {
+func (b *cgroups) disable() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.off = true
 }
 
 // take returns an empty group, nil where there can be none.
-func (b *boxes) take() *box {
+func (b *cgroups) take() *cgroup {
 	if b == nil {
 		return nil
 	}
@@ -135,8 +135,8 @@ func (b *boxes) take() *box {
 		b.idle = b.idle[:n-1]
 		return x
 	}
-	b.made++
-	x, err := newBox(filepath.Join(b.dir, "run-"+strconv.Itoa(b.made)))
+	b.created++
+	x, err := newCgroup(filepath.Join(b.dir, "run-"+strconv.Itoa(b.created)))
 	if err != nil {
 		return nil
 	}
@@ -144,7 +144,7 @@ func (b *boxes) take() *box {
 	return x
 }
 
-func (b *boxes) give(x *box) {
+func (b *cgroups) release(x *cgroup) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.idle = append(b.idle, x)
@@ -153,16 +153,16 @@ func (b *boxes) give(x *box) {
 // empty ends what is left in the group and takes it back. A group that was killed or cannot be emptied is not used
 // again: kernels that count kills compare a new member's count with that of the group that it was cloned from, and
 // end it at once.
-func (b *boxes) empty(x *box) {
+func (b *cgroups) empty(x *cgroup) {
 	if x.populated() && len(x.members()) > 0 {
-		endAll(context.Background(), x.members, politeness)
+		endAll(context.Background(), x.members, termGrace)
 	}
 	if !x.settle() {
 		x.kill()
 		x.settle()
 	}
 	if !x.killed {
-		b.give(x)
+		b.release(x)
 		return
 	}
 	b.mu.Lock()
@@ -172,7 +172,7 @@ func (b *boxes) empty(x *box) {
 	_ = os.Remove(x.path)
 }
 
-func (b *boxes) close() {
+func (b *cgroups) close() {
 	if b == nil {
 		return
 	}
@@ -186,11 +186,11 @@ func (b *boxes) close() {
 	_ = os.Remove(b.dir)
 }
 
-func newBox(path string) (*box, error) {
+func newCgroup(path string) (*cgroup, error) {
 	if err := os.Mkdir(path, 0o755); err != nil {
 		return nil, err
 	}
-	x := &box{path: path}
+	x := &cgroup{path: path}
 	var errs [4]error
 	x.dir, errs[0] = os.Open(path)
 	x.events, errs[1] = os.Open(filepath.Join(path, "cgroup.events"))
@@ -204,7 +204,7 @@ func newBox(path string) (*box, error) {
 	return x, nil
 }
 
-func (x *box) close() {
+func (x *cgroup) close() {
 	for _, f := range []*os.File{x.dir, x.events, x.procs, x.killer} {
 		if f != nil {
 			f.Close()
@@ -212,24 +212,24 @@ func (x *box) close() {
 	}
 }
 
-func (x *box) fd() int { return int(x.dir.Fd()) }
+func (x *cgroup) fd() int { return int(x.dir.Fd()) }
 
 // kill ends every process of the group at once, also those that are being forked.
-func (x *box) kill() {
+func (x *cgroup) kill() {
 	if x != nil {
 		x.killed = true
 		_, _ = x.killer.WriteAt([]byte("1"), 0)
 	}
 }
 
-func (x *box) populated() bool {
+func (x *cgroup) populated() bool {
 	var b [128]byte
 	n, _ := x.events.ReadAt(b[:], 0)
 	return !bytes.Contains(b[:n], []byte("populated 0"))
 }
 
 // stats lists the group's processes, of which the kernel leaves out the zombies.
-func (x *box) stats() []stat {
+func (x *cgroup) stats() []stat {
 	var out []stat
 	b := make([]byte, 64<<10)
 	n, _ := x.procs.ReadAt(b, 0)
@@ -245,7 +245,7 @@ func (x *box) stats() []stat {
 	return out
 }
 
-func (x *box) members() []process {
+func (x *cgroup) members() []process {
 	var out []process
 	for _, s := range x.stats() {
 		out = append(out, process{s.pid, s.start})
@@ -254,14 +254,14 @@ func (x *box) members() []process {
 }
 
 // settle waits until the kernel counts the group as empty, which can lag behind the end of the last process.
-func (x *box) settle() bool {
-	give := time.NewTimer(stubborn)
-	defer give.Stop()
+func (x *cgroup) settle() bool {
+	giveUp := time.NewTimer(killWait)
+	defer giveUp.Stop()
 	for pause := shortest / 10; x.populated(); pause = min(2*pause, longest) {
 		next := time.NewTimer(pause)
 		select {
 		case <-next.C:
-		case <-give.C:
+		case <-giveUp.C:
 			next.Stop()
 			return false
 		}

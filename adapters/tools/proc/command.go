@@ -55,9 +55,9 @@ func (r *Runner) Run(ctx context.Context, c Command) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, fmt.Errorf("proc: not started: %w", err)
 	}
-	var out plumbing
+	var out outputPipes
 	defer out.close()
-	files, err := out.lay(r.null, c)
+	files, err := out.open(r.null, c)
 	if err != nil {
 		return 0, fmt.Errorf("proc: make a pipe: %w", err)
 	}
@@ -65,7 +65,7 @@ func (r *Runner) Run(ctx context.Context, c Command) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("start %s: %w", c.Path, startError(err))
 	}
-	out.flow()
+	out.start()
 	code, err := t.supervise(ctx)
 	return code, errors.Join(err, out.finish(r.drain))
 }
@@ -82,25 +82,25 @@ func startError(err error) error {
 // launch starts the leader, in a control group where there are any. A group that refuses is told from an executable
 // that does by starting once more without.
 func (r *Runner) launch(c Command, files []*os.File) (*tree, error) {
-	t := &tree{runner: r, runID: c.runID(), box: r.boxes.take()}
+	t := &tree{runner: r, runID: c.runID(), cgroup: r.cgroups.take()}
 	attr := &os.ProcAttr{Dir: c.Dir, Env: c.Env, Files: files}
 	if attr.Env == nil {
 		attr.Env = []string{}
 	}
 	argv := append([]string{c.Path}, c.Args...)
 	attr.Sys = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-	if t.box != nil {
-		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, t.box.fd()
+	if t.cgroup != nil {
+		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, t.cgroup.fd()
 	}
 	p, err := r.start(c.Path, argv, attr)
-	if err != nil && t.box != nil {
+	if err != nil && t.cgroup != nil {
 		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = false, 0
-		refused := t.box
-		t.box = nil
+		refused := t.cgroup
+		t.cgroup = nil
 		if p, err = r.start(c.Path, argv, attr); err == nil {
-			r.boxes.disable()
+			r.cgroups.disable()
 		} else {
-			r.boxes.give(refused)
+			r.cgroups.release(refused)
 		}
 	}
 	if err != nil {
@@ -110,8 +110,8 @@ func (r *Runner) launch(c Command, files []*os.File) (*tree, error) {
 	return t, nil
 }
 
-// plumbing is the pipes between a child and the writers of its output.
-type plumbing struct {
+// outputPipes is the pipes between a child and the writers of its output.
+type outputPipes struct {
 	streams []*stream
 	ends    []*os.File // the child's ends
 	done    sync.WaitGroup
@@ -124,8 +124,8 @@ type stream struct {
 	err  error
 }
 
-// lay makes the pipes and returns the child's descriptors.
-func (p *plumbing) lay(null *os.File, c Command) ([]*os.File, error) {
+// open makes the pipes and returns the child's descriptors.
+func (p *outputPipes) open(null *os.File, c Command) ([]*os.File, error) {
 	files := append([]*os.File{null, null, null}, c.ExtraFiles...)
 	for fd, w := range map[int]io.Writer{1: c.Stdout, 2: c.Stderr} {
 		if w == nil {
@@ -145,8 +145,8 @@ func (p *plumbing) lay(null *os.File, c Command) ([]*os.File, error) {
 	return files, nil
 }
 
-// flow closes the child's ends in this process, so that the pipes end with the child, and starts the copying.
-func (p *plumbing) flow() {
+// start closes the child's ends in this process, so that the pipes end with the child, and starts the copying.
+func (p *outputPipes) start() {
 	p.closeEnds()
 	for _, s := range p.streams {
 		p.done.Go(s.copy)
@@ -154,7 +154,7 @@ func (p *plumbing) flow() {
 }
 
 // finish waits for the end of the output. Whoever still holds a pipe after the delay is cut off.
-func (p *plumbing) finish(delay time.Duration) error {
+func (p *outputPipes) finish(delay time.Duration) error {
 	cut := time.AfterFunc(delay, p.closeStreams)
 	p.done.Wait()
 	cut.Stop()
@@ -165,19 +165,19 @@ func (p *plumbing) finish(delay time.Duration) error {
 	return errors.Join(errs...)
 }
 
-func (p *plumbing) close() {
+func (p *outputPipes) close() {
 	p.closeEnds()
 	p.closeStreams()
 }
 
-func (p *plumbing) closeEnds() {
+func (p *outputPipes) closeEnds() {
 	for _, f := range p.ends {
 		f.Close()
 	}
 	p.ends = nil
 }
 
-func (p *plumbing) closeStreams() {
+func (p *outputPipes) closeStreams() {
 	for _, s := range p.streams {
 		s.from.Close()
 	}

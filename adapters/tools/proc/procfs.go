@@ -120,14 +120,14 @@ func marked(s stat, runID string) bool {
 
 // members finds the living processes of a run among all: of those that may be, the given and the marked ones; all in a session or group that these share, and the descendants of all of them. This process, its ancestors
 // and its own session are never among them, even where a server was itself started by a run.
-func members(all []stat, runID string, given, may func(stat) bool) []process {
-	c := census{byPID: make(map[int]stat, len(all)), in: map[int]bool{}, shared: map[int]bool{}}
+func members(all []stat, runID string, inGroup, may func(stat) bool) []process {
+	c := processTable{byPID: make(map[int]stat, len(all)), in: map[int]bool{}, shared: map[int]bool{}}
 	for _, s := range all {
 		c.byPID[s.pid] = s
 	}
 	c.bar()
 	for _, s := range all {
-		if c.eligible(s) && may(s) && (given(s) || runID != "" && marked(s, runID)) {
+		if c.eligible(s) && may(s) && (inGroup(s) || runID != "" && marked(s, runID)) {
 			c.seed(s)
 		}
 	}
@@ -146,55 +146,55 @@ func members(all []stat, runID string, given, may func(stat) bool) []process {
 	return out
 }
 
-// census is one look at all processes.
-type census struct {
-	byPID   map[int]stat
-	barred  map[int]bool // this process and its ancestors
-	session int          // this process's
-	in      map[int]bool
-	shared  map[int]bool // sessions and groups of the members
+// processTable is one look at all processes.
+type processTable struct {
+	byPID    map[int]stat
+	excluded map[int]bool // this process and its ancestors
+	session  int          // this process's
+	in       map[int]bool
+	shared   map[int]bool // sessions and groups of the members
 }
 
-func (c *census) bar() {
-	c.barred = map[int]bool{0: true, 1: true}
+func (c *processTable) bar() {
+	c.excluded = map[int]bool{0: true, 1: true}
 	self := c.byPID[os.Getpid()]
 	c.session = self.session
 	for p := self; p.pid > 1; p = c.byPID[p.ppid] {
-		c.barred[p.pid] = true
+		c.excluded[p.pid] = true
 	}
 }
 
-func (c *census) eligible(s stat) bool { return s.alive() && !c.barred[s.pid] }
+func (c *processTable) eligible(s stat) bool { return s.alive() && !c.excluded[s.pid] }
 
-func (c *census) seed(s stat) {
+func (c *processTable) seed(s stat) {
 	c.in[s.pid] = true
 	if s.session != c.session {
 		c.shared[s.session], c.shared[s.group] = true, true
 	}
 }
 
-func (c *census) joins(s stat) bool {
+func (c *processTable) joins(s stat) bool {
 	return c.in[s.ppid] || s.session != c.session && (c.shared[s.session] || c.shared[s.group])
 }
 
-// lookout shares looks at all processes: those who ask while one look is under way get the next one together.
-type lookout struct {
-	turn sync.Mutex // held during a look
-	mu   sync.Mutex
-	next *look
+// scanner shares looks at all processes: those who ask while one look is under way get the next one together.
+type scanner struct {
+	scanning sync.Mutex // held during a look
+	mu       sync.Mutex
+	next     *scan
 }
 
-type look struct {
+type scan struct {
 	done chan struct{}
 	all  []stat
 }
 
 // processes returns what a look found that began after the call.
-func (o *lookout) processes() []stat {
+func (o *scanner) processes() []stat {
 	o.mu.Lock()
 	mine := o.next == nil
 	if mine {
-		o.next = &look{done: make(chan struct{})}
+		o.next = &scan{done: make(chan struct{})}
 	}
 	l := o.next
 	o.mu.Unlock()
@@ -202,8 +202,8 @@ func (o *lookout) processes() []stat {
 		<-l.done
 		return l.all
 	}
-	o.turn.Lock()
-	defer o.turn.Unlock()
+	o.scanning.Lock()
+	defer o.scanning.Unlock()
 	o.mu.Lock()
 	o.next = nil
 	o.mu.Unlock()

@@ -39,11 +39,11 @@ const NoCgroup = "none"
 type Runner struct {
 	grace, drain time.Duration
 	null         *os.File
-	boxes        *boxes // nil without control groups
+	cgroups      *cgroups // nil without control groups
 	starts       chan startRequest
 	stop         chan struct{}
 	threads      sync.WaitGroup
-	lookout      lookout
+	scanner      scanner
 
 	mu      sync.Mutex
 	closed  bool
@@ -77,7 +77,7 @@ func New(c Config) (*Runner, error) {
 		r.drain = DefaultDrainDelay
 	}
 	if c.CgroupRoot != NoCgroup {
-		r.boxes = openBoxes(c.CgroupRoot)
+		r.cgroups = openCgroups(c.CgroupRoot)
 	}
 	// What this process inherited from its own parent is not for the runs; a kernel without the call keeps it.
 	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
@@ -89,7 +89,7 @@ func New(c Config) (*Runner, error) {
 }
 
 // Contained reports whether the trees run in control groups of their own, which no process can leave.
-func (r *Runner) Contained() bool { return r.boxes.usable() }
+func (r *Runner) Contained() bool { return r.cgroups.usable() }
 
 // Close waits for the commands that still run, which the caller cancels first, and ends the starting thread.
 func (r *Runner) Close() error {
@@ -103,7 +103,7 @@ func (r *Runner) Close() error {
 	r.running.Wait()
 	close(r.stop)
 	r.threads.Wait()
-	r.boxes.close()
+	r.cgroups.close()
 	return r.null.Close()
 }
 

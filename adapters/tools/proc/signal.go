@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// politeness is how long stragglers of an ended run have to follow SIGTERM.
-	politeness = 250 * time.Millisecond
-	// stubborn bounds the wait for processes that do not even follow SIGKILL: those in an uninterruptible call.
-	stubborn = 5 * time.Second
+	// termGrace is how long stragglers of an ended run have to follow SIGTERM.
+	termGrace = 250 * time.Millisecond
+	// killWait bounds the wait for processes that do not even follow SIGKILL: those in an uninterruptible call.
+	killWait = 5 * time.Second
 	shortest = 500 * time.Microsecond
 	longest  = 20 * time.Millisecond
 )
@@ -39,11 +39,11 @@ func (p process) signal(sig syscall.Signal) {
 // endAll asks what find returns to end, kills what is left after the patience and returns how many processes
 // it met. It returns when find returns nothing more, when the context is over or when the kernel keeps a killed
 // process for longer than a bound.
-func endAll(ctx context.Context, find func() []process, patience time.Duration) int {
+func endAll(ctx context.Context, find func() []process, termWait time.Duration) int {
 	met := map[process]bool{}
-	kill, give := time.NewTimer(patience), time.NewTimer(patience+stubborn)
+	kill, giveUp := time.NewTimer(termWait), time.NewTimer(termWait+killWait)
 	defer kill.Stop()
-	defer give.Stop()
+	defer giveUp.Stop()
 	sig, pause := syscall.SIGTERM, shortest
 	for {
 		found := find()
@@ -61,7 +61,7 @@ func endAll(ctx context.Context, find func() []process, patience time.Duration) 
 		case <-next.C:
 		case <-kill.C:
 			sig, pause = syscall.SIGKILL, shortest
-		case <-give.C:
+		case <-giveUp.C:
 			next.Stop()
 			return len(met)
 		case <-ctx.Done():

@@ -14,11 +14,11 @@ import (
 
 // tree is one running leader with all that descends from it.
 type tree struct {
-	runner  *Runner
-	process *os.Process
-	runID   string
-	box     *box
-	birth   uint64 // the leader's start time in ticks; read only where there is no box
+	runner     *Runner
+	process    *os.Process
+	runID      string
+	cgroup     *cgroup
+	startTicks uint64 // the leader's start time in ticks; read only where there is no box
 
 	mu     sync.Mutex
 	over   bool // the leader has ended and its numbers and group are no longer to be signalled
@@ -30,15 +30,15 @@ type tree struct {
 // supervise waits for the leader, ends what is left of the tree and returns the leader's exit code.
 func (t *tree) supervise(ctx context.Context) (int, error) {
 	t.killed = make(chan struct{})
-	if t.box == nil {
+	if t.cgroup == nil {
 		if st, err := readStat(t.process.Pid); err == nil {
-			t.birth = st.start
+			t.startTicks = st.start
 		}
 	}
-	unhook := context.AfterFunc(ctx, t.ask)
+	stopAsking := context.AfterFunc(ctx, t.ask)
 	waitExit(t.process.Pid)
-	unhook()
-	t.linger()
+	stopAsking()
+	t.awaitGrace()
 	t.disarm()
 	t.sweep()
 	return t.reap()
@@ -65,11 +65,11 @@ func (t *tree) kill() {
 		return
 	}
 	_ = syscall.Kill(-t.process.Pid, syscall.SIGKILL)
-	t.box.kill()
+	t.cgroup.kill()
 }
 
-// linger gives the rest of a cancelled group what is left of the grace when its leader ended first.
-func (t *tree) linger() {
+// awaitGrace gives the rest of a cancelled group what is left of the grace when its leader ended first.
+func (t *tree) awaitGrace() {
 	t.mu.Lock()
 	asked := t.asked
 	t.mu.Unlock()
@@ -90,8 +90,8 @@ func (t *tree) linger() {
 // groupAlive reports whether the leader's process group has a member that still executes.
 func (t *tree) groupAlive() bool {
 	among := processes
-	if t.box != nil {
-		among = t.box.stats
+	if t.cgroup != nil {
+		among = t.cgroup.stats
 	}
 	return slices.ContainsFunc(among(), func(s stat) bool { return s.group == t.process.Pid && s.alive() })
 }
@@ -123,18 +123,18 @@ func (t *tree) reap() (int, error) {
 // sweep ends the stragglers: politely first, since a connection master closes its connections then. The leader is
 // still a zombie that holds its number, so neither its group nor its session can be anybody else's.
 func (t *tree) sweep() {
-	if t.box != nil {
-		t.runner.boxes.empty(t.box)
+	if t.cgroup != nil {
+		t.runner.cgroups.empty(t.cgroup)
 		return
 	}
 	leader := t.process.Pid
-	given := func(s stat) bool { return s.session == leader || s.group == leader }
+	inGroup := func(s stat) bool { return s.session == leader || s.group == leader }
 	// What is in the session of another leader is of another run, and need not be looked at closely.
 	may := func(s stat) bool {
-		return s.start >= t.birth && (s.session == leader || !t.runner.tracked(s.session))
+		return s.start >= t.startTicks && (s.session == leader || !t.runner.tracked(s.session))
 	}
-	find := func() []process { return members(t.runner.lookout.processes(), t.runID, given, may) }
-	endAll(context.Background(), find, politeness)
+	find := func() []process { return members(t.runner.scanner.processes(), t.runID, inGroup, may) }
+	endAll(context.Background(), find, termGrace)
 }
 
 // waitExit blocks until the child has ended and leaves it a zombie, so that its pid stays taken.

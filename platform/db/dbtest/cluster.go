@@ -191,8 +191,8 @@ func (c *Cluster) run(ctx context.Context, name string, args ...string) error {
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.cred, Setpgid: true}
 	if err := cmd.Run(); err != nil {
-		said, _ := os.ReadFile(out.Name())
-		return fmt.Errorf("%s: %w: %s", name, err, bytes.TrimSpace(said))
+		output, _ := os.ReadFile(out.Name())
+		return fmt.Errorf("%s: %w: %s", name, err, bytes.TrimSpace(output))
 	}
 	return nil
 }

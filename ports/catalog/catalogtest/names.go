@@ -13,7 +13,7 @@ import (
 // crowd is how many race at once.
 const crowd = 8
 
-func names[T any](t *testing.T, e *env, s shelf[T]) {
+func names[T any](t *testing.T, e *env, s objectStore[T]) {
 	a, b := e.addOrg(t), e.addOrg(t)
 	var stored []T
 	for _, org := range []string{"", a, b} {
@@ -61,7 +61,7 @@ func names[T any](t *testing.T, e *env, s shelf[T]) {
 	}
 }
 
-func namesRace[T any](t *testing.T, e *env, s shelf[T]) {
+func namesRace[T any](t *testing.T, e *env, s objectStore[T]) {
 	for _, org := range []string{"", e.addOrg(t)} {
 		won := e.wins(t, crowd, catalog.NameTaken, func(ctx context.Context, i int) error {
 			v := s.plain(e.record(s.prefix, "n"))
@@ -73,7 +73,7 @@ func namesRace[T any](t *testing.T, e *env, s shelf[T]) {
 	same(t, "stored", 2, len(all(t, s, catalog.Filter{})))
 }
 
-func renamesRace[T any](t *testing.T, e *env, s shelf[T]) {
+func renamesRace[T any](t *testing.T, e *env, s objectStore[T]) {
 	var list []T
 	for range crowd {
 		list = append(list, add(t, e, s))
@@ -91,7 +91,7 @@ func renamesRace[T any](t *testing.T, e *env, s shelf[T]) {
 	}
 }
 
-func revisions[T any](t *testing.T, e *env, s shelf[T]) {
+func revisions[T any](t *testing.T, e *env, s objectStore[T]) {
 	v := add(t, e, s)
 	id := s.record(&v).ID
 	update := func(ctx context.Context, revision int64) error {
@@ -131,9 +131,9 @@ func revisions[T any](t *testing.T, e *env, s shelf[T]) {
 	same(t, "what is left", []T{}, all(t, s, catalog.Filter{}))
 }
 
-func nameOf[T any](s shelf[T], v T) string { return s.record(&v).Name }
+func nameOf[T any](s objectStore[T], v T) string { return s.record(&v).Name }
 
-func revisionsRace[T any](t *testing.T, e *env, s shelf[T]) {
+func revisionsRace[T any](t *testing.T, e *env, s objectStore[T]) {
 	v := add(t, e, s)
 	id := s.record(&v).ID
 	for round := range int64(5) {
@@ -151,7 +151,7 @@ func revisionsRace[T any](t *testing.T, e *env, s shelf[T]) {
 	same(t, "who removed it", 1, won)
 }
 
-func anyRevisionRace[T any](t *testing.T, e *env, s shelf[T]) {
+func anyRevisionRace[T any](t *testing.T, e *env, s objectStore[T]) {
 	v := add(t, e, s)
 	won := e.wins(t, crowd, catalog.RevisionChanged, func(ctx context.Context, _ int) error {
 		_, err := s.update(ctx, v, 0)

@@ -21,7 +21,7 @@ func cut[T any](list []T, w page.Window) []T {
 }
 
 // windows reads a list through many windows and wants each to show its part of the whole.
-func windows[T any](t *testing.T, what string, whole []T, s shelf[T], sc access.Scope, f catalog.Filter) {
+func windows[T any](t *testing.T, what string, whole []T, s objectStore[T], sc access.Scope, f catalog.Filter) {
 	t.Helper()
 	for _, w := range []page.Window{
 		{}, {Limit: 1}, {Limit: 3}, {Offset: 2, Limit: 3}, {Offset: 3}, {Offset: rows - 1, Limit: 5}, {Offset: rows, Limit: 1}, {Offset: 100},
@@ -36,7 +36,7 @@ func windows[T any](t *testing.T, what string, whole []T, s shelf[T], sc access.
 	}
 }
 
-func pages[T any](t *testing.T, e *env, s shelf[T]) {
+func pages[T any](t *testing.T, e *env, s objectStore[T]) {
 	list, org := make([]T, rows), e.addOrg(t)
 	for _, i := range shuffled() {
 		list[i] = s.full(e.record(s.prefix, fmt.Sprintf("%d %s", i, odd)))
@@ -51,7 +51,7 @@ func pages[T any](t *testing.T, e *env, s shelf[T]) {
 	windows(t, "nothing", nil, s, access.Scope{Strict: true}, catalog.Filter{})
 }
 
-func filters[T any](t *testing.T, e *env, s shelf[T]) {
+func filters[T any](t *testing.T, e *env, s objectStore[T]) {
 	a, b := e.addOrg(t), e.addOrg(t)
 	none, first, second := add(t, e, s, named("n")), add(t, e, s, named("n"), inOrg(a)), add(t, e, s, named("n"), inOrg(b))
 	other := add(t, e, s, named("o%"), inOrg(a))
@@ -73,12 +73,12 @@ func filters[T any](t *testing.T, e *env, s shelf[T]) {
 		{catalog.Filter{Org: odd}, nil},
 	} {
 		same(t, fmt.Sprintf("%+v", c.f), c.want, all(t, s, c.f))
-		same(t, fmt.Sprintf("%+v, some scope", c.f), c.want, shown(t, s, access.Scope{Subjects: []string{"team:x"}, Orgs: []string{a}}, c.f))
+		same(t, fmt.Sprintf("%+v, some scope", c.f), c.want, visible(t, s, access.Scope{Subjects: []string{"team:x"}, Orgs: []string{a}}, c.f))
 	}
 }
 
 // order: by the bytes of the name, then by id.
-func order[T any](t *testing.T, e *env, s shelf[T]) {
+func order[T any](t *testing.T, e *env, s objectStore[T]) {
 	a, b := e.addOrg(t), e.addOrg(t)
 	want := make([]string, 8)
 	for _, c := range []struct {
@@ -89,11 +89,11 @@ func order[T any](t *testing.T, e *env, s shelf[T]) {
 		want[c.place] = s.record(&v).ID
 	}
 	same(t, "order", want, idsOf(s, all(t, s, catalog.Filter{})))
-	same(t, "order for some scope", want, idsOf(s, shown(t, s, access.Scope{}, catalog.Filter{})))
+	same(t, "order for some scope", want, idsOf(s, visible(t, s, access.Scope{}, catalog.Filter{})))
 }
 
 // bound: a window never shows more than page.MaxRows, and the total still counts all.
-func bound[T any](t *testing.T, e *env, s shelf[T]) {
+func bound[T any](t *testing.T, e *env, s objectStore[T]) {
 	const n, each = page.MaxRows + 4, 251 // in units that are short enough for a busy machine
 	for from := 0; from < n; from += each {
 		e.must(t, func(ctx context.Context) error {
@@ -112,7 +112,7 @@ func bound[T any](t *testing.T, e *env, s shelf[T]) {
 	}
 }
 
-func scopes[T any](t *testing.T, e *env, s shelf[T]) {
+func scopes[T any](t *testing.T, e *env, s objectStore[T]) {
 	u, v := e.addTeam(t), e.addTeam(t)
 	mine, theirs := e.addOrg(t), e.addOrg(t)
 	object := func(org string, subjects ...string) string {
@@ -147,7 +147,7 @@ func scopes[T any](t *testing.T, e *env, s shelf[T]) {
 		{"all subjects, strict", access.Scope{Subjects: []string{u, v}, Strict: true}, []string{granted, other, closedMine, closedTheirs}},
 		{"nobody's", access.Scope{Subjects: []string{"", "%"}, Orgs: []string{"", "org_none"}}, []string{open, openMine}},
 	} {
-		same(t, c.name, c.want, idsOf(s, shown(t, s, c.scope, catalog.Filter{})))
+		same(t, c.name, c.want, idsOf(s, visible(t, s, c.scope, catalog.Filter{})))
 		for from := range len(c.want) + 1 {
 			list, n, err := s.list(t.Context(), c.scope, catalog.Filter{}, page.Window{Offset: from, Limit: 2})
 			noError(t, err)
@@ -156,5 +156,5 @@ func scopes[T any](t *testing.T, e *env, s shelf[T]) {
 		}
 	}
 	same(t, "with a filter", []string{closedMine},
-		idsOf(s, shown(t, s, access.Scope{Subjects: []string{v}, Strict: true}, catalog.Filter{Org: mine})))
+		idsOf(s, visible(t, s, access.Scope{Subjects: []string{v}, Strict: true}, catalog.Filter{Org: mine})))
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // add stores a plain value of a kind, edited.
-func add[T any](t *testing.T, e *env, s shelf[T], edit ...func(*catalog.Record)) T {
+func add[T any](t *testing.T, e *env, s objectStore[T], edit ...func(*catalog.Record)) T {
 	t.Helper()
 	v := s.plain(e.record(s.prefix, ""))
 	for _, fn := range edit {
@@ -29,7 +29,7 @@ func named(name string) func(*catalog.Record) { return func(r *catalog.Record) {
 
 func inOrg(org string) func(*catalog.Record) { return func(r *catalog.Record) { r.Org = org } }
 
-func get[T any](t *testing.T, s shelf[T], id string) T {
+func get[T any](t *testing.T, s objectStore[T], id string) T {
 	t.Helper()
 	v, err := s.byID(t.Context(), id)
 	noError(t, err)
@@ -37,12 +37,12 @@ func get[T any](t *testing.T, s shelf[T], id string) T {
 }
 
 // all lists everything that a filter lets through.
-func all[T any](t *testing.T, s shelf[T], f catalog.Filter) []T {
+func all[T any](t *testing.T, s objectStore[T], f catalog.Filter) []T {
 	t.Helper()
-	return shown(t, s, access.Everything(), f)
+	return visible(t, s, access.Everything(), f)
 }
 
-func shown[T any](t *testing.T, s shelf[T], sc access.Scope, f catalog.Filter) []T {
+func visible[T any](t *testing.T, s objectStore[T], sc access.Scope, f catalog.Filter) []T {
 	t.Helper()
 	list, n, err := s.list(t.Context(), sc, f, page.Window{})
 	noError(t, err)
@@ -51,7 +51,7 @@ func shown[T any](t *testing.T, s shelf[T], sc access.Scope, f catalog.Filter) [
 }
 
 // idsOf are the ids of values in their order.
-func idsOf[T any](s shelf[T], list []T) []string {
+func idsOf[T any](s objectStore[T], list []T) []string {
 	out := make([]string, len(list))
 	for i := range list {
 		out[i] = s.record(&list[i]).ID
@@ -59,7 +59,7 @@ func idsOf[T any](s shelf[T], list []T) []string {
 	return out
 }
 
-func whole[T any](t *testing.T, e *env, s shelf[T]) {
+func whole[T any](t *testing.T, e *env, s objectStore[T]) {
 	same(t, "a fresh store", []T{}, all(t, s, catalog.Filter{}))
 	org := e.addOrg(t)
 	plain := s.plain(e.record(s.prefix, "a"))
@@ -96,7 +96,7 @@ func whole[T any](t *testing.T, e *env, s shelf[T]) {
 	wantFault(t, err, s.missing)
 }
 
-func missing[T any](t *testing.T, e *env, s shelf[T]) {
+func missing[T any](t *testing.T, e *env, s objectStore[T]) {
 	add(t, e, s)
 	gone := s.plain(e.record(s.prefix, ""))
 	id := s.record(&gone).ID
@@ -115,7 +115,7 @@ func missing[T any](t *testing.T, e *env, s shelf[T]) {
 	same(t, "what is there", 1, len(all(t, s, catalog.Filter{})))
 }
 
-func unknownOrg[T any](t *testing.T, e *env, s shelf[T]) {
+func unknownOrg[T any](t *testing.T, e *env, s objectStore[T]) {
 	is := add(t, e, s)
 	v := s.plain(e.record(s.prefix, ""))
 	s.record(&v).Org = "org_none"
@@ -130,7 +130,7 @@ func unknownOrg[T any](t *testing.T, e *env, s shelf[T]) {
 }
 
 // units: writes join the unit, are seen in it, and go with it.
-func units[T any](t *testing.T, e *env, s shelf[T]) {
+func units[T any](t *testing.T, e *env, s objectStore[T]) {
 	stop := errors.New("stop")
 	is := add(t, e, s)
 	was := *s.record(&is)
@@ -169,7 +169,7 @@ func units[T any](t *testing.T, e *env, s shelf[T]) {
 }
 
 // deletedOwner: nothing names an object on behalf of one that is gone.
-func deletedOwner[T any](t *testing.T, e *env, s shelf[T]) {
+func deletedOwner[T any](t *testing.T, e *env, s objectStore[T]) {
 	target := e.known(t, ids.Credential)
 	first, second := add(t, e, s), add(t, e, s)
 	for _, v := range []T{first, second} {

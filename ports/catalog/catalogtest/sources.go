@@ -77,12 +77,12 @@ func sourceScopes(t *testing.T, e *env) {
 			[]string{"org none", "org org", "org u", "u none", "u org", "u u"}},
 	} {
 		var got []string
-		for _, i := range shown(t, s, c.scope, catalog.Filter{}) {
+		for _, i := range visible(t, s, c.scope, catalog.Filter{}) {
 			got = append(got, i.Name)
 		}
 		same(t, c.name, c.want, got)
 	}
-	same(t, "with a filter", 2, len(shown(t, s, access.Scope{Subjects: []string{u}}, catalog.Filter{Org: org})))
+	same(t, "with a filter", 2, len(visible(t, s, access.Scope{Subjects: []string{u}}, catalog.Filter{Org: org})))
 }
 
 func sourcesOf(t *testing.T, e *env) {

@@ -65,16 +65,16 @@ func with(all ...map[string]func(*testing.T, *env)) map[string]func(*testing.T, 
 }
 
 // objectCases are those of what can carry grants.
-func objectCases[T any](of func(*env) shelf[T]) map[string]func(*testing.T, *env) {
+func objectCases[T any](of func(*env) objectStore[T]) map[string]func(*testing.T, *env) {
 	return with(recordCases(of), map[string]func(*testing.T, *env){
 		"what a scope shows": func(t *testing.T, e *env) { scopes(t, e, of(e)) },
 	})
 }
 
 // recordCases are those of every kind.
-func recordCases[T any](of func(*env) shelf[T]) map[string]func(*testing.T, *env) {
+func recordCases[T any](of func(*env) objectStore[T]) map[string]func(*testing.T, *env) {
 	out := make(map[string]func(*testing.T, *env))
-	for name, fn := range map[string]func(*testing.T, *env, shelf[T]){
+	for name, fn := range map[string]func(*testing.T, *env, objectStore[T]){
 		"whole records":              whole[T],
 		"what is not there":          missing[T],
 		"an unknown organization":    unknownOrg[T],
@@ -99,7 +99,7 @@ func recordCases[T any](of func(*env) shelf[T]) map[string]func(*testing.T, *env
 }
 
 // boundCase writes more rows than an answer holds. A quick run does that for one kind.
-func boundCase[T any](of func(*env) shelf[T]) map[string]func(*testing.T, *env) {
+func boundCase[T any](of func(*env) objectStore[T]) map[string]func(*testing.T, *env) {
 	return map[string]func(*testing.T, *env){
 		"no answer is endless": func(t *testing.T, e *env) { bound(t, e, of(e)) },
 	}

@@ -144,7 +144,7 @@ func held(t *testing.T, f Fixture) {
 	b := claim(t, f, "w1", "q")
 	f.Submit(t, runs.Single, "q")
 	claim(t, f, "w2", "q")
-	list, err := f.Plane.Held(t.Context(), "w1")
+	list, err := f.Plane.Leased(t.Context(), "w1")
 	must(t, err)
 	got := make(map[string]*runs.Run)
 	for _, r := range list {

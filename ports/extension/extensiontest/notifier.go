@@ -147,10 +147,10 @@ func hearsMany(t *testing.T, n NotifierUnderTest) {
 // leavesRun gives a record with room behind it, which is not the notifier's either.
 func leavesRun(t *testing.T, n NotifierUnderTest) {
 	run := ended(1, "failed")
-	room := append(make([]byte, 0, 4096), run.Record...)
-	run.Record = room
+	buffer := append(make([]byte, 0, 4096), run.Record...)
+	run.Record = buffer
 	n.notifies(t, run)
-	if !bytes.Equal(room, ended(1, "failed").Record) || bytes.Count(room[len(room):cap(room)], []byte{0}) != cap(room)-len(room) {
+	if !bytes.Equal(buffer, ended(1, "failed").Record) || bytes.Count(buffer[len(buffer):cap(buffer)], []byte{0}) != cap(buffer)-len(buffer) {
 		t.Error("the notifier wrote into the record")
 	}
 }

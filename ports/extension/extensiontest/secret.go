@@ -158,11 +158,11 @@ func (e engineOf) taken(t *testing.T) {
 	if !ok {
 		return
 	}
-	given := maps.Clone(e.configs.Good)
-	if err := v.ValidateConfig(given); err != nil {
+	config := maps.Clone(e.configs.Good)
+	if err := v.ValidateConfig(config); err != nil {
 		t.Errorf("a good config is refused: %v", err)
 	}
-	if !reflect.DeepEqual(given, e.configs.Good) {
+	if !reflect.DeepEqual(config, e.configs.Good) {
 		t.Error("the engine changes the config that it judges")
 	}
 }
@@ -214,8 +214,8 @@ func (e engineOf) blames(t *testing.T, config map[string]any, field string) {
 	t.Helper()
 	if v, ok := e.engine.(extension.ConfigValidator); ok {
 		err := v.ValidateConfig(config)
-		var said *extension.ConfigError
-		if !errors.As(err, &said) || said.Field != field || said.Message == "" {
+		var configErr *extension.ConfigError
+		if !errors.As(err, &configErr) || configErr.Field != field || configErr.Message == "" {
 			t.Errorf("%s: the error is %v, which does not name it", field, err)
 		}
 		e.silent(t, err)
@@ -227,8 +227,8 @@ func (e engineOf) blames(t *testing.T, config map[string]any, field string) {
 	e.silent(t, err)
 }
 
-// abreast calls a function from several goroutines at a time.
-func abreast(n int, f func()) {
+// concurrently calls a function from several goroutines at a time.
+func concurrently(n int, f func()) {
 	var all sync.WaitGroup
 	for range n {
 		all.Go(f)

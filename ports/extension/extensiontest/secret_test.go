@@ -11,15 +11,15 @@ import (
 	"github.com/writ-automation/writ/ports/extension/extensiontest"
 )
 
-// shelf is an engine in memory as an author might write one: it resolves and mints, and says nothing of its config.
-type shelf struct {
+// memoryEngine is an engine in memory as an author might write one: it resolves and mints, and says nothing of its config.
+type memoryEngine struct {
 	mu     sync.Mutex
 	kept   map[string]string
 	minted map[string]bool
 	count  int
 }
 
-func (s *shelf) resolve(ctx context.Context, config map[string]any) (string, error) {
+func (s *memoryEngine) resolve(ctx context.Context, config map[string]any) (string, error) {
 	name, _ := config["name"].(string)
 	if name == "far away" {
 		<-ctx.Done()
@@ -35,7 +35,7 @@ func (s *shelf) resolve(ctx context.Context, config map[string]any) (string, err
 	return "", errors.New("there is no such secret")
 }
 
-func (s *shelf) Mint(ctx context.Context, config map[string]any) (string, *extension.SecretLease, error) {
+func (s *memoryEngine) Mint(ctx context.Context, config map[string]any) (string, *extension.SecretLease, error) {
 	base, err := s.resolve(ctx, config)
 	if err != nil {
 		return "", nil, err
@@ -53,7 +53,7 @@ func (s *shelf) Mint(ctx context.Context, config map[string]any) (string, *exten
 	}), nil
 }
 
-func shelfConfigs() extensiontest.SecretConfigs {
+func memoryEngineConfigs() extensiontest.SecretConfigs {
 	return extensiontest.SecretConfigs{
 		Good: map[string]any{"name": "app"}, Hanging: map[string]any{"name": "far away"},
 		Missing: map[string]map[string]any{"unknown": {"name": "other"}, "no text": {"name": 7}}, Secrets: []string{"c4nary"},
@@ -63,16 +63,16 @@ func shelfConfigs() extensiontest.SecretConfigs {
 // TestSecretResolver runs the suite over a function.
 func TestSecretResolver(t *testing.T) {
 	t.Parallel()
-	s := &shelf{kept: map[string]string{"app": "c4nary"}}
-	extensiontest.SecretResolver{Resolver: extension.SecretResolverFunc(s.resolve), Configs: shelfConfigs(), Want: "c4nary"}.Run(t)
+	s := &memoryEngine{kept: map[string]string{"app": "c4nary"}}
+	extensiontest.SecretResolver{Resolver: extension.SecretResolverFunc(s.resolve), Configs: memoryEngineConfigs(), Want: "c4nary"}.Run(t)
 }
 
 // TestSecretMinter runs the suite over an engine that no other process can revoke for.
 func TestSecretMinter(t *testing.T) {
 	t.Parallel()
-	s := &shelf{kept: map[string]string{"app": "c4nary"}, minted: map[string]bool{}}
+	s := &memoryEngine{kept: map[string]string{"app": "c4nary"}, minted: map[string]bool{}}
 	extensiontest.SecretMinter{
-		Name: "shelf", Minter: s, Configs: shelfConfigs(),
+		Name: "shelf", Minter: s, Configs: memoryEngineConfigs(),
 		Valid: func(_ *testing.T, value string) bool {
 			s.mu.Lock()
 			defer s.mu.Unlock()

@@ -18,8 +18,8 @@ type SecretMinter struct {
 	// Another makes the same engine as another process has it; nil for one that is no extension.LeaseRevoker.
 	Another func(t *testing.T) extension.SecretMinter
 	Configs SecretConfigs
-	// Spoilt are configs by which something is minted that is then of no use, such as one with a member that it lacks.
-	Spoilt []map[string]any
+	// Unusable are configs by which something is minted that is then of no use, such as one with a member that it lacks.
+	Unusable []map[string]any
 	// Valid tells whether a minted secret is accepted where it is meant for.
 	Valid func(t *testing.T, value string) bool
 	// Minted says how many minted secrets are accepted in all.
@@ -31,7 +31,7 @@ type SecretMinter struct {
 func (s SecretMinter) Run(t *testing.T) {
 	// Counting what is minted bears no neighbours.
 	for name, test := range map[string]func(*testing.T){
-		"a secret for this run": s.mints, "revoked once": s.once, "many mint at a time": s.many, "nothing is left of a failure": s.spoilt,
+		"a secret for this run": s.mints, "revoked once": s.once, "many mint at a time": s.many, "nothing is left of a failure": s.unusable,
 		"revoked by another process": s.elsewhere, "what is gone": s.gone, "the time of a revocation": s.late,
 	} {
 		t.Run(name, test)
@@ -99,7 +99,7 @@ func (s SecretMinter) once(t *testing.T) {
 func (s SecretMinter) many(t *testing.T) {
 	var mu sync.Mutex
 	var leases []*extension.SecretLease
-	abreast(8, func() {
+	concurrently(8, func() {
 		value, lease, err := s.Minter.Mint(t.Context(), s.Configs.Good)
 		if err != nil || !s.Valid(t, value) {
 			t.Errorf("nothing was minted: %v", err)
@@ -112,8 +112,8 @@ func (s SecretMinter) many(t *testing.T) {
 	s.revoke(t, leases...)
 }
 
-func (s SecretMinter) spoilt(t *testing.T) {
-	for _, config := range s.Spoilt {
+func (s SecretMinter) unusable(t *testing.T) {
+	for _, config := range s.Unusable {
 		value, lease, err := s.Minter.Mint(t.Context(), config)
 		if err == nil || value != "" || lease != nil {
 			t.Errorf("%d bytes, a lease: %t, %v", len(value), lease != nil, err)

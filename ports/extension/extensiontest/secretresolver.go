@@ -42,7 +42,7 @@ func (s SecretResolver) resolves(t *testing.T) {
 }
 
 func (s SecretResolver) many(t *testing.T) {
-	abreast(8, func() {
+	concurrently(8, func() {
 		if value, err := s.Resolver.Resolve(t.Context(), s.Configs.Good); err != nil || value != s.Want {
 			t.Errorf("%d bytes, %v", len(value), err)
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // draw chooses a command. What it must say is told by the model as it will be then.
-func (w *world) draw(rt *rapid.T, m *model) step {
+func (w *machine) draw(rt *rapid.T, m *model) step {
 	type command struct {
 		name string
 		draw func(*rapid.T, *model) step
@@ -34,7 +34,7 @@ func pick(rt *rapid.T, what string, from ...string) string {
 	return rapid.SampledFrom(from).Draw(rt, what)
 }
 
-func (w *world) drawGrant(rt *rapid.T, m *model) step {
+func (w *machine) drawGrant(rt *rapid.T, m *model) step {
 	g := w.grant(identity.UserSubject(pick(rt, "user", w.userIDs...)), pick(rt, "object", append(w.objectIDs, w.queue)...),
 		access.Level(pick(rt, "level", "read", "use", "manage")))
 	_, subjectID, _ := identity.SubjectID(g.Subject)
@@ -45,7 +45,7 @@ func (w *world) drawGrant(rt *rapid.T, m *model) step {
 		_, known = m.teams[subjectID]
 		code = identity.TeamNotFound
 	}
-	object, there := m.things[g.Object]
+	object, there := m.objects[g.Object]
 	s := step{}
 	if !known {
 		s.want = append(s.want, code)
@@ -71,12 +71,12 @@ func (w *world) drawGrant(rt *rapid.T, m *model) step {
 	}
 	s.apply = func(m *model) {
 		m.grants = append(m.grants, g)
-		m.things[g.Object] = thing{org: object.org, restricted: true}
+		m.objects[g.Object] = modelObject{org: object.org, restricted: true}
 	}
 	return s
 }
 
-func (w *world) drawUngrant(rt *rapid.T, m *model) step {
+func (w *machine) drawUngrant(rt *rapid.T, m *model) step {
 	var g identity.Grant
 	var want []fault.Code
 	if visible := m.visible(); len(visible) > 0 {
@@ -92,16 +92,16 @@ func (w *world) drawUngrant(rt *rapid.T, m *model) step {
 		run:  func(ctx context.Context) error { return w.Grants.DeleteGrant(ctx, g.ID) },
 		apply: func(m *model) {
 			m.grants = slices.DeleteFunc(m.grants, func(have identity.Grant) bool { return have.ID == g.ID })
-			o := m.things[g.Object]
+			o := m.objects[g.Object]
 			o.restricted = slices.ContainsFunc(m.grants, func(have identity.Grant) bool { return have.Object == g.Object })
-			m.things[g.Object] = o
+			m.objects[g.Object] = o
 		},
 	}
 }
 
-func (w *world) drawPut(rt *rapid.T, m *model) step {
+func (w *machine) drawPut(rt *rapid.T, m *model) step {
 	o := identity.Object{Org: pick(rt, "organization", append([]string{""}, w.orgIDs...)...)}
-	there := slices.DeleteFunc(slices.Clone(w.objectIDs), func(id string) bool { return m.things[id].gone })
+	there := slices.DeleteFunc(slices.Clone(w.objectIDs), func(id string) bool { return m.objects[id].gone })
 	if len(there) == 0 {
 		there = []string{w.id("prj_")}
 	}
@@ -109,7 +109,7 @@ func (w *world) drawPut(rt *rapid.T, m *model) step {
 	s := step{
 		run: func(ctx context.Context) error { return w.Objects.PutObject(ctx, o) },
 		apply: func(m *model) {
-			m.things[o.ID] = thing{org: o.Org, restricted: m.things[o.ID].restricted}
+			m.objects[o.ID] = modelObject{org: o.Org, restricted: m.objects[o.ID].restricted}
 			if !slices.Contains(w.objectIDs, o.ID) {
 				w.objectIDs = append(w.objectIDs, o.ID)
 			}
@@ -121,20 +121,20 @@ func (w *world) drawPut(rt *rapid.T, m *model) step {
 	return s
 }
 
-func (w *world) drawRemove(rt *rapid.T, _ *model) step {
+func (w *machine) drawRemove(rt *rapid.T, _ *model) step {
 	id := pick(rt, "object", w.objectIDs...)
 	return step{
 		run: func(ctx context.Context) error { return w.Objects.RemoveObject(ctx, id) },
 		apply: func(m *model) {
-			if o, there := m.things[id]; there {
+			if o, there := m.objects[id]; there {
 				o.gone = true
-				m.things[id] = o
+				m.objects[id] = o
 			}
 		},
 	}
 }
 
-func (w *world) drawJoin(rt *rapid.T, m *model) step {
+func (w *machine) drawJoin(rt *rapid.T, m *model) step {
 	team, user := pick(rt, "team", w.teamIDs...), pick(rt, "user", w.userIDs...)
 	s := step{
 		run:   func(ctx context.Context) error { _, err := w.Teams.AddTeamMember(ctx, team, user, epoch); return err },
@@ -149,7 +149,7 @@ func (w *world) drawJoin(rt *rapid.T, m *model) step {
 	return s
 }
 
-func (w *world) drawLeave(rt *rapid.T, m *model) step {
+func (w *machine) drawLeave(rt *rapid.T, m *model) step {
 	team, user := pick(rt, "team", w.teamIDs...), pick(rt, "user", w.userIDs...)
 	s := step{
 		run:   func(ctx context.Context) error { return w.Teams.RemoveTeamMember(ctx, team, user) },
@@ -161,7 +161,7 @@ func (w *world) drawLeave(rt *rapid.T, m *model) step {
 	return s
 }
 
-func (w *world) drawOrgPut(rt *rapid.T, m *model) step {
+func (w *machine) drawOrgPut(rt *rapid.T, m *model) step {
 	org, user := pick(rt, "organization", w.orgIDs...), pick(rt, "user", w.userIDs...)
 	role := identity.OrgRole(pick(rt, "role", "member", "admin"))
 	s := step{
@@ -180,7 +180,7 @@ func (w *world) drawOrgPut(rt *rapid.T, m *model) step {
 	return s
 }
 
-func (w *world) drawOrgLeave(rt *rapid.T, m *model) step {
+func (w *machine) drawOrgLeave(rt *rapid.T, m *model) step {
 	org, user := pick(rt, "organization", w.orgIDs...), pick(rt, "user", w.userIDs...)
 	s := step{
 		run:   func(ctx context.Context) error { return w.Orgs.RemoveOrgMember(ctx, org, user) },
@@ -192,7 +192,7 @@ func (w *world) drawOrgLeave(rt *rapid.T, m *model) step {
 	return s
 }
 
-func (w *world) drawUserGone(rt *rapid.T, m *model) step {
+func (w *machine) drawUserGone(rt *rapid.T, m *model) step {
 	id := pick(rt, "user", w.userIDs...)
 	s := step{
 		run: func(ctx context.Context) error { return w.Accounts.DeleteAccount(ctx, id) },
@@ -213,7 +213,7 @@ func (w *world) drawUserGone(rt *rapid.T, m *model) step {
 	return s
 }
 
-func (w *world) drawTeamGone(rt *rapid.T, m *model) step {
+func (w *machine) drawTeamGone(rt *rapid.T, m *model) step {
 	id := pick(rt, "team", w.teamIDs...)
 	s := step{
 		run:   func(ctx context.Context) error { return w.Teams.DeleteTeam(ctx, id) },
@@ -225,19 +225,19 @@ func (w *world) drawTeamGone(rt *rapid.T, m *model) step {
 	return s
 }
 
-func (w *world) drawOrgGone(rt *rapid.T, m *model) step {
+func (w *machine) drawOrgGone(rt *rapid.T, m *model) step {
 	id := pick(rt, "organization", w.orgIDs...)
 	s := step{apply: func(m *model) {
 		delete(m.orgs, id)
-		for name, o := range m.things {
+		for name, o := range m.objects {
 			if o.org == id {
 				o.org = ""
-				m.things[name] = o
+				m.objects[name] = o
 			}
 		}
 	}}
 	objects := 0
-	for _, o := range m.things {
+	for _, o := range m.objects {
 		if o.org == id && !o.gone {
 			objects++
 		}

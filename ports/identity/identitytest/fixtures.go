@@ -135,13 +135,13 @@ func wins(t *testing.T, n int, loser fault.Code, fn func(i int) error) int64 {
 	return won.Load()
 }
 
-// patience bounds the waiting for what must come.
-const patience = 20 * time.Second
+// waitTimeout bounds the waiting for what must come.
+const waitTimeout = 20 * time.Second
 
 // eventually waits until fn holds.
 func eventually(t *testing.T, what string, fn func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !fn(); time.Sleep(3 * time.Millisecond) {
+	for end := time.Now().Add(waitTimeout); !fn(); time.Sleep(3 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain: %s", what)
 		}

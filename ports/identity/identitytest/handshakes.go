@@ -18,10 +18,10 @@ func handshakeCases() map[string]func(*testing.T, *env) {
 		"a handshake of another kind":          handshakeKind,
 		"a handshake expires":                  handshakeExpires,
 		"a taking that fails":                  handshakeRolledBack,
-		"what is witnessed is new once":        witnessOnce,
-		"of many witnesses one is the first":   witnessRace,
-		"what is witnessed is forgotten later": witnessExpires,
-		"a witness that fails":                 witnessRolledBack,
+		"what is witnessed is new once":        seenOnce,
+		"of many witnesses one is the first":   seenRace,
+		"what is witnessed is forgotten later": seenExpires,
+		"a witness that fails":                 seenRolledBack,
 		"expired ones are purged":              handshakesPurged,
 	}
 }
@@ -51,10 +51,10 @@ func (e *env) take(t *testing.T, hash [32]byte, kind string) ([]byte, error) {
 	return data, err
 }
 
-func (e *env) witness(ctx context.Context, hash [32]byte, ttl time.Duration) (fresh bool, err error) {
+func (e *env) markSeen(ctx context.Context, hash [32]byte, ttl time.Duration) (fresh bool, err error) {
 	err = e.Unit.Do(ctx, func(ctx context.Context) error {
 		var err error
-		fresh, err = e.Handshakes.Witness(ctx, hash, ttl)
+		fresh, err = e.Handshakes.MarkSeen(ctx, hash, ttl)
 		return err
 	})
 	return fresh, err
@@ -118,9 +118,9 @@ func handshakeExpires(t *testing.T, e *env) {
 			if _, err := e.Handshakes.TakeHandshake(ctx, hash, "oidc"); err != nil {
 				return err
 			}
-			return errGivenUp
+			return errAbandoned
 		})
-		if !errors.Is(err, errGivenUp) {
+		if !errors.Is(err, errAbandoned) {
 			wantFault(t, err, identity.HandshakeNotFound)
 		}
 		return identity.HandshakeNotFound.Is(err)
@@ -142,9 +142,9 @@ func handshakeRolledBack(t *testing.T, e *env) {
 		if err := e.Handshakes.SaveHandshake(ctx, [32]byte{2}, "oidc", nil, life); err != nil {
 			return err
 		}
-		return errGivenUp
+		return errAbandoned
 	})
-	if !errors.Is(err, errGivenUp) {
+	if !errors.Is(err, errAbandoned) {
 		t.Fatalf("the unit ends with %v", err)
 	}
 	_, err = e.take(t, [32]byte{2}, "oidc")
@@ -153,11 +153,11 @@ func handshakeRolledBack(t *testing.T, e *env) {
 	noError(t, err)
 }
 
-func witnessOnce(t *testing.T, e *env) {
+func seenOnce(t *testing.T, e *env) {
 	e.save(t, [32]byte{1}, "saml", nil, life) // the two are kept apart
 	for _, hash := range [][32]byte{{}, {1}, {31: 1}, {0, 255, 39}} {
 		for i := range 3 {
-			fresh, err := e.witness(t.Context(), hash, life)
+			fresh, err := e.markSeen(t.Context(), hash, life)
 			noError(t, err)
 			same(t, "fresh", i == 0, fresh)
 		}
@@ -166,7 +166,7 @@ func witnessOnce(t *testing.T, e *env) {
 	noError(t, err)
 }
 
-func witnessRace(t *testing.T, e *env) {
+func seenRace(t *testing.T, e *env) {
 	for i := range byte(3) {
 		same(t, "new to one", 1, e.firsts(t, [32]byte{i, 7}))
 		same(t, "new to nobody", 0, e.firsts(t, [32]byte{i, 7}))
@@ -178,7 +178,7 @@ func (e *env) firsts(t *testing.T, hash [32]byte) int {
 	t.Helper()
 	var count atomic.Int64
 	together(crowd, func(int) {
-		fresh, err := e.witness(t.Context(), hash, life)
+		fresh, err := e.markSeen(t.Context(), hash, life)
 		if err != nil {
 			t.Errorf("witness: %v", err)
 		}
@@ -192,26 +192,26 @@ func (e *env) firsts(t *testing.T, hash [32]byte) int {
 // expired witnesses a hash for an instant and waits until that is over, without witnessing it anew.
 func (e *env) expired(t *testing.T, hash [32]byte) {
 	t.Helper()
-	if _, err := e.witness(t.Context(), hash, instant); err != nil {
+	if _, err := e.markSeen(t.Context(), hash, instant); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "what was witnessed expires", func() bool {
 		var fresh bool
 		err := e.do(t, func(ctx context.Context) error {
 			var err error
-			if fresh, err = e.Handshakes.Witness(ctx, hash, life); err != nil {
+			if fresh, err = e.Handshakes.MarkSeen(ctx, hash, life); err != nil {
 				return err
 			}
-			return errGivenUp
+			return errAbandoned
 		})
-		if !errors.Is(err, errGivenUp) {
+		if !errors.Is(err, errAbandoned) {
 			t.Fatalf("witness: %v", err)
 		}
 		return fresh
 	})
 }
 
-func witnessExpires(t *testing.T, e *env) {
+func seenExpires(t *testing.T, e *env) {
 	hash, kept := [32]byte{1}, [32]byte{2}
 	same(t, "new", 1, e.firsts(t, kept))
 	e.expired(t, hash)
@@ -219,22 +219,22 @@ func witnessExpires(t *testing.T, e *env) {
 	same(t, "another one is not", 0, e.firsts(t, kept))
 }
 
-func witnessRolledBack(t *testing.T, e *env) {
+func seenRolledBack(t *testing.T, e *env) {
 	hash := [32]byte{1}
 	err := e.do(t, func(ctx context.Context) error {
 		for i := range 2 {
-			fresh, err := e.Handshakes.Witness(ctx, hash, life)
+			fresh, err := e.Handshakes.MarkSeen(ctx, hash, life)
 			if err != nil {
 				return err
 			}
 			same(t, "fresh within the unit", i == 0, fresh)
 		}
-		return errGivenUp
+		return errAbandoned
 	})
-	if !errors.Is(err, errGivenUp) {
+	if !errors.Is(err, errAbandoned) {
 		t.Fatalf("the unit ends with %v", err)
 	}
-	fresh, err := e.witness(t.Context(), hash, life)
+	fresh, err := e.markSeen(t.Context(), hash, life)
 	noError(t, err)
 	same(t, "fresh after the unit", true, fresh)
 }
@@ -254,7 +254,7 @@ func handshakesPurged(t *testing.T, e *env) {
 	for i := range byte(6) {
 		ttl := []time.Duration{life, instant}[i%2]
 		e.save(t, [32]byte{i}, "oidc", []byte{i}, ttl)
-		if _, err := e.witness(t.Context(), [32]byte{i}, ttl); err != nil {
+		if _, err := e.markSeen(t.Context(), [32]byte{i}, ttl); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -264,7 +264,7 @@ func handshakesPurged(t *testing.T, e *env) {
 	purge(2, 0)
 	for i := range byte(6) {
 		_, err := e.take(t, [32]byte{i}, "oidc")
-		fresh, other := e.witness(t.Context(), [32]byte{i}, life)
+		fresh, other := e.markSeen(t.Context(), [32]byte{i}, life)
 		noError(t, other)
 		same(t, "fresh after the purge", i%2 == 1, fresh)
 		if i%2 == 1 {

@@ -14,7 +14,7 @@ import (
 )
 
 // only is the part of a state that is about one world.
-func (w *world) only(s state) state {
+func (w *machine) only(s state) state {
 	out := state{Objects: map[string]identity.ObjectRights{}, Users: map[string]identity.UserRights{}}
 	for id, o := range s.Objects {
 		if slices.Contains(w.objectIDs, id) || id == w.queue {
@@ -60,7 +60,7 @@ func few(property func(*rapid.T)) func(*rapid.T) {
 // followed.
 func rightsProperty(t *testing.T, e *env) {
 	rapid.Check(t, few(func(rt *rapid.T) {
-		w := e.newWorld(rt)
+		w := e.newMachine(rt)
 		m := e.load(rt)
 		for range rapid.IntRange(4, 14).Draw(rt, "units") {
 			w.unit(rt)
@@ -78,7 +78,7 @@ func rightsProperty(t *testing.T, e *env) {
 // readableProperty makes a random store and asks it for random scopes.
 func readableProperty(t *testing.T, e *env) {
 	rapid.Check(t, few(func(rt *rapid.T) {
-		w := e.newWorld(rt)
+		w := e.newMachine(rt)
 		defer w.clean(t)
 		for range rapid.IntRange(4, 14).Draw(rt, "units") {
 			w.unit(rt)

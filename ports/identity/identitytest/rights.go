@@ -153,7 +153,7 @@ func rightsExact(t *testing.T, e *env) {
 	team, org := e.addTeam(t, v.ID), e.addOrg(t, v.ID)
 	object, other := e.addObject(t, ids.Project, org.ID), e.addObject(t, ids.Project, org.ID)
 	e.addGrant(t, identity.UserSubject(v.ID), other, access.Use)
-	told := func(what string, objects []identity.ObjectRights, users []identity.UserRights, fn func(ctx context.Context) error) {
+	notified := func(what string, objects []identity.ObjectRights, users []identity.UserRights, fn func(ctx context.Context) error) {
 		t.Helper()
 		before := e.load(t).version
 		e.must(t, fn)
@@ -167,36 +167,36 @@ func rightsExact(t *testing.T, e *env) {
 	g := e.grant(identity.TeamSubject(team.ID), object, access.Use)
 	granted := identity.ObjectRights{Object: object, Org: org.ID, Restricted: true,
 		Grants: []identity.SubjectLevel{{Subject: g.Subject, Level: access.Use}}}
-	told("a grant", []identity.ObjectRights{granted}, nil, func(ctx context.Context) error {
+	notified("a grant", []identity.ObjectRights{granted}, nil, func(ctx context.Context) error {
 		_, err := e.Grants.InsertGrant(ctx, g)
 		return err
 	})
-	told("a member", nil, []identity.UserRights{{UserID: u.ID, Teams: []string{team.ID}}}, func(ctx context.Context) error {
+	notified("a member", nil, []identity.UserRights{{UserID: u.ID, Teams: []string{team.ID}}}, func(ctx context.Context) error {
 		_, err := e.Teams.AddTeamMember(ctx, team.ID, u.ID, epoch)
 		return err
 	})
-	told("an organization's admin", nil, []identity.UserRights{{UserID: u.ID, Teams: []string{team.ID}, Admin: []string{org.ID}}},
+	notified("an organization's admin", nil, []identity.UserRights{{UserID: u.ID, Teams: []string{team.ID}, Admin: []string{org.ID}}},
 		func(ctx context.Context) error {
 			_, err := e.Orgs.PutOrgMember(ctx, org.ID, u.ID, identity.OrgAdmin, epoch)
 			return err
 		})
 	granted.Org = ""
-	told("an object that moves", []identity.ObjectRights{granted}, nil, func(ctx context.Context) error {
+	notified("an object that moves", []identity.ObjectRights{granted}, nil, func(ctx context.Context) error {
 		return e.Objects.PutObject(ctx, identity.Object{ID: object})
 	})
-	told("a grant back", []identity.ObjectRights{{Object: object}}, nil, func(ctx context.Context) error {
+	notified("a grant back", []identity.ObjectRights{{Object: object}}, nil, func(ctx context.Context) error {
 		return e.Grants.DeleteGrant(ctx, g.ID)
 	})
-	told("an account that goes", nil, []identity.UserRights{{UserID: u.ID}}, func(ctx context.Context) error {
+	notified("an account that goes", nil, []identity.UserRights{{UserID: u.ID}}, func(ctx context.Context) error {
 		return e.Accounts.DeleteAccount(ctx, u.ID)
 	})
-	told("a team that goes", nil, []identity.UserRights{{UserID: v.ID, Admin: []string{org.ID}}}, func(ctx context.Context) error {
+	notified("a team that goes", nil, []identity.UserRights{{UserID: v.ID, Admin: []string{org.ID}}}, func(ctx context.Context) error {
 		return e.Teams.DeleteTeam(ctx, team.ID)
 	})
-	told("nothing", nil, nil, func(context.Context) error { return nil })
+	notified("nothing", nil, nil, func(context.Context) error { return nil })
 }
 
-var errGivenUp = errors.New("given up")
+var errAbandoned = errors.New("given up")
 
 func rightsRolledBack(t *testing.T, e *env) {
 	u := e.addAccount(t)
@@ -213,9 +213,9 @@ func rightsRolledBack(t *testing.T, e *env) {
 		if err := errors.Join(first, second, third, fourth, e.Objects.RemoveObject(ctx, object)); err != nil {
 			return err
 		}
-		return errGivenUp
+		return errAbandoned
 	})
-	if !errors.Is(err, errGivenUp) {
+	if !errors.Is(err, errAbandoned) {
 		t.Fatalf("the unit ends with %v", err)
 	}
 	same(t, "version", before.version, e.version(t, u.ID))
@@ -250,9 +250,9 @@ func rightsBulk(t *testing.T, e *env) {
 	same(t, "readable", objects, e.readable(t, identity.KindInventory, access.Scope{Subjects: []string{u}, Strict: true}))
 }
 
-func (e *env) forget(t *testing.T, keep int) {
+func (e *env) forget(t *testing.T, retain int) {
 	t.Helper()
-	e.must(t, func(ctx context.Context) error { return e.Rights.ForgetChanges(ctx, keep) })
+	e.must(t, func(ctx context.Context) error { return e.Rights.ForgetChanges(ctx, retain) })
 }
 
 func rightsForgotten(t *testing.T, e *env) {

@@ -100,7 +100,7 @@ func (e *env) writes(s scene) map[string]func(ctx context.Context) error {
 			_, err := e.Handshakes.TakeHandshake(ctx, [32]byte{1}, "oidc")
 			return err
 		},
-		"Witness":         func(ctx context.Context) error { _, err := e.Handshakes.Witness(ctx, [32]byte{1}, life); return err },
+		"Witness":         func(ctx context.Context) error { _, err := e.Handshakes.MarkSeen(ctx, [32]byte{1}, life); return err },
 		"PurgeHandshakes": func(ctx context.Context) error { _, err := e.Handshakes.PurgeHandshakes(ctx, 1); return err },
 	}
 }
@@ -109,7 +109,7 @@ func (e *env) writes(s scene) map[string]func(ctx context.Context) error {
 func (e *env) everything(t *testing.T) map[string]any {
 	t.Helper()
 	ctx, out := t.Context(), map[string]any{}
-	keep := func(name string, list any, _ int, err error) {
+	retain := func(name string, list any, _ int, err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -117,29 +117,29 @@ func (e *env) everything(t *testing.T) map[string]any {
 		out[name] = list
 	}
 	accounts, n, err := e.Accounts.ListAccounts(ctx, page.Window{})
-	keep("accounts", accounts, n, err)
+	retain("accounts", accounts, n, err)
 	for _, a := range accounts {
 		_, hash, err := e.Callers.UserByName(ctx, a.Username)
-		keep("hash of "+a.ID, hash, 0, err)
+		retain("hash of "+a.ID, hash, 0, err)
 	}
 	tokens, n, err := e.Tokens.ListTokens(ctx, page.Window{})
-	keep("tokens", tokens, n, err)
+	retain("tokens", tokens, n, err)
 	teams, n, err := e.Teams.ListTeams(ctx, page.Window{})
-	keep("teams", teams, n, err)
+	retain("teams", teams, n, err)
 	for _, team := range teams {
 		members, n, err := e.Teams.TeamMembers(ctx, team.ID, page.Window{})
-		keep("members of "+team.ID, members, n, err)
+		retain("members of "+team.ID, members, n, err)
 	}
 	orgs, n, err := e.Orgs.ListOrgs(ctx, page.Window{})
-	keep("orgs", orgs, n, err)
+	retain("orgs", orgs, n, err)
 	for _, org := range orgs {
 		members, n, err := e.Orgs.OrgMembers(ctx, org.ID, page.Window{})
-		keep("members of "+org.ID, members, n, err)
+		retain("members of "+org.ID, members, n, err)
 	}
 	grants, n, err := e.Grants.ListGrants(ctx, identity.GrantFilter{}, page.Window{})
-	keep("grants", grants, n, err)
+	retain("grants", grants, n, err)
 	objects, n, err := e.Objects.Readable(ctx, identity.KindProject, access.Everything(), page.Window{})
-	keep("objects", objects, n, err)
+	retain("objects", objects, n, err)
 	m := e.load(t)
 	out["version"], out["rights"] = m.version, m.state
 	return out
@@ -172,9 +172,9 @@ func unitRolledBack(t *testing.T, e *env) {
 			if err := writes[name](ctx); err != nil {
 				return err
 			}
-			return errGivenUp
+			return errAbandoned
 		})
-		if !errors.Is(err, errGivenUp) {
+		if !errors.Is(err, errAbandoned) {
 			t.Errorf("%s: the unit ends with %v", name, err)
 		}
 	}

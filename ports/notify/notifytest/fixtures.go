@@ -26,8 +26,8 @@ type env struct {
 
 // gone is a booking that ended before it began: expiry without waiting.
 const (
-	gone = -time.Minute
-	hold = time.Hour
+	gone       = -time.Minute
+	visibility = time.Hour
 )
 
 // hard is a text that is easily lost on its way.

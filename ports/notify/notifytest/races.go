@@ -16,8 +16,8 @@ func raceCases() map[string]func(*testing.T, *env) {
 		"each is taken by one server":      raceTake,
 		"planned by many servers":          raceInsert,
 		"the run goes meanwhile":           raceForget,
-		"one target, kept many times":      raceKeep,
-		"several targets, by digest":       raceKeepSeveral,
+		"one target, kept many times":      raceSave,
+		"several targets, by digest":       raceSaveSeveral,
 		"an end and another time, at once": raceEnd,
 	}
 }
@@ -32,7 +32,7 @@ func raceTake(t *testing.T, e *env) {
 	seen := map[string]int{}
 	together(servers, func(i int) {
 		for {
-			list, wait, err := e.Deliveries.TakeDeliveries(t.Context(), 1+i, hold, nil)
+			list, wait, err := e.Deliveries.TakeDeliveries(t.Context(), 1+i, visibility, nil)
 			if err != nil {
 				t.Errorf("take: %v", err)
 				return
@@ -113,13 +113,13 @@ func raceForget(t *testing.T, e *env) {
 	}
 }
 
-func raceKeep(t *testing.T, e *env) {
+func raceSave(t *testing.T, e *env) {
 	for n := range 4 {
 		var mu sync.Mutex
 		rule := map[string]int{}
 		together(12, func(i int) {
 			err := e.Unit.Do(t.Context(), func(ctx context.Context) error {
-				ref, err := e.Targets.KeepTarget(ctx, fmt.Sprintf("ntg_%d_%d", n, i), fmt.Sprint(n), []byte{byte(i)})
+				ref, err := e.Targets.SaveTarget(ctx, fmt.Sprintf("ntg_%d_%d", n, i), fmt.Sprint(n), []byte{byte(i)})
 				mu.Lock()
 				defer mu.Unlock()
 				if err == nil {
@@ -138,16 +138,16 @@ func raceKeep(t *testing.T, e *env) {
 			same(t, "one is kept", 1, len(e.sealed(t, ref)))
 		}
 	}
-	same(t, "all that is kept", 4, len(e.held(t, "", 99)))
+	same(t, "all that is kept", 4, len(e.listSealed(t, "", 99)))
 }
 
-func raceKeepSeveral(t *testing.T, e *env) {
+func raceSaveSeveral(t *testing.T, e *env) {
 	for n := range 4 {
 		together(6, func(i int) {
 			err := e.Unit.Do(t.Context(), func(ctx context.Context) error {
 				for k := range 3 {
 					name := fmt.Sprintf("%d_%d", n, k)
-					if _, err := e.Targets.KeepTarget(ctx, fmt.Sprintf("ntg_%s_%d", name, i), name, []byte("x")); err != nil {
+					if _, err := e.Targets.SaveTarget(ctx, fmt.Sprintf("ntg_%s_%d", name, i), name, []byte("x")); err != nil {
 						return err
 					}
 				}
@@ -158,7 +158,7 @@ func raceKeepSeveral(t *testing.T, e *env) {
 			}
 		})
 	}
-	same(t, "all that is kept", 12, len(e.held(t, "", 99)))
+	same(t, "all that is kept", 12, len(e.listSealed(t, "", 99)))
 }
 
 func raceEnd(t *testing.T, e *env) {
@@ -178,6 +178,6 @@ func raceEnd(t *testing.T, e *env) {
 		if got := e.get(t, d.RunID); got.Status != notify.Delivered || got.Reason != "" {
 			t.Errorf("%+v", got)
 		}
-		e.takes(t, "after the end", 9, hold, nil)
+		e.takes(t, "after the end", 9, visibility, nil)
 	}
 }

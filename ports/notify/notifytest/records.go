@@ -54,7 +54,7 @@ func everyMember(t *testing.T, e *env) {
 		recent(t, "ended", &got[i].EndedAt)
 	}
 	same(t, "what was stored", want, got)
-	list, _ := e.take(t, 9, hold)
+	list, _ := e.take(t, 9, visibility)
 	for i := range list {
 		list[i].CreatedAt = time.Time{}
 		want[i].Attempts = 1
@@ -93,7 +93,7 @@ func withTheRun(t *testing.T, e *env) {
 		t.Fatal(err)
 	}
 	same(t, "what is told", 0, len(e.list(t, d.RunID)))
-	if list, wait := e.take(t, 9, hold); len(list) != 0 || wait != 0 {
+	if list, wait := e.take(t, 9, visibility); len(list) != 0 || wait != 0 {
 		t.Errorf("%d taken, the next in %s", len(list), wait)
 	}
 	e.end(t, taken.ID, notify.Delivered, "")
@@ -150,7 +150,7 @@ func rolledBack(t *testing.T, e *env) {
 		if err := e.Deliveries.EndDelivery(ctx, d.ID, notify.Failed, "why"); err != nil {
 			return err
 		}
-		if _, err := e.Targets.KeepTarget(ctx, "ntg_1", "d", []byte{1}); err != nil {
+		if _, err := e.Targets.SaveTarget(ctx, "ntg_1", "d", []byte{1}); err != nil {
 			return err
 		}
 		return errStop
@@ -180,25 +180,25 @@ func ending(t *testing.T, e *env) {
 		recent(t, "created", &got.CreatedAt)
 		d.Status, d.Reason, d.Attempts = c.status, c.reason, 1
 		same(t, "what is told", d, got)
-		e.takes(t, "after the end", 9, hold, nil)
+		e.takes(t, "after the end", 9, visibility, nil)
 	}
 	e.end(t, "nty_none", notify.Failed, "why")
 }
 
 func deferring(t *testing.T, e *env) {
 	d := e.add(t)
-	e.takes(t, "the first try", 9, hold, []string{d.ID})
+	e.takes(t, "the first try", 9, visibility, []string{d.ID})
 	e.postpone(t, d.ID, hard, gone)
 	got := e.get(t, d.RunID)
 	if got.Status != notify.Pending || got.Reason != hard || got.Attempts != 1 || !got.EndedAt.IsZero() {
 		t.Errorf("%+v", got)
 	}
-	list, _ := e.take(t, 9, hold)
+	list, _ := e.take(t, 9, visibility)
 	if len(list) != 1 || list[0].Attempts != 2 || list[0].Reason != hard || list[0].ID != d.ID {
 		t.Fatalf("the second try: %+v", list)
 	}
 	e.postpone(t, d.ID, "again", 10*time.Minute)
-	list, wait := e.take(t, 9, hold)
+	list, wait := e.take(t, 9, visibility)
 	if len(list) != 0 || wait <= 9*time.Minute || wait > 10*time.Minute {
 		t.Errorf("%d taken, the next in %s", len(list), wait)
 	}

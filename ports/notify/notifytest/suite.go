@@ -14,8 +14,8 @@ type Stores struct {
 	Unit       tx.Unit
 	Deliveries notify.Store
 	Targets    notify.TargetStore
-	// Holder holds what Targets keeps.
-	Holder secrets.Holder
+	// Sealed holds what Targets keeps.
+	Sealed secrets.SealedStore
 	// Runs makes runs of these ids exist.
 	Runs func(ctx context.Context, ids ...string) error
 	// Forget drops every run, as retention does.

@@ -24,7 +24,7 @@ func takeCases() map[string]func(*testing.T, *env) {
 }
 
 func takeNothing(t *testing.T, e *env) {
-	if list, wait := e.take(t, 9, hold); len(list) != 0 || wait != 0 {
+	if list, wait := e.take(t, 9, visibility); len(list) != 0 || wait != 0 {
 		t.Errorf("%v, %s", list, wait)
 	}
 }
@@ -37,7 +37,7 @@ func takeOldest(t *testing.T, e *env) {
 		want = append(want, d.ID)
 	}
 	for i := range want {
-		list, wait := e.take(t, 1, hold)
+		list, wait := e.take(t, 1, visibility)
 		same(t, "one at a time", want[i:i+1], ids(list))
 		if due := i < len(want)-1; due != (wait <= time.Millisecond) || wait <= 0 {
 			t.Errorf("%d: the next in %s", i, wait)
@@ -47,12 +47,12 @@ func takeOldest(t *testing.T, e *env) {
 
 func takeBooked(t *testing.T, e *env) {
 	d := e.add(t)
-	list, wait := e.take(t, 9, hold)
+	list, wait := e.take(t, 9, visibility)
 	same(t, "taken", []string{d.ID}, ids(list))
-	if wait <= hold-5*time.Minute || wait > hold+5*time.Minute {
+	if wait <= visibility-5*time.Minute || wait > visibility+5*time.Minute {
 		t.Errorf("it is due again in %s", wait)
 	}
-	e.takes(t, "booked", 9, hold, nil)
+	e.takes(t, "booked", 9, visibility, nil)
 	if got := e.get(t, d.RunID); got.Attempts != 1 || got.Status != notify.Pending {
 		t.Errorf("%+v", got)
 	}
@@ -74,14 +74,14 @@ func takeLane(t *testing.T, e *env) {
 	for i, x := range []notify.Delivery{a, b, c, d} {
 		e.postpone(t, x.ID, "", gone-time.Duration(10-i)*time.Minute)
 	}
-	list, wait := e.take(t, 9, hold)
+	list, wait := e.take(t, 9, visibility)
 	same(t, "the first of each", []string{a.ID, d.ID}, ids(list))
 	if wait <= 0 || wait > time.Millisecond {
 		t.Errorf("the next in %s", wait)
 	}
-	e.takes(t, "the second", 9, hold, []string{b.ID})
-	e.takes(t, "the third", 9, hold, []string{c.ID})
-	e.takes(t, "no fourth", 9, hold, nil)
+	e.takes(t, "the second", 9, visibility, []string{b.ID})
+	e.takes(t, "the third", 9, visibility, []string{c.ID})
+	e.takes(t, "no fourth", 9, visibility, nil)
 }
 
 func takeFull(t *testing.T, e *env) {
@@ -89,11 +89,11 @@ func takeFull(t *testing.T, e *env) {
 	plain := e.add(t)
 	e.takes(t, "one is full", 9, gone, []string{b.ID, plain.ID}, "a")
 	e.takes(t, "two are", 9, gone, []string{plain.ID}, "a", "b", "nobody's")
-	list, wait := e.take(t, 9, hold, "a", "b", plain.Lane())
+	list, wait := e.take(t, 9, visibility, "a", "b", plain.Lane())
 	if len(list) != 0 || wait != 0 {
 		t.Errorf("all are: %v, %s", list, wait)
 	}
-	e.takes(t, "none is", 9, hold, []string{a.ID, b.ID, plain.ID})
+	e.takes(t, "none is", 9, visibility, []string{a.ID, b.ID, plain.ID})
 }
 
 func takeWait(t *testing.T, e *env) {
@@ -104,7 +104,7 @@ func takeWait(t *testing.T, e *env) {
 		full []string
 		want time.Duration
 	}{{nil, 10 * time.Minute}, {[]string{"soon"}, 30 * time.Minute}, {[]string{"late"}, 10 * time.Minute}, {[]string{"late", "soon"}, 0}} {
-		list, wait := e.take(t, 9, hold, c.full...)
+		list, wait := e.take(t, 9, visibility, c.full...)
 		if len(list) != 0 || wait > c.want || wait < c.want-5*time.Minute || (wait == 0) != (c.want == 0) {
 			t.Errorf("with %v: %v, %s, want %s", c.full, list, wait, c.want)
 		}
@@ -115,7 +115,7 @@ func takeEnded(t *testing.T, e *env) {
 	for _, s := range []notify.Status{notify.Delivered, notify.Failed, notify.Skipped} {
 		e.add(t, func(d *notify.Delivery) { d.Status = s })
 	}
-	if list, wait := e.take(t, 9, hold); len(list) != 0 || wait != 0 {
+	if list, wait := e.take(t, 9, visibility); len(list) != 0 || wait != 0 {
 		t.Errorf("%v, %s", list, wait)
 	}
 }
@@ -123,7 +123,7 @@ func takeEnded(t *testing.T, e *env) {
 func takeRolledBack(t *testing.T, e *env) {
 	d := e.add(t)
 	err := e.Unit.Do(t.Context(), func(ctx context.Context) error {
-		list, _, err := e.Deliveries.TakeDeliveries(ctx, 9, hold, nil)
+		list, _, err := e.Deliveries.TakeDeliveries(ctx, 9, visibility, nil)
 		if err == nil && len(list) == 1 {
 			err = errStop
 		}
@@ -132,7 +132,7 @@ func takeRolledBack(t *testing.T, e *env) {
 	if err == nil {
 		t.Fatal("nothing was taken")
 	}
-	list, _ := e.take(t, 9, hold)
+	list, _ := e.take(t, 9, visibility)
 	if len(list) != 1 || list[0].ID != d.ID || list[0].Attempts != 1 {
 		t.Errorf("%+v", list)
 	}
@@ -157,8 +157,8 @@ func lanesOfTargets(t *testing.T, e *env) {
 		e.add(t, fn)
 		e.add(t, fn)
 	}
-	list, _ := e.take(t, 99, hold)
+	list, _ := e.take(t, 99, visibility)
 	same(t, "one of each target", 7, len(list))
-	list, _ = e.take(t, 99, hold)
+	list, _ = e.take(t, 99, visibility)
 	same(t, "and the other", 7, len(list))
 }

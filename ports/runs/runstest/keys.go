@@ -15,7 +15,7 @@ func keyCases() map[string]func(*testing.T, *env) {
 		"an old key":               keyOld,
 		"one key at once":          keyRace,
 		"a ticket is used once":    ticketOnce,
-		"whose a ticket is":        ticketHolder,
+		"whose a ticket is":        ticketOwners,
 		"an expired ticket":        ticketExpired,
 		"many take one ticket":     ticketRace,
 		"purging keys and tickets": keyPurge,
@@ -93,13 +93,13 @@ func keyRace(t *testing.T, e *env) {
 func (e *env) ticket(t *testing.T, n byte, d time.Duration) [32]byte {
 	t.Helper()
 	hash := [32]byte{n, 0, 255}
-	e.must(t, func(ctx context.Context) error { return e.Tickets.SaveTicket(ctx, hash, "run_1", holder, d) })
+	e.must(t, func(ctx context.Context) error { return e.Tickets.SaveTicket(ctx, hash, "run_1", ticketOwner, d) })
 	return hash
 }
 
-var holder = runs.Holder{Account: "usr_1", Token: "tok_1"}
+var ticketOwner = runs.TicketOwner{Account: "usr_1", Token: "tok_1"}
 
-func (e *env) takeTicket(t *testing.T, hash [32]byte) (run string, h runs.Holder, err error) {
+func (e *env) takeTicket(t *testing.T, hash [32]byte) (run string, h runs.TicketOwner, err error) {
 	t.Helper()
 	err = e.do(t, func(ctx context.Context) error {
 		var err error
@@ -113,16 +113,16 @@ func ticketOnce(t *testing.T, e *env) {
 	hash := e.ticket(t, 1, ttl)
 	_, _, err := e.takeTicket(t, [32]byte{7})
 	wantFault(t, err, runs.BadTicket)
-	if run, h, err := e.takeTicket(t, hash); err != nil || run != "run_1" || h != holder {
+	if run, h, err := e.takeTicket(t, hash); err != nil || run != "run_1" || h != ticketOwner {
 		t.Errorf("took %q, %+v, %v", run, h, err)
 	}
 	_, _, err = e.takeTicket(t, hash)
 	wantFault(t, err, runs.BadTicket)
 }
 
-// ticketHolder takes tickets of holders of whom less is known: one without a token, and nobody at all.
-func ticketHolder(t *testing.T, e *env) {
-	for i, want := range []runs.Holder{{Account: "usr_2"}, {}, {Account: "ä'", Token: "tok_'2"}} {
+// ticketOwners takes tickets of holders of whom less is known: one without a token, and nobody at all.
+func ticketOwners(t *testing.T, e *env) {
+	for i, want := range []runs.TicketOwner{{Account: "usr_2"}, {}, {Account: "ä'", Token: "tok_'2"}} {
 		hash := [32]byte{byte(i)}
 		e.must(t, func(ctx context.Context) error { return e.Tickets.SaveTicket(ctx, hash, "run_2", want, ttl) })
 		if run, h, err := e.takeTicket(t, hash); err != nil || run != "run_2" || h != want {

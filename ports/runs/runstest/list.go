@@ -48,7 +48,7 @@ func (e *env) listAs(t *testing.T, reader access.Scope, f runs.Filter) *runs.Lis
 }
 
 func listEmpty(t *testing.T, e *env) {
-	for _, f := range []runs.Filter{{}, {Tool: "x"}, {Words: []string{"x"}}, {Host: "h"}} {
+	for _, f := range []runs.Filter{{}, {Tool: "x"}, {Terms: []string{"x"}}, {Host: "h"}} {
 		l := e.list(t, f)
 		if len(l.Runs) != 0 || l.Total != 0 || l.HasMore || l.NextCursor != "" || l.TotalCapped {
 			t.Errorf("list %+v is %+v", f, l)
@@ -73,7 +73,7 @@ func listOrder(t *testing.T, e *env) {
 func listTopOnly(t *testing.T, e *env) {
 	p := e.add(t, asSplit, func(r *runs.Run) { r.Labels = map[string]string{"a": "b"} })
 	e.add(t, childOf(p, runs.Shard, 0), func(r *runs.Run) { r.Labels = map[string]string{"a": "b"} })
-	for _, f := range []runs.Filter{{}, {Tool: "bash"}, {Labels: map[string]string{"a": "b"}}, {Words: []string{"true"}}, {Queue: "default"}} {
+	for _, f := range []runs.Filter{{}, {Tool: "bash"}, {Labels: map[string]string{"a": "b"}}, {Terms: []string{"true"}}, {Queue: "default"}} {
 		l := e.list(t, f)
 		if d := diff([]string{p.ID}, ids(l.Runs)); d != "" || l.Total != 1 {
 			t.Errorf("%+v lists %v of %d", f, ids(l.Runs), l.Total)
@@ -102,7 +102,7 @@ func filterCases() []filterCase {
 		{"queue", runs.Filter{Queue: "gpu"}, func(r *runs.Run) { r.Spec.Queue = "gpu" }},
 		{"after", runs.Filter{After: at(24 * time.Hour)}, func(r *runs.Run) { r.CreatedAt = at(24 * time.Hour) }},
 		{"before", runs.Filter{Before: at(-24 * time.Hour)}, func(r *runs.Run) { r.CreatedAt = at(-24*time.Hour - time.Microsecond) }},
-		{"words", runs.Filter{Words: []string{"nightly"}}, func(r *runs.Run) { r.Name = "nightly" }},
+		{"words", runs.Filter{Terms: []string{"nightly"}}, func(r *runs.Run) { r.Name = "nightly" }},
 	}
 }
 
@@ -172,7 +172,7 @@ func merge(a, b runs.Filter) runs.Filter {
 	if !b.Before.IsZero() {
 		a.Before = b.Before
 	}
-	a.Statuses, a.Sources, a.Words = append(a.Statuses, b.Statuses...), append(a.Sources, b.Sources...), append(a.Words, b.Words...)
+	a.Statuses, a.Sources, a.Terms = append(a.Statuses, b.Statuses...), append(a.Sources, b.Sources...), append(a.Terms, b.Terms...)
 	return a
 }
 
@@ -222,8 +222,8 @@ func listCursor(t *testing.T, e *env) {
 		want []string
 	}{
 		{runs.Filter{}, all}, {runs.Filter{Tool: "bash"}, all}, {runs.Filter{Labels: map[string]string{"k": "v"}}, all},
-		{runs.Filter{Words: []string{"tr"}}, all}, {runs.Filter{Statuses: two}, sometimes},
-		{runs.Filter{Actor: "ada"}, all}, {runs.Filter{Statuses: two, Words: []string{"true"}}, sometimes},
+		{runs.Filter{Terms: []string{"tr"}}, all}, {runs.Filter{Statuses: two}, sometimes},
+		{runs.Filter{Actor: "ada"}, all}, {runs.Filter{Statuses: two, Terms: []string{"true"}}, sometimes},
 	} {
 		for _, size := range []int{1, 7, 25} {
 			c.f.Limit, c.f.Oldest = size, true
@@ -245,7 +245,7 @@ func listOffset(t *testing.T, e *env) {
 	for range 10 {
 		all = append([]string{e.add(t).ID}, all...)
 	}
-	for _, f := range []runs.Filter{{}, {Tool: "bash"}, {Statuses: []runs.Status{runs.Pending, runs.Failed}}, {Words: []string{"true"}}} {
+	for _, f := range []runs.Filter{{}, {Tool: "bash"}, {Statuses: []runs.Status{runs.Pending, runs.Failed}}, {Terms: []string{"true"}}} {
 		f.Limit, f.Offset = 3, 4
 		l := e.list(t, f)
 		if d := diff(all[4:7], ids(l.Runs)); d != "" || l.Total != 10 || !l.HasMore {
@@ -320,7 +320,7 @@ func listCapped(t *testing.T, e *env) {
 			return nil
 		})
 	}
-	for _, f := range []runs.Filter{{Tool: "bash"}, {Words: []string{"man"}}, {Statuses: []runs.Status{runs.Pending}}, {Queue: "default", Actor: "ada"}} {
+	for _, f := range []runs.Filter{{Tool: "bash"}, {Terms: []string{"man"}}, {Statuses: []runs.Status{runs.Pending}}, {Queue: "default", Actor: "ada"}} {
 		f.Limit = 1
 		if l := e.list(t, f); l.Total != e.totalCap() || !l.TotalCapped {
 			t.Errorf("%+v has %d, capped %t", f, l.Total, l.TotalCapped)
@@ -360,7 +360,7 @@ func listChildSummary(t *testing.T, e *env) {
 		{runs.Filter{Host: "web"}, []string{alone.ID, p.ID}}, {runs.Filter{Task: "install"}, []string{alone.ID, p.ID}},
 		{runs.Filter{Host: "h1"}, []string{p.ID}}, {runs.Filter{Host: "h2"}, []string{alone.ID}}, {runs.Filter{Host: "none"}, []string{}},
 		{runs.Filter{Host: "web", Task: "install", Tool: "bash"}, []string{alone.ID, p.ID}},
-		{runs.Filter{Host: "h0", Words: []string{"true"}}, []string{p.ID}},
+		{runs.Filter{Host: "h0", Terms: []string{"true"}}, []string{p.ID}},
 	} {
 		l := e.list(t, c.f)
 		if d := diff(c.want, ids(l.Runs)); d != "" || l.Total != len(c.want) {

@@ -19,7 +19,7 @@ func moveCases() map[string]func(*testing.T, *env) {
 		"back to the queue":              moveBack,
 		"a status event for each move":   moveEvents,
 		"warnings add up":                moveWarnings,
-		"the ended run keeps its holder": moveKeepsHolder,
+		"the ended run keeps its holder": moveKeepsWorker,
 	}
 }
 
@@ -168,13 +168,13 @@ func moveWarnings(t *testing.T, e *env) {
 	}
 }
 
-func moveKeepsHolder(t *testing.T, e *env) {
+func moveKeepsWorker(t *testing.T, e *env) {
 	a := e.running(t)
 	got := e.finish(t, a, runs.Succeeded, at(time.Hour))
 	if got.Worker != a.Lease.Worker || got.Epoch != a.Lease.Epoch || !got.LeaseExpiresAt.IsZero() {
 		t.Errorf("the ended run is %+v", got)
 	}
-	held, err := e.Queue.Held(t.Context(), a.Lease.Worker)
+	held, err := e.Queue.Leased(t.Context(), a.Lease.Worker)
 	if err != nil || len(held) != 0 {
 		t.Errorf("held after the end: %v, %v", held, err)
 	}

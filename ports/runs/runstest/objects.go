@@ -85,7 +85,7 @@ func objectsEverywhere(t *testing.T, e *env) {
 	want := []string{"inv_1", "queue:default"}
 	r := e.add(t, naming(want...))
 	a := e.claim(t, "w1", ttl)
-	held, err := e.Queue.Held(t.Context(), "w1")
+	held, err := e.Queue.Leased(t.Context(), "w1")
 	if err != nil || len(held) != 1 {
 		t.Fatalf("held: %v, %v", held, err)
 	}

@@ -60,7 +60,7 @@ func purgeRuns(t *testing.T, e *env) {
 		want []string
 	}{
 		{runs.Filter{}, []string{fresh.ID, waits.ID}}, {runs.Filter{Host: "host"}, []string{fresh.ID}}, {runs.Filter{Task: "task"}, []string{fresh.ID}},
-		{runs.Filter{Words: []string{"lived"}}, []string{fresh.ID}}, {runs.Filter{Labels: map[string]string{"k": "v"}}, []string{fresh.ID}},
+		{runs.Filter{Terms: []string{"lived"}}, []string{fresh.ID}}, {runs.Filter{Labels: map[string]string{"k": "v"}}, []string{fresh.ID}},
 	} {
 		l := e.list(t, c.f)
 		if d := diff(c.want, ids(l.Runs)); d != "" || l.Total != len(c.want) {

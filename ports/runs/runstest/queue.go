@@ -260,7 +260,7 @@ func held(t *testing.T, e *env) {
 	e.add(t)
 	e.claim(t, "w2", ttl)
 	e.finish(t, b, runs.Succeeded, epoch)
-	list, err := e.Queue.Held(t.Context(), "w1")
+	list, err := e.Queue.Leased(t.Context(), "w1")
 	if d := diff([]string{a.Run.ID}, ids(list)); d != "" || err != nil {
 		t.Errorf("held (%v):\n%s", err, d)
 	}

@@ -79,7 +79,7 @@ func scopeDefaultQueue(t *testing.T, e *env) {
 	plain, gpu := e.add(t), e.add(t, naming("queue:gpu"))
 	both := e.add(t, naming("inv_1", "queue:default"))
 	e.restrict(t, "queue:default", "user:usr_1")
-	for _, f := range []runs.Filter{{}, {Tool: "bash"}, {Words: []string{"true"}}, {Queue: "default"}} {
+	for _, f := range []runs.Filter{{}, {Tool: "bash"}, {Terms: []string{"true"}}, {Queue: "default"}} {
 		l := e.listAs(t, stranger, f)
 		if d := diff([]string{gpu.ID}, ids(l.Runs)); d != "" || l.Total != 1 {
 			t.Errorf("%+v for a stranger, a total of %d\n%s", f, l.Total, d)
@@ -95,7 +95,7 @@ func scopeNothing(t *testing.T, e *env) {
 	e.restrict(t, "queue:default")
 	check := func() {
 		t.Helper()
-		for _, f := range []runs.Filter{{}, {Tool: "bash"}, {Words: []string{"true"}}, {Limit: 1, Oldest: true}} {
+		for _, f := range []runs.Filter{{}, {Tool: "bash"}, {Terms: []string{"true"}}, {Limit: 1, Oldest: true}} {
 			if l := e.listAs(t, stranger, f); len(l.Runs) != 0 || l.Total != 0 || l.HasMore || l.NextCursor != "" || l.TotalCapped {
 				t.Errorf("%+v is %+v", f, l)
 			}
@@ -107,9 +107,9 @@ func scopeNothing(t *testing.T, e *env) {
 	check()
 }
 
-// world makes runs of as many queues, each restricted but for every third, and returns what ada may read of it, the
+// restrictedQueues makes runs of as many queues, each restricted but for every third, and returns what ada may read of it, the
 // oldest first.
-func (e *env) world(t *testing.T, queues int) (mine []string) {
+func (e *env) restrictedQueues(t *testing.T, queues int) (mine []string) {
 	t.Helper()
 	for q := range queues {
 		switch q % 3 {
@@ -138,7 +138,7 @@ func (e *env) world(t *testing.T, queues int) (mine []string) {
 // scopePages walks what may be read of so many queues.
 func scopePages(queues int) func(*testing.T, *env) {
 	return func(t *testing.T, e *env) {
-		mine := e.world(t, queues)
+		mine := e.restrictedQueues(t, queues)
 		sizes := depthtest.Of([]int{7, 100}, []int{1, 7, 100})
 		if queues > 10 {
 			sizes = []int{100} // a list for each of many runs takes its time
@@ -146,7 +146,7 @@ func scopePages(queues int) func(*testing.T, *env) {
 		back := slices.Clone(mine)
 		slices.Reverse(back)
 		for _, f := range []runs.Filter{
-			{}, {Tool: "bash"}, {Labels: map[string]string{"k": "v"}}, {Words: []string{"true"}}, {Actor: "ada"},
+			{}, {Tool: "bash"}, {Labels: map[string]string{"k": "v"}}, {Terms: []string{"true"}}, {Actor: "ada"},
 			{Statuses: []runs.Status{runs.Pending, runs.Failed}}, {Queue: runs.DefaultQueue},
 		} {
 			for _, size := range sizes {

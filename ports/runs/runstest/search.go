@@ -10,15 +10,15 @@ import (
 func searchCases() map[string]func(*testing.T, *env) {
 	return map[string]func(*testing.T, *env){
 		"what is searched":          searchTexts,
-		"how words match":           searchWords,
+		"how words match":           searchTerms,
 		"an error found at the end": searchError,
 		"long texts":                searchLong,
 	}
 }
 
-func (e *env) found(t *testing.T, words ...string) []string {
+func (e *env) found(t *testing.T, terms ...string) []string {
 	t.Helper()
-	return ids(e.list(t, runs.Filter{Words: words}).Runs)
+	return ids(e.list(t, runs.Filter{Terms: terms}).Runs)
 }
 
 func searchTexts(t *testing.T, e *env) {
@@ -40,7 +40,7 @@ func searchTexts(t *testing.T, e *env) {
 	}
 }
 
-func searchWords(t *testing.T, e *env) {
+func searchTerms(t *testing.T, e *env) {
 	r := e.add(t, func(r *runs.Run) {
 		r.Name, r.Spec.Command = "Web-01.Prod_EU Größe ΣΊΣΥΦΟΣ 東京タワー naïve ½", "curl 'https://example.org/a?b=c' | tee \"x\" 12345"
 	})
@@ -74,9 +74,9 @@ func searchError(t *testing.T, e *env) {
 	if _, err := e.move(t, runs.Move{ID: a.Run.ID, From: runs.Running, To: runs.Failed, At: epoch, Error: "ssh: timeout"}); err != nil {
 		t.Fatal(err)
 	}
-	for _, words := range [][]string{{"timeout"}, {"deploy", "ssh"}, {"blue"}, {"true", "timeo"}, {"ada"}} {
-		if d := diff([]string{a.Run.ID}, e.found(t, words...)); d != "" {
-			t.Errorf("%q finds:\n%s", words, d)
+	for _, terms := range [][]string{{"timeout"}, {"deploy", "ssh"}, {"blue"}, {"true", "timeo"}, {"ada"}} {
+		if d := diff([]string{a.Run.ID}, e.found(t, terms...)); d != "" {
+			t.Errorf("%q finds:\n%s", terms, d)
 		}
 	}
 }

@@ -44,13 +44,13 @@ func (e *env) older(t *testing.T, age time.Duration) {
 func deliveryRemembered(t *testing.T, e *env) {
 	h, other := e.hook(t), e.hook(t)
 	before := time.Now().Add(-time.Hour)
-	e.remember(t, h.ID, hard, hold, true)
+	e.remember(t, h.ID, hard, leaseTime, true)
 	e.deliver(t, h.ID, hard, scheduling.Delivered{RunID: "run_1"}, "")
 	for range 2 {
 		same(t, "the first result", scheduling.Delivered{RunID: "run_1", Done: true}, e.remember(t, h.ID, hard, gone, false))
 	}
-	e.remember(t, other.ID, hard, hold, true)
-	e.remember(t, h.ID, "another", hold, true)
+	e.remember(t, other.ID, hard, leaseTime, true)
+	e.remember(t, h.ID, "another", leaseTime, true)
 	got := e.stored(t, h.ID)
 	if got.LastRunID != "run_1" || got.LastError != "" || got.LastFiredAt.Before(before) || got.Revision != 1 || !got.UpdatedAt.Equal(h.UpdatedAt) {
 		t.Errorf("the trigger is %+v", got.Trigger)
@@ -60,55 +60,55 @@ func deliveryRemembered(t *testing.T, e *env) {
 
 func deliveryUnderWay(t *testing.T, e *env) {
 	h := e.hook(t)
-	e.remember(t, h.ID, "1", hold, true)
-	same(t, "under way", scheduling.Delivered{}, e.remember(t, h.ID, "1", hold, false))
+	e.remember(t, h.ID, "1", leaseTime, true)
+	same(t, "under way", scheduling.Delivered{}, e.remember(t, h.ID, "1", leaseTime, false))
 	e.remember(t, h.ID, "2", gone, true)
-	e.remember(t, h.ID, "2", hold, true)
-	e.remember(t, h.ID, "2", hold, false)
+	e.remember(t, h.ID, "2", leaseTime, true)
+	e.remember(t, h.ID, "2", leaseTime, false)
 }
 
 func deliveryFailure(t *testing.T, e *env) {
 	h := e.hook(t)
-	e.remember(t, h.ID, "1", hold, true)
+	e.remember(t, h.ID, "1", leaseTime, true)
 	e.deliver(t, h.ID, "1", scheduling.Delivered{}, hard)
 	got := e.stored(t, h.ID)
 	if got.LastError != hard || got.LastRunID != "" || got.LastFiredAt.IsZero() {
 		t.Errorf("the trigger is %+v", got.Trigger)
 	}
-	e.remember(t, h.ID, "1", hold, true)
+	e.remember(t, h.ID, "1", leaseTime, true)
 	e.deliver(t, h.ID, "1", scheduling.Delivered{RunID: "run_1"}, "")
 	if got := e.stored(t, h.ID); got.LastError != "" || got.LastRunID != "run_1" {
 		t.Errorf("the trigger is %+v", got.Trigger)
 	}
 	// Whoever lost the delivery takes nothing from the one that ended it.
 	e.deliver(t, h.ID, "1", scheduling.Delivered{}, "lost")
-	e.remember(t, h.ID, "1", hold, false)
+	e.remember(t, h.ID, "1", leaseTime, false)
 }
 
 func deliveryIgnored(t *testing.T, e *env) {
 	h := e.hook(t)
-	e.remember(t, h.ID, "1", hold, true)
+	e.remember(t, h.ID, "1", leaseTime, true)
 	e.deliver(t, h.ID, "1", scheduling.Delivered{Ignored: "another branch"}, "")
-	same(t, "the first result", scheduling.Delivered{Ignored: "another branch", Done: true}, e.remember(t, h.ID, "1", hold, false))
+	same(t, "the first result", scheduling.Delivered{Ignored: "another branch", Done: true}, e.remember(t, h.ID, "1", leaseTime, false))
 	same(t, "the trigger", h, e.stored(t, h.ID))
 }
 
 func deliveryOld(t *testing.T, e *env) {
 	h := e.hook(t)
-	e.remember(t, h.ID, "1", hold, true)
+	e.remember(t, h.ID, "1", leaseTime, true)
 	e.deliver(t, h.ID, "1", scheduling.Delivered{RunID: "run_1"}, "")
 	e.older(t, scheduling.DeliveryMemory-time.Minute)
-	e.remember(t, h.ID, "1", hold, false)
+	e.remember(t, h.ID, "1", leaseTime, false)
 	e.older(t, scheduling.DeliveryMemory+time.Minute)
-	same(t, "afresh", scheduling.Delivered{}, e.remember(t, h.ID, "1", hold, true))
-	same(t, "under way", scheduling.Delivered{}, e.remember(t, h.ID, "1", hold, false))
+	same(t, "afresh", scheduling.Delivered{}, e.remember(t, h.ID, "1", leaseTime, true))
+	same(t, "under way", scheduling.Delivered{}, e.remember(t, h.ID, "1", leaseTime, false))
 }
 
 func deliveryForget(t *testing.T, e *env) {
 	h := e.hook(t)
-	e.remember(t, h.ID, "old", hold, true)
+	e.remember(t, h.ID, "old", leaseTime, true)
 	e.older(t, scheduling.DeliveryMemory+time.Minute)
-	e.remember(t, h.ID, "young", hold, true)
+	e.remember(t, h.ID, "young", leaseTime, true)
 	e.deliver(t, h.ID, "young", scheduling.Delivered{RunID: "run_1"}, "")
 	for range 2 {
 		if err := e.Deliveries.ForgetDeliveries(t.Context()); err != nil {
@@ -116,6 +116,6 @@ func deliveryForget(t *testing.T, e *env) {
 		}
 	}
 	e.older(t, 0)
-	e.remember(t, h.ID, "young", hold, false)
-	e.remember(t, h.ID, "old", hold, true)
+	e.remember(t, h.ID, "young", leaseTime, false)
+	e.remember(t, h.ID, "old", leaseTime, true)
 }

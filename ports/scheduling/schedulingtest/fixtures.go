@@ -31,8 +31,8 @@ var epoch = time.Date(2025, 3, 4, 5, 6, 7, 891011000, time.UTC)
 
 // gone is a hold that ended before it began: expiry without waiting.
 const (
-	gone = -time.Minute
-	hold = time.Hour
+	gone      = -time.Minute
+	leaseTime = time.Hour
 )
 
 // hard is a text that is easily lost on its way.

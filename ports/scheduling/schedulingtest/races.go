@@ -27,7 +27,7 @@ func raceAdvance(t *testing.T, e *env) {
 	for n := 1; n <= 5; n++ {
 		var won atomic.Int64
 		together(16, func(int) {
-			ok, err := e.Slots.Advance(t.Context(), s.ID, minute(n), minute(n+1), minute(n), hold)
+			ok, err := e.Slots.Advance(t.Context(), s.ID, minute(n), minute(n+1), minute(n), leaseTime)
 			if err != nil {
 				t.Errorf("advance: %v", err)
 			}
@@ -56,7 +56,7 @@ func raceAbandoned(t *testing.T, e *env) {
 	seen := map[string]int{}
 	together(8, func(i int) {
 		for range schedules * slots {
-			list, err := e.Slots.Abandoned(t.Context(), hold, 1+i%4)
+			list, err := e.Slots.Abandoned(t.Context(), leaseTime, 1+i%4)
 			if err != nil {
 				t.Errorf("look for abandoned slots: %v", err)
 			}
@@ -82,7 +82,7 @@ func raceRemember(t *testing.T, e *env) {
 	for n := range 3 {
 		var first atomic.Int64
 		together(20, func(int) {
-			was, fresh, err := e.Deliveries.Remember(t.Context(), h.ID, fmt.Sprint(n), hold)
+			was, fresh, err := e.Deliveries.Remember(t.Context(), h.ID, fmt.Sprint(n), leaseTime)
 			if err != nil || was != (scheduling.Delivered{}) {
 				t.Errorf("remember: %+v, %v", was, err)
 			}
@@ -117,7 +117,7 @@ func raceDelete(t *testing.T, e *env) {
 			}
 		})
 	}
-	same(t, "abandoned", []string{}, e.abandoned(t, hold, 9))
+	same(t, "abandoned", []string{}, e.abandoned(t, leaseTime, 9))
 }
 
 func raceName(t *testing.T, e *env) {
@@ -162,7 +162,7 @@ func raceUpdate(t *testing.T, e *env) {
 		if !got.NextRunAt.Equal(minute(30)) || got.Cron != "@hourly" || got.Revision != 2 {
 			t.Errorf("it is %+v", got)
 		}
-		if n := len(e.abandoned(t, hold, 9)); booked != (n == 1) {
+		if n := len(e.abandoned(t, leaseTime, 9)); booked != (n == 1) {
 			t.Errorf("booked %t, %d slots", booked, n)
 		}
 	}

@@ -119,33 +119,33 @@ func slotNext(t *testing.T, e *env) {
 
 func slotAdvance(t *testing.T, e *env) {
 	s := e.add(t, next(minute(1)))
-	e.advance(t, s.ID, minute(0), minute(2), minute(1), hold, false)
-	e.advance(t, "sch_none", minute(1), minute(2), minute(1), hold, false)
-	e.advance(t, s.ID, time.Time{}, minute(2), minute(1), hold, false)
-	e.advance(t, s.ID, minute(1), minute(5), minute(3), hold, true)
-	e.advance(t, s.ID, minute(1), minute(9), minute(1), hold, false)
+	e.advance(t, s.ID, minute(0), minute(2), minute(1), leaseTime, false)
+	e.advance(t, "sch_none", minute(1), minute(2), minute(1), leaseTime, false)
+	e.advance(t, s.ID, time.Time{}, minute(2), minute(1), leaseTime, false)
+	e.advance(t, s.ID, minute(1), minute(5), minute(3), leaseTime, true)
+	e.advance(t, s.ID, minute(1), minute(9), minute(1), leaseTime, false)
 	want := s
 	want.NextRunAt = minute(5)
 	same(t, "afterwards", want, e.get(t, s.ID))
-	e.advance(t, s.ID, minute(5), minute(6), time.Time{}, hold, true)
-	e.advance(t, s.ID, minute(6), time.Time{}, minute(6), hold, true)
+	e.advance(t, s.ID, minute(5), minute(6), time.Time{}, leaseTime, true)
+	e.advance(t, s.ID, minute(6), time.Time{}, minute(6), leaseTime, true)
 	if got := e.get(t, s.ID); !got.NextRunAt.IsZero() {
 		t.Errorf("it fires again at %s", got.NextRunAt)
 	}
 	off := e.add(t, next(minute(1)), func(s *scheduling.Schedule) { s.Enabled = false })
-	e.advance(t, off.ID, minute(1), minute(2), minute(1), hold, false)
+	e.advance(t, off.ID, minute(1), minute(2), minute(1), leaseTime, false)
 }
 
 // slotTwice names a slot again that was booked before, as a change of the schedule may: nobody gets it twice, and the schedule does
 // not stay due.
 func slotTwice(t *testing.T, e *env) {
 	s := e.add(t, next(minute(1)))
-	e.advance(t, s.ID, minute(1), minute(2), minute(1), hold, true)
+	e.advance(t, s.ID, minute(1), minute(2), minute(1), leaseTime, true)
 	e.must(t, func(ctx context.Context) error {
 		_, err := e.Schedules.UpdateSchedule(ctx, s, 0)
 		return err
 	})
-	e.advance(t, s.ID, minute(1), minute(2), minute(1), hold, false)
+	e.advance(t, s.ID, minute(1), minute(2), minute(1), leaseTime, false)
 	if got := e.get(t, s.ID); !got.NextRunAt.Equal(minute(2)) {
 		t.Errorf("the next slot is %s", got.NextRunAt)
 	}
@@ -164,23 +164,23 @@ func slotSkip(t *testing.T, e *env) {
 	want := s
 	want.NextRunAt, want.LastError = minute(9), hard
 	same(t, "afterwards", want, e.get(t, s.ID))
-	same(t, "slots", []string{}, e.abandoned(t, hold, 9))
+	same(t, "slots", []string{}, e.abandoned(t, leaseTime, 9))
 }
 
 func slotAbandoned(t *testing.T, e *env) {
 	a, b := e.add(t, next(minute(1))), e.add(t, next(minute(1)))
 	e.advance(t, a.ID, minute(1), minute(2), minute(1), 2*gone, true)
 	e.advance(t, b.ID, minute(1), minute(2), minute(1), gone, true)
-	e.advance(t, a.ID, minute(2), minute(3), minute(2), hold, true)
+	e.advance(t, a.ID, minute(2), minute(3), minute(2), leaseTime, true)
 	e.advance(t, b.ID, minute(2), minute(3), minute(2), gone, true)
 	e.settle(t, b.ID, minute(2), "", "why")
-	same(t, "one of them", []string{key(a.ID, minute(1))}, e.abandoned(t, hold, 1))
-	list, err := e.Slots.Abandoned(t.Context(), hold, 9)
+	same(t, "one of them", []string{key(a.ID, minute(1))}, e.abandoned(t, leaseTime, 1))
+	list, err := e.Slots.Abandoned(t.Context(), leaseTime, 9)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d, %v", len(list), err)
 	}
 	same(t, "the other one, with the schedule as it is", scheduling.Firing{Schedule: e.get(t, b.ID), Slot: minute(1)}, list[0])
-	same(t, "within the hold", []string{}, e.abandoned(t, hold, 9))
+	same(t, "within the hold", []string{}, e.abandoned(t, leaseTime, 9))
 }
 
 func slotSettle(t *testing.T, e *env) {
@@ -194,7 +194,7 @@ func slotSettle(t *testing.T, e *env) {
 	e.settle(t, s.ID, minute(2), "", hard)
 	want.NextRunAt, want.LastRunAt, want.LastRunID, want.LastError = minute(3), minute(2), "", hard
 	same(t, "a reason", want, e.get(t, s.ID))
-	same(t, "abandoned", []string{}, e.abandoned(t, hold, 9))
+	same(t, "abandoned", []string{}, e.abandoned(t, leaseTime, 9))
 	e.settle(t, s.ID, minute(8), "run_8", "")
 	e.settle(t, "sch_none", minute(1), "run_8", "")
 	same(t, "a slot that never was", want, e.get(t, s.ID))
@@ -209,7 +209,7 @@ func slotEarlier(t *testing.T, e *env) {
 	if got := e.get(t, s.ID); !got.LastRunAt.Equal(minute(2)) || got.LastRunID != "run_2" || got.LastError != "" {
 		t.Errorf("the last is %s, %s, %q", got.LastRunAt, got.LastRunID, got.LastError)
 	}
-	same(t, "abandoned", []string{}, e.abandoned(t, hold, 9))
+	same(t, "abandoned", []string{}, e.abandoned(t, leaseTime, 9))
 }
 
 // slotRunStays lets a server that lost the slot say why it made no run, after the one that took over made one.
@@ -228,9 +228,9 @@ func slotGone(t *testing.T, e *env) {
 	s := e.add(t, next(minute(1)))
 	e.advance(t, s.ID, minute(1), minute(2), minute(1), gone, true)
 	e.must(t, func(ctx context.Context) error { return e.Schedules.DeleteSchedule(ctx, s.ID, 0) })
-	same(t, "abandoned", []string{}, e.abandoned(t, hold, 9))
+	same(t, "abandoned", []string{}, e.abandoned(t, leaseTime, 9))
 	e.settle(t, s.ID, minute(1), "run_1", "")
-	e.advance(t, s.ID, minute(2), minute(3), minute(2), hold, false)
+	e.advance(t, s.ID, minute(2), minute(3), minute(2), leaseTime, false)
 }
 
 func slotForget(t *testing.T, e *env) {
@@ -258,7 +258,7 @@ func slotJoins(t *testing.T, e *env) {
 		if ok, err := e.Slots.Advance(ctx, s.ID, minute(1), minute(2), minute(1), gone); !ok || err != nil {
 			t.Errorf("advance: %t, %v", ok, err)
 		}
-		list, err := e.Slots.Abandoned(ctx, hold, 9)
+		list, err := e.Slots.Abandoned(ctx, leaseTime, 9)
 		if len(list) != 1 || err != nil {
 			t.Errorf("abandoned: %d, %v", len(list), err)
 		}
@@ -268,5 +268,5 @@ func slotJoins(t *testing.T, e *env) {
 		t.Fatal("the unit committed")
 	}
 	same(t, "afterwards", s, e.get(t, s.ID))
-	same(t, "abandoned", []string{}, e.abandoned(t, hold, 9))
+	same(t, "abandoned", []string{}, e.abandoned(t, leaseTime, 9))
 }

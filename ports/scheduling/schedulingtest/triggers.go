@@ -132,7 +132,7 @@ func triggerSecret(t *testing.T, e *env) {
 
 func triggerDelete(t *testing.T, e *env) {
 	h := e.hook(t)
-	e.remember(t, h.ID, "1", hold, true)
+	e.remember(t, h.ID, "1", leaseTime, true)
 	drop := func(id string, revision int64) error {
 		return e.do(t, func(ctx context.Context) error { return e.Triggers.DeleteTrigger(ctx, id, revision) })
 	}
@@ -142,7 +142,7 @@ func triggerDelete(t *testing.T, e *env) {
 	}
 	_, byID := e.Triggers.TriggerByID(t.Context(), h.ID)
 	_, byToken := e.Triggers.TriggerByToken(t.Context(), h.TokenHash)
-	_, _, remember := e.Deliveries.Remember(t.Context(), h.ID, "2", hold)
+	_, _, remember := e.Deliveries.Remember(t.Context(), h.ID, "2", leaseTime)
 	for _, err := range []error{byID, byToken, remember, drop(h.ID, 0)} {
 		refused(t, "it is gone", err, scheduling.TriggerNotFound)
 	}

@@ -94,8 +94,8 @@ func orgOrder(t *testing.T, e *env) {
 	same(t, "order", want, all(t, s, ""))
 }
 
-// shown lists what a scope shows of what a filter lets through.
-func (e *env) shown(t *testing.T, sc access.Scope, f secrets.Filter) []secrets.Credential {
+// visible lists what a scope shows of what a filter lets through.
+func (e *env) visible(t *testing.T, sc access.Scope, f secrets.Filter) []secrets.Credential {
 	t.Helper()
 	list, n, err := e.Credentials.ListCredentials(t.Context(), sc, f, page.Window{})
 	noError(t, err)
@@ -138,8 +138,8 @@ func scopes(t *testing.T, e *env) {
 		{"all subjects, strict", access.Scope{Subjects: []string{u, v}, Strict: true}, []string{granted, other, closedMine, closedTheirs}},
 		{"nobody's", access.Scope{Subjects: []string{"", "%"}, Orgs: []string{"", "org_none"}}, []string{open, openMine}},
 	} {
-		same(t, c.name, c.want, idsOf(s, e.shown(t, c.scope, secrets.Filter{})))
-		same(t, c.name+", by kind", c.want, idsOf(s, e.shown(t, c.scope, secrets.Filter{Kind: secrets.Token})))
+		same(t, c.name, c.want, idsOf(s, e.visible(t, c.scope, secrets.Filter{})))
+		same(t, c.name+", by kind", c.want, idsOf(s, e.visible(t, c.scope, secrets.Filter{Kind: secrets.Token})))
 		for from := range len(c.want) + 1 {
 			w := page.Window{Offset: from, Limit: 2}
 			list, n, err := e.Credentials.ListCredentials(t.Context(), c.scope, secrets.Filter{}, w)
@@ -149,7 +149,7 @@ func scopes(t *testing.T, e *env) {
 		}
 	}
 	same(t, "with a filter", []string{closedMine},
-		idsOf(s, e.shown(t, access.Scope{Subjects: []string{v}, Strict: true}, secrets.Filter{Org: mine})))
+		idsOf(s, e.visible(t, access.Scope{Subjects: []string{v}, Strict: true}, secrets.Filter{Org: mine})))
 }
 
 // deletedOwner: a credential that is gone leaves neither its secrets nor its name to the next one with its id.
@@ -202,9 +202,9 @@ func filters(t *testing.T, e *env) {
 		{secrets.Filter{Org: "org_none"}, nil},
 	} {
 		for _, sc := range []access.Scope{access.Everything(), {}, {Subjects: []string{"team:x"}, Orgs: []string{a}}} {
-			same(t, fmt.Sprintf("%+v for %+v", c.f, sc), c.want, e.shown(t, sc, c.f))
+			same(t, fmt.Sprintf("%+v for %+v", c.f, sc), c.want, e.visible(t, sc, c.f))
 		}
-		same(t, fmt.Sprintf("%+v for nobody", c.f), []secrets.Credential{}, e.shown(t, access.Scope{Strict: true}, c.f))
+		same(t, fmt.Sprintf("%+v for nobody", c.f), []secrets.Credential{}, e.visible(t, access.Scope{Strict: true}, c.f))
 	}
 }
 

@@ -27,7 +27,7 @@ func leaseCases() map[string]func(*testing.T, *env) {
 		"leases of inventory sources": sourceLeases,
 		"at most so many":             leaseLimit,
 		"booked leases":               bookedLeases,
-		"a hold that passes":          holdPasses,
+		"a hold that passes":          visibilityPasses,
 		"leases are taken once":       leaseRace,
 		"a lease that is dropped":     dropRace,
 	}
@@ -43,9 +43,9 @@ func (e *env) addLease(t *testing.T, o secrets.Owner) secrets.Lease {
 	return l
 }
 
-func (e *env) take(t *testing.T, limit int, hold time.Duration) []secrets.Lease {
+func (e *env) take(t *testing.T, limit int, visibility time.Duration) []secrets.Lease {
 	t.Helper()
-	list, err := e.Leases.TakeLeases(t.Context(), limit, hold)
+	list, err := e.Leases.TakeLeases(t.Context(), limit, visibility)
 	noError(t, err)
 	return list
 }
@@ -282,12 +282,12 @@ func bookedLeases(t *testing.T, e *env) {
 	e.takes(t)
 }
 
-// holdPasses waits for the store's clock: a lease comes again when its hold is over, and no earlier.
-func holdPasses(t *testing.T, e *env) {
+// visibilityPasses waits for the store's clock: a lease comes again when its hold is over, and no earlier.
+func visibilityPasses(t *testing.T, e *env) {
 	l := e.addLease(t, secrets.Owner{ID: "run_none", Epoch: 1})
-	const hold = 1500 * time.Millisecond
+	const visibility = 1500 * time.Millisecond
 	before := time.Now()
-	same(t, "taken", []string{l.ID}, leaseIDs(e.take(t, 10, hold)))
+	same(t, "taken", []string{l.ID}, leaseIDs(e.take(t, 10, visibility)))
 	for end := before.Add(time.Minute); len(e.take(t, 10, hour)) == 0; {
 		if time.Now().After(end) {
 			t.Fatalf("it did not come again within %v", time.Since(before))
@@ -298,7 +298,7 @@ func holdPasses(t *testing.T, e *env) {
 			t.Fatal(t.Context().Err())
 		}
 	}
-	if passed := time.Since(before); passed < hold-100*time.Millisecond {
+	if passed := time.Since(before); passed < visibility-100*time.Millisecond {
 		t.Errorf("it came again after %v", passed)
 	}
 }

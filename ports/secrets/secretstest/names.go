@@ -11,7 +11,7 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-func names[T any](t *testing.T, e *env, s shelf[T]) {
+func names[T any](t *testing.T, e *env, s objectStore[T]) {
 	for _, name := range []string{"n", "N", "n ", odd, strings.Repeat("漢", 200)} {
 		add(t, e, s, named(name))
 		e.refused(t, catalog.NameTaken, func(ctx context.Context) error { return s.insert(ctx, s.plain(e.record(s.prefix, name))) })
@@ -48,12 +48,12 @@ func names[T any](t *testing.T, e *env, s shelf[T]) {
 	}
 }
 
-func namesRace[T any](t *testing.T, e *env, s shelf[T]) {
+func namesRace[T any](t *testing.T, e *env, s objectStore[T]) {
 	won := e.wins(t, crowd, catalog.NameTaken, func(ctx context.Context, _ int) error { return s.insert(ctx, s.plain(e.record(s.prefix, "n"))) })
 	same(t, "winners and what is stored", [2]int{1, 1}, [2]int{won, len(all(t, s, ""))})
 }
 
-func renamesRace[T any](t *testing.T, e *env, s shelf[T]) {
+func renamesRace[T any](t *testing.T, e *env, s objectStore[T]) {
 	var list []T
 	for range crowd {
 		list = append(list, add(t, e, s))
@@ -86,7 +86,7 @@ func windows() []page.Window {
 	}
 }
 
-func pages[T any](t *testing.T, e *env, s shelf[T]) {
+func pages[T any](t *testing.T, e *env, s objectStore[T]) {
 	list := make([]T, rows)
 	for _, i := range []int{3, 0, 6, 2, 5, 1, 4} {
 		list[i] = s.full(e.record(s.prefix, fmt.Sprintf("%d %s", i, odd)))
@@ -105,7 +105,7 @@ func pages[T any](t *testing.T, e *env, s shelf[T]) {
 }
 
 // order: by the bytes of the name.
-func order[T any](t *testing.T, e *env, s shelf[T]) {
+func order[T any](t *testing.T, e *env, s objectStore[T]) {
 	sorted := []string{"1", "B", "_", "a", "a ", "b", "ä", "漢"}
 	want := make([]string, len(sorted))
 	for _, place := range []int{7, 3, 6, 1, 4, 0, 5, 2} {
@@ -116,7 +116,7 @@ func order[T any](t *testing.T, e *env, s shelf[T]) {
 }
 
 // bound: a window never shows more than page.MaxRows, and the total still counts all.
-func bound[T any](t *testing.T, e *env, s shelf[T]) {
+func bound[T any](t *testing.T, e *env, s objectStore[T]) {
 	const n, each = page.MaxRows + 4, 251 // in units that are short enough for a busy machine
 	for from := 0; from < n; from += each {
 		e.must(t, func(ctx context.Context) error {

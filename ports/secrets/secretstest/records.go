@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-func whole[T any](t *testing.T, e *env, s shelf[T]) {
+func whole[T any](t *testing.T, e *env, s objectStore[T]) {
 	same(t, "a fresh store", []T{}, all(t, s, ""))
 	org := ""
 	if s.orgs {
@@ -52,7 +52,7 @@ func whole[T any](t *testing.T, e *env, s shelf[T]) {
 	wantFault(t, err, s.missing)
 }
 
-func missing[T any](t *testing.T, e *env, s shelf[T]) {
+func missing[T any](t *testing.T, e *env, s objectStore[T]) {
 	add(t, e, s)
 	gone := s.plain(e.record(s.prefix, ""))
 	id := s.record(&gone).ID
@@ -72,7 +72,7 @@ func missing[T any](t *testing.T, e *env, s shelf[T]) {
 }
 
 // units: writes join the unit, are seen in it, and go with it.
-func units[T any](t *testing.T, e *env, s shelf[T]) {
+func units[T any](t *testing.T, e *env, s objectStore[T]) {
 	stop := errors.New("stop")
 	is := add(t, e, s)
 	was := *s.record(&is)
@@ -110,7 +110,7 @@ func units[T any](t *testing.T, e *env, s shelf[T]) {
 	same(t, "after writes outside of a unit", []T{is}, all(t, s, ""))
 }
 
-func revisions[T any](t *testing.T, e *env, s shelf[T]) {
+func revisions[T any](t *testing.T, e *env, s objectStore[T]) {
 	v := add(t, e, s)
 	id := s.record(&v).ID
 	update := func(ctx context.Context, revision int64) error {
@@ -142,7 +142,7 @@ func revisions[T any](t *testing.T, e *env, s shelf[T]) {
 	same(t, "what is left", []T{}, all(t, s, ""))
 }
 
-func revisionsRace[T any](t *testing.T, e *env, s shelf[T]) {
+func revisionsRace[T any](t *testing.T, e *env, s objectStore[T]) {
 	v := add(t, e, s)
 	id := s.record(&v).ID
 	for round := range int64(5) {
@@ -160,7 +160,7 @@ func revisionsRace[T any](t *testing.T, e *env, s shelf[T]) {
 	same(t, "who removed it", 1, won)
 }
 
-func anyRevisionRace[T any](t *testing.T, e *env, s shelf[T]) {
+func anyRevisionRace[T any](t *testing.T, e *env, s objectStore[T]) {
 	v := add(t, e, s)
 	won := e.wins(t, crowd, catalog.RevisionChanged, func(ctx context.Context, _ int) error {
 		_, err := s.update(ctx, v, 0)

@@ -94,7 +94,7 @@ func sealedTexts(t *testing.T, e *env) {
 		return err
 	})
 	_, changed := e.setSecret(t.Context(), c, 3, nil, 0)
-	_, wrapped := e.HeldCredentials.Reseal(t.Context(), e.listed(t, c.ID), []byte("wrapped"))
+	_, wrapped := e.SealedCredentials.Reseal(t.Context(), e.listed(t, c.ID), []byte("wrapped"))
 	for _, err := range []error{changed, wrapped} {
 		if !fault.Is(err, fault.Internal) {
 			t.Errorf("outside of a unit: %v", err)
@@ -200,7 +200,7 @@ func oneMoment(t *testing.T, e *env) {
 // listed is what of a credential is held sealed.
 func (e *env) listed(t *testing.T, id string) secrets.Sealed {
 	t.Helper()
-	list, err := e.HeldCredentials.ListSealed(t.Context(), "", 1000)
+	list, err := e.SealedCredentials.ListSealed(t.Context(), "", 1000)
 	noError(t, err)
 	for _, x := range list {
 		if x.Key == id {
@@ -214,7 +214,7 @@ func (e *env) listed(t *testing.T, id string) secrets.Sealed {
 func (e *env) reseal(t *testing.T, was secrets.Sealed, text []byte) (ok bool) {
 	t.Helper()
 	err := e.do(t, func(ctx context.Context) (err error) {
-		ok, err = e.HeldCredentials.Reseal(ctx, was, text)
+		ok, err = e.SealedCredentials.Reseal(ctx, was, text)
 		return err
 	})
 	if err != nil {

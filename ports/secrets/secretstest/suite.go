@@ -19,9 +19,9 @@ type Stores struct {
 	Credentials secrets.Store
 	Types       secrets.TypeStore
 	Leases      secrets.LeaseStore
-	// HeldCredentials and HeldLeases are where the sealed texts of credentials and leases are found.
-	HeldCredentials secrets.Holder
-	HeldLeases      secrets.Holder
+	// SealedCredentials and HeldLeases are where the sealed texts of credentials and leases are found.
+	SealedCredentials secrets.SealedStore
+	SealedLeases      secrets.SealedStore
 	// Age makes a lease older, as if so much time had passed for it alone.
 	Age func(ctx context.Context, lease string, by time.Duration) error
 
@@ -57,10 +57,10 @@ func Run(t *testing.T, each Each) {
 			}
 		})
 	}
-	for name, of := range map[string]func(*env) Held{"credentials are held": heldCredentials, "leases are held": heldLeases} {
+	for name, of := range map[string]func(*env) SealedStoreUnderTest{"credentials are held": heldCredentials, "leases are held": heldLeases} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			RunHolder(t, func(t *testing.T, fn func(*testing.T, Held)) {
+			RunSealedStore(t, func(t *testing.T, fn func(*testing.T, SealedStoreUnderTest)) {
 				each(t, func(t *testing.T, s Stores) { fn(t, of(&env{Stores: s})) })
 			})
 		})
@@ -77,9 +77,9 @@ func with(all ...map[string]func(*testing.T, *env)) map[string]func(*testing.T, 
 }
 
 // recordCases are those of both kinds of record.
-func recordCases[T any](of func(*env) shelf[T]) map[string]func(*testing.T, *env) {
+func recordCases[T any](of func(*env) objectStore[T]) map[string]func(*testing.T, *env) {
 	out := make(map[string]func(*testing.T, *env))
-	for name, fn := range map[string]func(*testing.T, *env, shelf[T]){
+	for name, fn := range map[string]func(*testing.T, *env, objectStore[T]){
 		"whole records":        whole[T],
 		"what is not there":    missing[T],
 		"units":                units[T],
@@ -101,7 +101,7 @@ func recordCases[T any](of func(*env) shelf[T]) map[string]func(*testing.T, *env
 }
 
 // boundCase writes more rows than an answer holds. A quick run does that for one kind of record.
-func boundCase[T any](of func(*env) shelf[T]) map[string]func(*testing.T, *env) {
+func boundCase[T any](of func(*env) objectStore[T]) map[string]func(*testing.T, *env) {
 	return map[string]func(*testing.T, *env){
 		"no answer is endless": func(t *testing.T, e *env) { bound(t, e, of(e)) },
 	}

@@ -45,7 +45,7 @@ func held(t *testing.T, e *env) {
 	e.must(t, func(ctx context.Context) error { return s.insert(ctx, v) })
 	e.must(t, func(ctx context.Context) error {
 		for range 2 {
-			got, err := e.Types.HoldType(ctx, v.ID)
+			got, err := e.Types.LockType(ctx, v.ID)
 			noError(t, err)
 			same(t, "held", v, got)
 		}
@@ -53,21 +53,21 @@ func held(t *testing.T, e *env) {
 	})
 	for _, id := range []string{"cty_none", "", "%", odd} {
 		e.refused(t, secrets.TypeNotFound, func(ctx context.Context) error {
-			_, err := e.Types.HoldType(ctx, id)
+			_, err := e.Types.LockType(ctx, id)
 			return err
 		})
 	}
-	if _, err := e.Types.HoldType(t.Context(), v.ID); !fault.Is(err, fault.Internal) {
+	if _, err := e.Types.LockType(t.Context(), v.ID); !fault.Is(err, fault.Internal) {
 		t.Errorf("held outside of a unit: %v", err)
 	}
 	// Many hold one type at once, and who held it is in nobody's way.
 	e.wins(t, crowd, secrets.TypeNotFound, func(ctx context.Context, _ int) error {
-		_, err := e.Types.HoldType(ctx, v.ID)
+		_, err := e.Types.LockType(ctx, v.ID)
 		return err
 	})
 	e.must(t, func(ctx context.Context) error { return s.remove(ctx, v.ID, 1) })
 	e.refused(t, secrets.TypeNotFound, func(ctx context.Context) error {
-		_, err := e.Types.HoldType(ctx, v.ID)
+		_, err := e.Types.LockType(ctx, v.ID)
 		return err
 	})
 }
@@ -86,7 +86,7 @@ func (e *env) unused(ctx context.Context, id string) error {
 
 // addOf stores a credential of a type, which it holds.
 func (e *env) addOf(ctx context.Context, id string) error {
-	held, err := e.Types.HoldType(ctx, id)
+	held, err := e.Types.LockType(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func heldChanges(t *testing.T, e *env) {
 			}
 		})
 		want := map[string]any{get(t, s, v.ID).Fields[0].Name: "x"}
-		list := e.shown(t, access.Everything(), secrets.Filter{TypeID: v.ID})
+		list := e.visible(t, access.Everything(), secrets.Filter{TypeID: v.ID})
 		same(t, "credentials", 3, len(list))
 		for _, c := range list {
 			same(t, fmt.Sprint("fields of ", c.ID), want, c.Fields)

@@ -79,9 +79,9 @@ func ToAPI(d *Document, stored map[string]any, id func(Key) (string, error)) (ma
 	}
 	for i := range members {
 		m := &members[i]
-		_, given := spec[m.name]
+		_, provided := spec[m.name]
 		switch {
-		case given || !m.keep:
+		case provided || !m.keepsStored:
 		case stored == nil:
 			body[m.api] = m.preset
 		case m.echo:
@@ -165,7 +165,7 @@ func normal(members []member, spec map[string]any) map[string]any {
 				return normal(m.fields, inner)
 			})
 		}
-		if !silent(m, v) {
+		if !isDefault(m, v) {
 			out[m.name] = v
 		}
 	}
@@ -184,10 +184,10 @@ func clamped(m *member, v any) any {
 	return v
 }
 
-// silent reports whether a value says the same as leaving it out.
-func silent(m *member, v any) bool {
+// isDefault reports whether a value says the same as leaving it out.
+func isDefault(m *member, v any) bool {
 	switch {
-	case m.zero || m.keep:
+	case m.zero || m.keepsStored:
 		return false
 	case m.preset != nil && same(v, m.preset):
 		return true

@@ -26,7 +26,7 @@ func Compare(k Kind, stored, wanted map[string]any) []Change {
 	for i := range members {
 		m := &members[i]
 		was, will := stored[m.name], wanted[m.name]
-		if same(was, will) || m.keep && will == nil || m.keep && was == nil && will == "" {
+		if same(was, will) || m.keepsStored && will == nil || m.keepsStored && was == nil && will == "" {
 			continue
 		}
 		out = append(out, Change{Member: m.name, Lines: difference(m, was, will)})
@@ -34,8 +34,8 @@ func Compare(k Kind, stored, wanted map[string]any) []Change {
 	return out
 }
 
-// hidden is what a diff says where it may not show what changes.
-const hidden = "  (a secret value)"
+// hiddenValue is what a diff says where it may not show what changes.
+const hiddenValue = "  (a secret value)"
 
 func difference(m *member, was, will any) []string {
 	a, b := lines(m, was), lines(m, will)
@@ -45,7 +45,7 @@ func difference(m *member, was, will any) []string {
 		a, b = ending(a, x), ending(b, y)
 	}
 	if slices.Equal(a, b) {
-		return []string{hidden}
+		return []string{hiddenValue}
 	}
 	return diff(a, b)
 }
@@ -63,7 +63,7 @@ func lines(m *member, v any) []string {
 	if v == nil {
 		return nil
 	}
-	v = conceal(m, v)
+	v = maskSecrets(m, v)
 	s, ok := v.(string)
 	if !ok {
 		raw, err := encodeValue(m, v)
@@ -75,25 +75,25 @@ func lines(m *member, v any) []string {
 	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 }
 
-// conceal masks what is secret, by the member and by the names of variables.
-func conceal(m *member, v any) any {
+// maskSecrets masks what is secret, by the member and by the names of variables.
+func maskSecrets(m *member, v any) any {
 	switch x := v.(type) {
 	case string:
 		if m.secret {
 			return mask(x)
 		}
 	case []any:
-		return each(v, func(item any) any { return conceal(m, item) })
+		return each(v, func(item any) any { return maskSecrets(m, item) })
 	case map[string]any:
 		out := make(map[string]any, len(x))
 		for k, w := range x {
 			switch i := slices.IndexFunc(m.fields, func(f member) bool { return f.name == k }); {
 			case i >= 0:
-				out[k] = conceal(&m.fields[i], w)
+				out[k] = maskSecrets(&m.fields[i], w)
 			case (m.shape == object || m.shape == pairs) && runs.LooksSecret(k):
 				out[k] = stars
 			default:
-				out[k] = conceal(&member{shape: m.shape, secret: m.secret}, w)
+				out[k] = maskSecrets(&member{shape: m.shape, secret: m.secret}, w)
 			}
 		}
 		return out

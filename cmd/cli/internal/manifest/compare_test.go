@@ -74,8 +74,8 @@ func TestDiffsShowNoSecrets(t *testing.T) {
 			t.Errorf("%s: no change", c.kind)
 		}
 		for _, x := range changes {
-			if said := strings.Join(x.Lines, "\n"); strings.Contains(said, "hunter") {
-				t.Errorf("%s: %s shows\n%s", c.kind, x.Member, said)
+			if content := strings.Join(x.Lines, "\n"); strings.Contains(content, "hunter") {
+				t.Errorf("%s: %s shows\n%s", c.kind, x.Member, content)
 			}
 		}
 	}

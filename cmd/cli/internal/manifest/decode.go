@@ -166,13 +166,13 @@ func (d *decoder) fields(members []member, n *yaml.Node, at string, depth int) m
 
 func (d *decoder) fromFile(m *member, v *yaml.Node, in string, out map[string]any) {
 	name := d.text(v, in)
-	said, err := d.beside(d.file, name, Problem{File: d.doc.File, Line: v.Line, Path: in})
+	content, err := d.beside(d.file, name, Problem{File: d.doc.File, Line: v.Line, Path: in})
 	if err != nil {
 		d.wrong(v, in, "%v", err)
 		return
 	}
 	d.doc.Texts = append(d.doc.Texts, name)
-	out[m.name] = said
+	out[m.name] = content
 }
 
 func memberNames(members []member) []string {

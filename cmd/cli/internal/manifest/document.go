@@ -80,8 +80,8 @@ func printable(s string) string {
 	return b.String()
 }
 
-// shownProblems bounds how many problems one error tells.
-const shownProblems = 20
+// maxProblems bounds how many problems one error tells.
+const maxProblems = 20
 
 // Problems are what is wrong with files.
 type Problems []Problem
@@ -89,7 +89,7 @@ type Problems []Problem
 // Error is one problem a line.
 func (p Problems) Error() string {
 	var lines []string
-	for _, x := range p[:min(len(p), shownProblems)] {
+	for _, x := range p[:min(len(p), maxProblems)] {
 		lines = append(lines, x.Error())
 	}
 	if more := len(p) - len(lines); more > 0 {

@@ -180,9 +180,9 @@ func (w *writer) ref(r Ref) *yaml.Node {
 
 var (
 	// bareForm are texts that no reader of YAML takes for something else, but for those below.
-	bareForm = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./@+=, -]*([:][A-Za-z0-9_./@+=, -]+)*$`)
-	oldWords = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null)$`)
-	numeric  = regexp.MustCompile(`^[-+.]?[0-9][0-9_.:,eExXoObB+-]*$|^\.`)
+	bareForm     = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./@+=, -]*([:][A-Za-z0-9_./@+=, -]+)*$`)
+	reservedForm = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null)$`)
+	numeric      = regexp.MustCompile(`^[-+.]?[0-9][0-9_.:,eExXoObB+-]*$|^\.`)
 )
 
 // str writes a text so that it reads as the same text everywhere.
@@ -191,7 +191,7 @@ func str(s string) *yaml.Node {
 	switch {
 	case strings.Contains(s, "\n") && block(s):
 		n.Style = yaml.LiteralStyle
-	case !bareForm.MatchString(s) || strings.Contains(s, ": ") || strings.HasSuffix(s, " ") || oldWords.MatchString(s) || numeric.MatchString(s):
+	case !bareForm.MatchString(s) || strings.Contains(s, ": ") || strings.HasSuffix(s, " ") || reservedForm.MatchString(s) || numeric.MatchString(s):
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n

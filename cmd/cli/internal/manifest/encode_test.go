@@ -13,8 +13,8 @@ import (
 	"github.com/writ-automation/writ/cmd/cli/internal/manifest"
 )
 
-// words are texts that YAML is prone to read as something else, and any others.
-func words() *rapid.Generator[string] {
+// yamlTexts are texts that YAML is prone to read as something else, and any others.
+func yamlTexts() *rapid.Generator[string] {
 	return rapid.OneOf(
 		rapid.SampledFrom([]string{
 			"yes", "n", "0777", "1_000", "1.10", "1e3", "null", "~", "", " ", "a: b", "a #b", "- a", "*x", "&x", "!x", "<<", "=", "%a", "@a", "`a`", "'a'", "\"a\"",
@@ -28,11 +28,11 @@ func words() *rapid.Generator[string] {
 func value() *rapid.Generator[any] {
 	return rapid.Deferred(func() *rapid.Generator[any] {
 		return rapid.OneOf(
-			rapid.Map(words(), func(s string) any { return s }),
+			rapid.Map(yamlTexts(), func(s string) any { return s }),
 			rapid.SampledFrom([]any{nil, true, false, json.Number("0"), json.Number("-7"), json.Number("1.50"), json.Number("1e+30"), json.Number("123456789012345678901234567890"),
 				json.Number("18446744073709551615"), json.Number("9223372036854775808"), json.Number("-0")}),
 			rapid.Map(rapid.SliceOfN(value(), 0, 3), func(l []any) any { return append([]any{}, l...) }),
-			rapid.Map(rapid.MapOfN(words(), value(), 0, 3), func(m map[string]any) any { return m }),
+			rapid.Map(rapid.MapOfN(yamlTexts(), value(), 0, 3), func(m map[string]any) any { return m }),
 		)
 	})
 }
@@ -42,19 +42,19 @@ func TestWrittenIsRead(t *testing.T) {
 	t.Parallel()
 	outer := t
 	rapid.Check(t, func(t *rapid.T) {
-		d := &manifest.Document{Key: manifest.Key{Kind: manifest.Template, Name: "a" + words().Draw(t, "name")}, Spec: map[string]any{
-			"command": words().Draw(t, "command"), "limit": words().Draw(t, "limit"),
-			"extra_vars": rapid.MapOfN(words(), value(), 1, 4).Draw(t, "extra_vars"),
+		d := &manifest.Document{Key: manifest.Key{Kind: manifest.Template, Name: "a" + yamlTexts().Draw(t, "name")}, Spec: map[string]any{
+			"command": yamlTexts().Draw(t, "command"), "limit": yamlTexts().Draw(t, "limit"),
+			"extra_vars": rapid.MapOfN(yamlTexts(), value(), 1, 4).Draw(t, "extra_vars"),
 			"survey":     []any{map[string]any{"var": "v", "default": value().Draw(t, "default")}},
-			"tags":       []any{words().Draw(t, "tag")},
+			"tags":       []any{yamlTexts().Draw(t, "tag")},
 		}}
 		raw, beside, err := manifest.Encode(d, "t", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		files := map[string]string{"t.yaml": string(raw)}
-		for name, said := range beside {
-			files[name] = said
+		for name, content := range beside {
+			files[name] = content
 		}
 		docs, err := manifest.Read(tree(outer, files))
 		if err != nil || len(docs) != 1 {

@@ -29,20 +29,20 @@ func FuzzRead(f *testing.F) {
 		}
 		for _, d := range docs {
 			k, _ := manifest.KindOf(d.Kind)
-			said, beside, err := manifest.Encode(d, "b", nil)
+			content, beside, err := manifest.Encode(d, "b", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			files := map[string]string{"b.yaml": string(said)}
+			files := map[string]string{"b.yaml": string(content)}
 			for name, text := range beside {
 				files[name] = text
 			}
 			again, err := manifest.Read(tree(t, files))
 			if err != nil || len(again) != 1 || again[0].Key != d.Key {
-				t.Fatalf("%v\n%s", err, said)
+				t.Fatalf("%v\n%s", err, content)
 			}
 			if diff := cmp.Diff(manifest.Normal(k, d.Spec), manifest.Normal(k, again[0].Spec)); diff != "" {
-				t.Fatalf("%s\n%s", diff, said)
+				t.Fatalf("%s\n%s", diff, content)
 			}
 		}
 	})

@@ -8,10 +8,10 @@ import (
 // Bounds of a diff: how many lines may differ before whole blocks are shown, how many lines stand around a difference, and how
 // many are told at all.
 const (
-	maxEdits  = 1000
-	around    = 2
-	maxShown  = 200
-	lineWidth = 400 // characters
+	maxEdits     = 1000
+	around       = 2
+	maxDiffLines = 200
+	lineWidth    = 400 // characters
 )
 
 // edit is a line with its sign.
@@ -38,7 +38,7 @@ func diff(a, b []string) []string {
 	for _, l := range a[len(a)-tail:] {
 		edits = append(edits, edit{' ', l})
 	}
-	return shown(edits)
+	return hunks(edits)
 }
 
 // middle finds the fewest edits, and replaces all where they would be too many.
@@ -115,8 +115,8 @@ func paths(a, b []string) (trace [][]int, found bool) {
 	return nil, false
 }
 
-// shown leaves out what is far from any difference.
-func shown(edits []edit) []string {
+// hunks leaves out what is far from any difference.
+func hunks(edits []edit) []string {
 	near := make([]bool, len(edits))
 	for i, e := range edits {
 		if e.sign != ' ' {
@@ -133,7 +133,7 @@ func shown(edits []edit) []string {
 		if i > 0 && !near[i-1] && len(out) > 0 {
 			out = append(out, "  ...")
 		}
-		if len(out) >= maxShown {
+		if len(out) >= maxDiffLines {
 			return append(out, fmt.Sprintf("  ... and more: %d lines are there, %d will be", count(edits, '+'), count(edits, '-')))
 		}
 		text := e.text

@@ -172,10 +172,10 @@ func bare(err error) error {
 
 func (r *reader) file(name string) *file {
 	f := &file{name: name, texts: map[string]Problem{}}
-	shown := filepath.Join(r.prefix, name)
+	display := filepath.Join(r.prefix, name)
 	raw, err := r.load(name)
 	if err != nil {
-		f.problems = append(f.problems, Problem{File: shown, Text: err.Error()})
+		f.problems = append(f.problems, Problem{File: display, Text: err.Error()})
 		return f
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(raw))
@@ -186,17 +186,17 @@ func (r *reader) file(name string) *file {
 			return f
 		}
 		if err != nil {
-			f.problems = append(f.problems, syntax(shown, raw, err))
+			f.problems = append(f.problems, syntax(display, raw, err))
 			return f
 		}
 		if len(n.Content) == 0 || n.Content[0].Kind == yaml.ScalarNode && n.Content[0].Tag == "!!null" {
 			continue
 		}
 		if r.docs++; r.docs > MaxDocuments {
-			f.problems = append(f.problems, Problem{File: shown, Line: n.Line, Text: fmt.Sprintf("there are more than %d documents", MaxDocuments)})
+			f.problems = append(f.problems, Problem{File: display, Line: n.Line, Text: fmt.Sprintf("there are more than %d documents", MaxDocuments)})
 			return f
 		}
-		d := &decoder{reader: r, file: f, doc: &Document{File: shown, Line: n.Content[0].Line, lines: map[string]int{}}}
+		d := &decoder{reader: r, file: f, doc: &Document{File: display, Line: n.Content[0].Line, lines: map[string]int{}}}
 		d.document(n.Content[0])
 		f.docs = append(f.docs, d.doc)
 	}

@@ -17,12 +17,12 @@ import (
 func tree(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, said := range files {
+	for name, content := range files {
 		at := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(at, []byte(said), 0o600); err != nil {
+		if err := os.WriteFile(at, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -34,7 +34,7 @@ func TestBadFiles(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("[", 70) + strings.Repeat("]", 70)
 	template := "kind: Template\nname: a\nspec:\n"
-	for _, c := range []struct{ said, want string }{
+	for _, c := range []struct{ content, want string }{
 		{"kind: Template\nname: [a\n", "a.yaml:1: is no YAML: did not find expected ',' or ']'"},
 		{"name: a\n", "a.yaml:1: kind: is missing; it is one of Project, Inventory, InventorySource, Template, Schedule, Trigger"},
 		{"kind: template\nname: a\n", `a.yaml:1: kind: "template" is none of Project, Inventory, InventorySource, Template, Schedule, Trigger`},
@@ -75,18 +75,18 @@ func TestBadFiles(t *testing.T) {
 		{"kind: Schedule\nname: a\nspec: {run: {steps: []}}\n", "a.yaml:3: spec.run.steps: is no member; known are name, tool, playbook, command, command_file, inventory, extra_vars, limit, tags, skip_tags, timeout, queue, inventory_path, " +
 			"project, shards, forks, verbosity, diff_mode, dry_run, notifications, credentials, labels, change, env, priority, require_approval"},
 	} {
-		dir := tree(t, map[string]string{"a.yaml": c.said, "bytes.sh": "\xff"})
+		dir := tree(t, map[string]string{"a.yaml": c.content, "bytes.sh": "\xff"})
 		if err := os.Symlink("/etc/hostname", filepath.Join(dir, "out.sh")); err != nil {
 			t.Fatal(err)
 		}
 		_, err := manifest.Read(dir)
 		if err == nil {
-			t.Errorf("%s: is taken\nwant %s", c.said, c.want)
+			t.Errorf("%s: is taken\nwant %s", c.content, c.want)
 			continue
 		}
 		got := strings.TrimPrefix(err.Error(), dir+"/")
 		if first, _, _ := strings.Cut(got, "\n"); strings.ReplaceAll(first, dir, "DIR") != c.want {
-			t.Errorf("%s:\n got %s\nwant %s", c.said, got, c.want)
+			t.Errorf("%s:\n got %s\nwant %s", c.content, got, c.want)
 		}
 	}
 }
@@ -187,15 +187,15 @@ func TestAnswers(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"n": "007", "b": "yes", "t": "two\nlines\n"}, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	for said, want := range map[string]string{
+	for content, want := range map[string]string{
 		"a: [1]\n":    "a.yaml:1: a: takes a text",
 		"a: 1\na: 2":  "a.yaml:2: a: is there twice",
 		"- a":         "a.yaml:1: takes an object",
 		"a: b: c":     "a.yaml:1: is no YAML: mapping values are not allowed in this context",
 		"a: &x [*x]x": "a.yaml:1: is no YAML: did not find expected key",
 	} {
-		if _, err := manifest.Answers("a.yaml", strings.NewReader(said)); err == nil || err.Error() != want {
-			t.Errorf("%q: %v\nwant %s", said, err, want)
+		if _, err := manifest.Answers("a.yaml", strings.NewReader(content)); err == nil || err.Error() != want {
+			t.Errorf("%q: %v\nwant %s", content, err, want)
 		}
 	}
 	if _, err := manifest.Answers("a.yaml", strings.NewReader(strings.Repeat("#", 2<<20))); err == nil || err.Error() != "a.yaml: is larger than 1 MiB" {

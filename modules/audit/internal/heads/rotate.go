@@ -109,7 +109,7 @@ func (k *Keeper) rotate(ctx context.Context, r rotation) error {
 		return err
 	}
 	// The recorder gathered first, so that its entry has its place when this is called.
-	return tx.Gather(ctx, handedOver{k}, r, k.handOver)
+	return tx.BeforeCommit(ctx, handedOver{k}, r, k.handOver)
 }
 
 // handOver registers the new keys from the size of the chain on. The head is not committed yet when both keys sign it; the

@@ -49,7 +49,7 @@ func (r *Recorder) Record(ctx context.Context, e audit.Entry) error {
 	if err != nil {
 		return err
 	}
-	return tx.Gather(ctx, gathered{r}, d, r.link)
+	return tx.BeforeCommit(ctx, gathered{r}, d, r.link)
 }
 
 // maxID bounds the ids in a leaf, so that no leaf is larger than one may be; maxKind does so for kinds.

@@ -81,8 +81,8 @@ func Article(kind string) string {
 	return "a " + noun
 }
 
-// Sentence returns what a fault says to people, and otherwise what is said of any other error and of an Internal fault.
-func Sentence(err error, otherwise string) string {
+// Message returns what a fault says to people, and otherwise what is said of any other error and of an Internal fault.
+func Message(err error, otherwise string) string {
 	var f *fault.Error
 	if errors.As(err, &f) && f.Kind != fault.Internal && f.Message != "" {
 		return f.Message

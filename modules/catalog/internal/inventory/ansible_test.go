@@ -47,11 +47,11 @@ func python(t *testing.T) string {
 		t.Fatal(err)
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
-	words := strings.Fields(strings.TrimPrefix(line, "#!"))
-	if !strings.HasPrefix(line, "#!") || len(words) == 0 {
+	fields := strings.Fields(strings.TrimPrefix(line, "#!"))
+	if !strings.HasPrefix(line, "#!") || len(fields) == 0 {
 		t.Fatalf("%s begins with %q, no interpreter", tool, line)
 	}
-	return words[len(words)-1]
+	return fields[len(fields)-1]
 }
 
 // environment is one in which nothing of the machine changes what ansible-inventory answers. An empty list of plugins

@@ -12,7 +12,7 @@ import (
 )
 
 // readYAML reads one YAML document. JSON is read as JSON, as Ansible does whatever the file is called.
-func readYAML(content []byte, w *world) error {
+func readYAML(content []byte, w *builder) error {
 	if trimmed := bytes.TrimLeft(content, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(content) {
 		return readJSON(content, w)
 	}
@@ -73,7 +73,7 @@ func countMarks(content []byte) (int, error) {
 }
 
 // readJSON reads one JSON document.
-func readJSON(content []byte, w *world) error {
+func readJSON(content []byte, w *builder) error {
 	if _, err := countMarks(content); err != nil {
 		return err
 	}

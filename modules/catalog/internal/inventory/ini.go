@@ -15,7 +15,7 @@ const (
 
 // ini is an INI inventory while it is read. Hosts before the first section are ungrouped.
 type ini struct {
-	w        *world
+	w        *builder
 	line     int
 	indent   int // characters that were cut from the begin of the line
 	group    string
@@ -30,7 +30,7 @@ type need struct {
 	line          int
 }
 
-func readINI(text string, w *world) error {
+func readINI(text string, w *builder) error {
 	if strings.HasPrefix(text, "\ufeff") {
 		return refuse(1, 1, "expected text, got a byte order mark; save the inventory as UTF-8 without one")
 	}
@@ -117,8 +117,8 @@ func header(line string) (name, kind string, ok bool) {
 	if !typed {
 		kind = hostLines
 	}
-	word := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) }
-	if name == "" || strings.ContainsFunc(name, blank) || kind == "" || strings.ContainsFunc(kind, func(r rune) bool { return !word(r) }) {
+	isWordRune := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) }
+	if name == "" || strings.ContainsFunc(name, blank) || kind == "" || strings.ContainsFunc(kind, func(r rune) bool { return !isWordRune(r) }) {
 		return "", "", false
 	}
 	return name, kind, true
@@ -140,7 +140,7 @@ func (p *ini) section(name, kind string) error {
 }
 
 func (p *ini) host(line string) error {
-	tokens, fault := words(line)
+	tokens, fault := tokenize(line)
 	if fault != "" {
 		return p.refuse(0, "%s in %q", fault, short(line))
 	}

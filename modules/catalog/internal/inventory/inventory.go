@@ -54,7 +54,7 @@ const (
 //
 // An Invalid fault names the field content, the line, the column where it is known, and what was expected.
 func Parse(content []byte, format catalog.Format) (*catalog.InventoryContent, error) {
-	w := newWorld(false)
+	w := newBuilder(false)
 	if err := read(content, format, w); err != nil {
 		return nil, err
 	}
@@ -64,14 +64,14 @@ func Parse(content []byte, format catalog.Format) (*catalog.InventoryContent, er
 // Count counts the hosts, and the groups other than all and ungrouped. It builds no variables, so it accepts values
 // that Parse refuses; apart from those its faults are Parse's.
 func Count(content []byte, format catalog.Format) (hosts, groups int, err error) {
-	w := newWorld(true)
+	w := newBuilder(true)
 	if err := read(content, format, w); err != nil {
 		return 0, 0, err
 	}
 	return len(w.order), len(w.groups) - 2, nil
 }
 
-func read(content []byte, format catalog.Format, w *world) error {
+func read(content []byte, format catalog.Format, w *builder) error {
 	if err := checkBytes(content); err != nil {
 		return err
 	}

@@ -38,38 +38,38 @@ func ranges(name string) ([]string, error) {
 	if strings.Contains(name, "|") {
 		return nil, fmt.Errorf("a name with a range cannot have a |, got %q", short(name))
 	}
-	heads, tail := []string{""}, name
-	for strings.Contains(tail, "[") && len(heads) > 0 {
+	expanded, tail := []string{""}, name
+	for strings.Contains(tail, "[") && len(expanded) > 0 {
 		first, last := strings.IndexByte(tail, '['), strings.IndexByte(tail, ']')
 		if last < 0 {
 			return nil, fmt.Errorf("expected a ] to end the range in %q", short(name))
 		}
 		first, last = min(first, last), max(first, last)
-		head, inside := tail[:first], tail[first+1:last]
+		prefix, inside := tail[:first], tail[first+1:last]
 		tail = tail[last+1:]
 		r, err := span(inside)
 		if err != nil {
 			return nil, err
 		}
-		if r.count > maxHosts || len(heads)*int(r.count) > maxHosts {
+		if r.count > maxHosts || len(expanded)*int(r.count) > maxHosts {
 			return nil, fmt.Errorf("expected a range of at most %d hosts, got %q", maxHosts, short(name))
 		}
-		longest := len(heads[len(heads)-1]) + len(head) + len(tail) + max(r.width, 20)
-		if len(heads)*int(r.count) > maxNames/longest {
+		longest := len(expanded[len(expanded)-1]) + len(prefix) + len(tail) + max(r.width, 20)
+		if len(expanded)*int(r.count) > maxNames/longest {
 			return nil, fmt.Errorf("the names of the range have more than %d bytes in all", maxNames)
 		}
-		next := make([]string, 0, len(heads)*int(r.count))
-		for _, h := range heads {
+		next := make([]string, 0, len(expanded)*int(r.count))
+		for _, h := range expanded {
 			for i := range r.count {
-				next = append(next, h+head+r.at(i))
+				next = append(next, h+prefix+r.at(i))
 			}
 		}
-		heads = next
+		expanded = next
 	}
-	for i := range heads {
-		heads[i] += tail
+	for i := range expanded {
+		expanded[i] += tail
 	}
-	return heads, nil
+	return expanded, nil
 }
 
 // counter is what the inside of a range counts through.

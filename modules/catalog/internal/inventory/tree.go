@@ -8,7 +8,7 @@ import (
 
 // tree reads the nodes of a YAML or JSON document.
 type tree struct {
-	w       *world
+	w       *builder
 	json    []byte // the document, where it is JSON
 	visited int    // nodes, counted again through each alias
 	most    int    // of them

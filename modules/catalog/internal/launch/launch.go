@@ -29,7 +29,7 @@ func New(p *object.Permissions, s catalog.TemplateStore, sub runs.Submitter, c r
 
 // Launch implements catalog.Launcher. The request is recorded by who stores the run.
 func (k *Launcher) Launch(ctx context.Context, templateID string, l catalog.Launch) (*runs.Run, bool, error) {
-	m, err := k.made(ctx, templateID, l)
+	m, err := k.prepare(ctx, templateID, l)
 	if err != nil {
 		return nil, false, err
 	}
@@ -41,7 +41,7 @@ func (k *Launcher) Launch(ctx context.Context, templateID string, l catalog.Laun
 
 // Unattended implements catalog.Launcher.
 func (k *Launcher) Unattended(ctx context.Context, templateID string, answers map[string]any) error {
-	m, err := k.made(ctx, templateID, catalog.Launch{Answers: answers})
+	m, err := k.prepare(ctx, templateID, catalog.Launch{Answers: answers})
 	if err != nil {
 		return err
 	}
@@ -51,8 +51,8 @@ func (k *Launcher) Unattended(ctx context.Context, templateID string, answers ma
 	return k.checker.Check(ctx, m.single())
 }
 
-// made reads a template that the caller may use and lays over it what a launch brings.
-func (k *Launcher) made(ctx context.Context, id string, l catalog.Launch) (*launch, error) {
+// prepare reads a template that the caller may use and lays over it what a launch brings.
+func (k *Launcher) prepare(ctx context.Context, id string, l catalog.Launch) (*launch, error) {
 	t, err := k.store.TemplateByID(ctx, id)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (k *Launcher) made(ctx context.Context, id string, l catalog.Launch) (*laun
 	if err != nil {
 		return nil, err
 	}
-	return lay(t, l)
+	return applyOverrides(t, l)
 }
 
 // launch is a template with what was laid over it.

@@ -55,7 +55,7 @@ func (m *Materials) refresh(ctx context.Context, inventoryID string) (stale stri
 		if !s.UpdateOnLaunch {
 			continue
 		}
-		if err := m.refresher.Itself(bound, s.ID); err != nil {
+		if err := m.refresher.RefreshUnasked(bound, s.ID); err != nil {
 			m.log.WarnContext(ctx, "an inventory was not refreshed before a run", "inventory", inventoryID, "source", s.ID, "err", err)
 			stale = "the inventory is the last good one: its source " + s.ID + " could not be refreshed"
 		}

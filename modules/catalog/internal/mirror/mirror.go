@@ -42,12 +42,12 @@ type Mirror struct {
 	queue  chan string
 	work   sync.WaitGroup
 
-	mu      sync.Mutex
-	closed  bool
-	begun   bool
-	removes bool
-	flights map[string]*flight
-	fetched map[string]Found // what this process fetched last, by project
+	mu       sync.Mutex
+	closed   bool
+	begun    bool
+	removes  bool
+	inFlight map[string]*fetchCall
+	fetched  map[string]Result // what this process fetched last, by project
 }
 
 // New returns a mirror. logins may be nil: then no credential can be used. A readOnly one fetches and removes nothing.
@@ -57,7 +57,7 @@ func New(
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Mirror{
 		unit: u, clock: c, log: log, store: s, checkouts: co, logins: l, readOnly: readOnly, ctx: ctx, cancel: cancel,
-		queue: make(chan string, maxQueued), flights: map[string]*flight{}, fetched: map[string]Found{},
+		queue: make(chan string, maxQueued), inFlight: map[string]*fetchCall{}, fetched: map[string]Result{},
 	}
 }
 
@@ -115,8 +115,8 @@ func (m *Mirror) serve() {
 	}
 }
 
-// Later fetches a project soon. It never blocks, and forgets what finds no place.
-func (m *Mirror) Later(id string) {
+// Enqueue fetches a project soon. It never blocks, and forgets what finds no place.
+func (m *Mirror) Enqueue(id string) {
 	m.mu.Lock()
 	delete(m.fetched, id)
 	m.mu.Unlock()
@@ -138,23 +138,23 @@ func (m *Mirror) Forget(id string) {
 }
 
 // wait returns what a fetch of the project found, one that is under way or one that begins.
-func (m *Mirror) wait(ctx context.Context, id string, noting bool) (Found, error) {
-	fl, err := m.join(id, noting)
+func (m *Mirror) wait(ctx context.Context, id string, mustStore bool) (Result, error) {
+	fl, err := m.join(id, mustStore)
 	if err != nil {
-		return Found{}, err
+		return Result{}, err
 	}
 	select {
 	case <-fl.done:
 		return fl.found, fl.err
 	case <-ctx.Done():
-		return Found{}, ctx.Err()
+		return Result{}, ctx.Err()
 	}
 }
 
-// outwait returns when the fetch that is under way has ended, if there is one. A fetch that is joined afterwards began later than the call.
-func (m *Mirror) outwait(ctx context.Context, id string) {
+// waitCurrent returns when the fetch that is under way has ended, if there is one. A fetch that is joined afterwards began later than the call.
+func (m *Mirror) waitCurrent(ctx context.Context, id string) {
 	m.mu.Lock()
-	fl := m.flights[id]
+	fl := m.inFlight[id]
 	m.mu.Unlock()
 	if fl == nil {
 		return
@@ -167,7 +167,7 @@ func (m *Mirror) outwait(ctx context.Context, id string) {
 
 // Fetch asks the repository for a request, which stores what was found with Note. The error says that nothing can be said about the
 // repository.
-func (m *Mirror) Fetch(ctx context.Context, id string) (Found, error) { return m.wait(ctx, id, false) }
+func (m *Mirror) Fetch(ctx context.Context, id string) (Result, error) { return m.wait(ctx, id, false) }
 
 // Synced returns the project with a commit, and fetches one that never was. SyncFailed.
 func (m *Mirror) Synced(ctx context.Context, p catalog.Project) (catalog.Project, error) {
@@ -194,7 +194,7 @@ func (m *Mirror) Pin(ctx context.Context, id string, fresh bool) (commit, stale 
 	bound, cancel := context.WithTimeout(ctx, pinTime)
 	defer cancel()
 	if fresh {
-		m.outwait(bound, id)
+		m.waitCurrent(bound, id)
 	} else if commit := m.recent(p); commit != "" {
 		return commit, "", nil
 	}
@@ -205,7 +205,7 @@ func (m *Mirror) Pin(ctx context.Context, id string, fresh bool) (commit, stale 
 	case err == nil:
 		stale = found.Failure
 	case catalog.SyncFailed.Is(err):
-		stale = check.Sentence(err, "the project could not be fetched")
+		stale = check.Message(err, "the project could not be fetched")
 	case ctx.Err() != nil:
 		return "", "", ctx.Err()
 	case bound.Err() != nil:
@@ -241,7 +241,7 @@ func (m *Mirror) Repository(ctx context.Context, p catalog.Project) (catalog.Rep
 	}
 	var err error
 	if r.Login, err = m.logins.Login(ctx, p.CredentialID); err != nil {
-		return r, catalog.SyncFailed.New("%s", check.Sentence(err, "the project's credential cannot be used")).Because(err)
+		return r, catalog.SyncFailed.New("%s", check.Message(err, "the project's credential cannot be used")).Because(err)
 	}
 	return r, nil
 }

@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a store of projects, a clock, a unit of work and a repository that never answers while it hangs.
-type world struct {
+// fixture is a store of projects, a clock, a unit of work and a repository that never answers while it hangs.
+type fixture struct {
 	catalog.ProjectStore
 	catalog.Checkouts
 
@@ -32,13 +32,13 @@ type world struct {
 	removed []string
 }
 
-func (w *world) Mirrored(context.Context) ([]string, error) {
+func (w *fixture) Mirrored(context.Context) ([]string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.here), nil
 }
 
-func (w *world) Forget(_ context.Context, id string) error {
+func (w *fixture) Forget(_ context.Context, id string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.removed = append(w.removed, id)
@@ -46,7 +46,7 @@ func (w *world) Forget(_ context.Context, id string) error {
 	return nil
 }
 
-func (w *world) ProjectByID(_ context.Context, id string) (catalog.Project, error) {
+func (w *fixture) ProjectByID(_ context.Context, id string) (catalog.Project, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.deleted[id] {
@@ -57,18 +57,18 @@ func (w *world) ProjectByID(_ context.Context, id string) (catalog.Project, erro
 	return p, nil
 }
 
-func (w *world) NoteSync(_ context.Context, id, commit, failure string, _ time.Time) error {
+func (w *fixture) NoteSync(_ context.Context, id, commit, failure string, _ time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.noted = append(w.noted, fmt.Sprintf("%s %s %s", id, commit, failure))
 	return nil
 }
 
-func (w *world) Do(ctx context.Context, fn func(context.Context) error) error { return fn(ctx) }
+func (w *fixture) Do(ctx context.Context, fn func(context.Context) error) error { return fn(ctx) }
 
-func (w *world) Now() time.Time { return time.Now() }
+func (w *fixture) Now() time.Time { return time.Now() }
 
-func (w *world) Fetch(ctx context.Context, _ catalog.Repository) (string, error) {
+func (w *fixture) Fetch(ctx context.Context, _ catalog.Repository) (string, error) {
 	w.mu.Lock()
 	w.fetches++
 	hangs := w.hangs
@@ -80,14 +80,14 @@ func (w *world) Fetch(ctx context.Context, _ catalog.Repository) (string, error)
 	return "c1", nil
 }
 
-func made(w *world) *Mirror { return New(w, w, slog.New(slog.DiscardHandler), w, w, nil, false) }
+func made(w *fixture) *Mirror { return New(w, w, slog.New(slog.DiscardHandler), w, w, nil, false) }
 
 // TestPinIsBounded: a run waits 20 seconds for a repository that does not answer. The fetch itself goes on and says after two minutes
 // that there was none.
 func TestPinIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{hangs: true, stored: "c0"}
+		w := &fixture{hangs: true, stored: "c0"}
 		m := made(w)
 		begin := time.Now()
 		commit, stale, err := m.Pin(t.Context(), "p", false)
@@ -116,7 +116,7 @@ func TestTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const many = 50
-		w := &world{hangs: true}
+		w := &fixture{hangs: true}
 		m := made(w)
 		var work sync.WaitGroup
 		for range many {
@@ -138,10 +138,10 @@ func TestTogether(t *testing.T) {
 func TestQueueIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{hangs: true}
+		w := &fixture{hangs: true}
 		m := made(w)
 		for i := range 2 * maxQueued {
-			m.Later(fmt.Sprint(i))
+			m.Enqueue(fmt.Sprint(i))
 		}
 		if len(m.queue) != maxQueued {
 			t.Errorf("%d wait", len(m.queue))
@@ -165,7 +165,7 @@ func TestQueueIsBounded(t *testing.T) {
 func TestFetchesAreForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := made(&world{})
+		m := made(&fixture{})
 		for i := range maxRemembered {
 			if _, _, err := m.Pin(t.Context(), fmt.Sprint(i), false); err != nil {
 				t.Fatal(err)
@@ -184,7 +184,7 @@ func TestFetchesAreForgotten(t *testing.T) {
 func TestAFreshPinFetches(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{}
+		w := &fixture{}
 		m := made(w)
 		pin := func(fresh bool, fetches int) {
 			t.Helper()
@@ -221,7 +221,7 @@ func TestAFreshPinFetches(t *testing.T) {
 func TestDeletedProjects(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{here: []string{"a", "b", "c"}, deleted: map[string]bool{"b": true}}
+		w := &fixture{here: []string{"a", "b", "c"}, deleted: map[string]bool{"b": true}}
 		m := made(w)
 		m.Start()
 		synctest.Wait()
@@ -240,7 +240,7 @@ func TestDeletedProjects(t *testing.T) {
 		w.here = append(w.here, "b")
 		worker := made(w) // fetches nothing by itself
 		worker.StartRemoval()
-		worker.Later("a")
+		worker.Enqueue("a")
 		synctest.Wait()
 		if !slices.Equal(w.here, []string{"a"}) || w.fetches != 0 {
 			t.Errorf("a worker leaves %q after %d fetches", w.here, w.fetches)

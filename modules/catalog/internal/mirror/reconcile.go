@@ -39,7 +39,7 @@ func (m *Mirror) removeDeleted() {
 		m.log.WarnContext(ctx, "the mirrors of projects could not be listed; it is tried again", "err", err)
 	}
 	for _, id := range list {
-		if _, err := m.again(id); err != nil && !fault.Is(err, fault.NotFound) {
+		if _, err := m.reload(id); err != nil && !fault.Is(err, fault.NotFound) {
 			if m.ctx.Err() == nil {
 				m.log.WarnContext(ctx, "mirrors of deleted projects could not be looked for; it is tried again", "err", err)
 			}

@@ -13,13 +13,13 @@ import (
 )
 
 // large is an inventory with one group.
-func large(hosts int) *pattern.Estate {
+func large(hosts int) *pattern.Index {
 	c := &catalog.InventoryContent{Groups: map[string]*catalog.InventoryGroup{}}
 	for i := range hosts {
 		c.Hosts = append(c.Hosts, fmt.Sprintf("web-%06d.example.com", i))
 	}
 	c.Groups["all"] = &catalog.InventoryGroup{Hosts: slices.Clone(c.Hosts)}
-	return pattern.NewEstate(c)
+	return pattern.NewIndex(c)
 }
 
 // many is a limit of patterns made with the numbers from 0 on.

@@ -22,7 +22,7 @@ import (
 
 const file = "testdata/estate.ini"
 
-func estate(t testing.TB) *pattern.Estate {
+func estate(t testing.TB) *pattern.Index {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -32,7 +32,7 @@ func estate(t testing.TB) *pattern.Estate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pattern.NewEstate(c)
+	return pattern.NewIndex(c)
 }
 
 // answer is what the real one says of a pattern.
@@ -53,15 +53,15 @@ func real(t testing.TB, patterns []string) []answer {
 		t.Fatal(err)
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
-	words := strings.Fields(strings.TrimPrefix(line, "#!"))
-	if !strings.HasPrefix(line, "#!") || len(words) == 0 {
+	fields := strings.Fields(strings.TrimPrefix(line, "#!"))
+	if !strings.HasPrefix(line, "#!") || len(fields) == 0 {
 		t.Fatalf("%s begins with %q, no interpreter", tool, line)
 	}
 	in, err := json.Marshal(patterns)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), words[len(words)-1], filepath.Join("testdata", "hosts.py"), file)
+	cmd := exec.CommandContext(t.Context(), fields[len(fields)-1], filepath.Join("testdata", "hosts.py"), file)
 	config := filepath.Join(t.TempDir(), "ansible.cfg")
 	if err := os.WriteFile(config, []byte("[defaults]\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func patterns() []string {
 }
 
 // differs tells how what Resolve says differs from what the real one does; empty says that it does not.
-func differs(t testing.TB, e *pattern.Estate, p string, want answer) string {
+func differs(t testing.TB, e *pattern.Index, p string, want answer) string {
 	t.Helper()
 	got, err := e.Resolve(t.Context(), p)
 	if want.Refused || err != nil {
@@ -131,11 +131,11 @@ func TestAnsible(t *testing.T) {
 // TestGenerated compares patterns that nobody thought of.
 func TestGenerated(t *testing.T) {
 	t.Parallel()
-	word := rapid.SampledFrom([]string{
+	token := rapid.SampledFrom([]string{
 		"web", "db", "db1", "db3", "prod", "eu", "cache", "w*", "*b*", "d?1", "[a-d]*", "nobody", "~.*1", "all", "blue-1", "*",
 	})
 	single := rapid.Custom(func(t *rapid.T) string {
-		return rapid.SampledFrom([]string{"", "", "!", "&"}).Draw(t, "modifier") + word.Draw(t, "word") +
+		return rapid.SampledFrom([]string{"", "", "!", "&"}).Draw(t, "modifier") + token.Draw(t, "word") +
 			rapid.SampledFrom([]string{"", "", "", "[0]", "[0:1]", "[-1]", "[1:]"}).Draw(t, "subscript")
 	})
 	var list []string

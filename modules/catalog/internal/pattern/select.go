@@ -17,12 +17,12 @@ const (
 )
 
 // Resolve tells which hosts a limit selects; an empty one selects all. A name that nothing has is a warning. An Invalid fault names limit.
-func (e *Estate) Resolve(ctx context.Context, limit string) (catalog.Resolution, error) {
+func (e *Index) Resolve(ctx context.Context, limit string) (catalog.Resolution, error) {
 	list, err := split(limit)
 	if err != nil {
 		return catalog.Resolution{}, err
 	}
-	s := selection{estate: e, chosen: make([]bool, len(e.content.Hosts)), known: map[string]answer{}}
+	s := selection{index: e, chosen: make([]bool, len(e.content.Hosts)), known: map[string]answer{}}
 	for _, p := range inOrder(list) {
 		if err := ctx.Err(); err != nil {
 			return catalog.Resolution{}, err
@@ -55,7 +55,7 @@ func inOrder(list []string) []string {
 
 // selection is a resolution while it is made.
 type selection struct {
-	estate   *Estate
+	index    *Index
 	chosen   []bool
 	known    map[string]answer // by pattern without its modifier
 	warnings []string
@@ -68,7 +68,7 @@ type answer struct{ hosts []int32 }
 
 // take adds, keeps or takes away what a pattern fits.
 func (s *selection) take(p string) error {
-	if h, ok := s.estate.hosts[p]; ok {
+	if h, ok := s.index.hosts[p]; ok {
 		s.chosen[h] = true
 		return nil
 	}
@@ -148,14 +148,14 @@ func (s *selection) fitting(p string, counted bool) ([]int32, error) {
 
 func (s *selection) groups(m matcher) ([]int32, error) {
 	if m.exact() {
-		if g, ok := s.estate.groups[m.name]; ok {
+		if g, ok := s.index.groups[m.name]; ok {
 			return []int32{g}, nil
 		}
 		return nil, nil
 	}
 	var out []int32
-	for i := range s.estate.of {
-		ok, steps := m.fits(s.estate.of[i].name)
+	for i := range s.index.of {
+		ok, steps := m.fits(s.index.of[i].name)
 		if err := s.spend(steps); err != nil {
 			return nil, err
 		}
@@ -169,14 +169,14 @@ func (s *selection) groups(m matcher) ([]int32, error) {
 // named returns the hosts that a pattern fits. It looks at those alone that begin with its prefix.
 func (s *selection) named(m matcher) ([]int32, error) {
 	if m.exact() {
-		if h, ok := s.estate.hosts[m.name]; ok {
+		if h, ok := s.index.hosts[m.name]; ok {
 			return []int32{h}, nil
 		}
 		return nil, nil
 	}
 	var out []int32
-	for _, h := range s.estate.beginning(m.prefix) {
-		ok, steps := m.fits(s.estate.content.Hosts[h])
+	for _, h := range s.index.beginning(m.prefix) {
+		ok, steps := m.fits(s.index.content.Hosts[h])
 		if err := s.spend(steps); err != nil {
 			return nil, err
 		}
@@ -216,7 +216,7 @@ func (s *selection) members(groups []int32, counted bool) ([]int32, error) {
 	}
 	var out []int32
 	for _, r := range roots {
-		below := s.estate.below(r...)
+		below := s.index.below(r...)
 		hosts := s.distinct(below)
 		if s.listed += len(below) + len(hosts); s.listed > maxListed {
 			return nil, bad("names too many groups for an inventory of this size")
@@ -231,7 +231,7 @@ func (s *selection) distinct(groups []int32) []int32 {
 	var out []int32
 	seen := make(map[int32]struct{})
 	for _, g := range groups {
-		for _, h := range s.estate.of[g].hosts {
+		for _, h := range s.index.of[g].hosts {
 			if _, ok := seen[h]; !ok {
 				seen[h] = struct{}{}
 				out = append(out, h)
@@ -250,7 +250,7 @@ func (s *selection) warn(format string, args ...any) {
 }
 
 func (s *selection) resolution() catalog.Resolution {
-	e := s.estate
+	e := s.index
 	r := catalog.Resolution{Groups: []string{}, Sample: []string{}, Warnings: s.warnings}
 	touched := make([]bool, len(e.of))
 	var direct []int32

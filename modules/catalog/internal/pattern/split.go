@@ -46,8 +46,8 @@ func split(limit string) ([]string, error) {
 	case strings.HasPrefix(strings.TrimSpace(limit), "-"):
 		return nil, bad("must not start with -")
 	}
-	for word := range strings.FieldsFuncSeq(limit, func(r rune) bool { return strings.ContainsRune(",:;!& ", r) }) {
-		if strings.HasPrefix(word, "@") {
+	for token := range strings.FieldsFuncSeq(limit, func(r rune) bool { return strings.ContainsRune(",:;!& ", r) }) {
+		if strings.HasPrefix(token, "@") {
 			return nil, bad("must not name a file")
 		}
 	}

@@ -38,28 +38,28 @@ func New(k object.Kernel, p *object.Permissions, s catalog.ProjectStore, c catal
 
 // checked returns what a caller said, in the form that is stored. Invalid faults name the member.
 func (k *Projects) checked(p catalog.Project) (catalog.Project, error) {
-	said := catalog.Project{RepoURL: p.RepoURL, Branch: p.Branch, CredentialID: p.CredentialID, InstallDeps: p.InstallDeps}
-	said.Org = p.Org
+	input := catalog.Project{RepoURL: p.RepoURL, Branch: p.Branch, CredentialID: p.CredentialID, InstallDeps: p.InstallDeps}
+	input.Org = p.Org
 	var err error
-	if said.Name, err = object.Name(p.Name); err != nil {
-		return said, err
+	if input.Name, err = object.Name(p.Name); err != nil {
+		return input, err
 	}
 	if err := k.checkouts.Check(p.RepoURL, p.Branch); err != nil {
-		return said, err
+		return input, err
 	}
-	return said, check.ID("credential_id", ids.Credential, p.CredentialID)
+	return input, check.ID("credential_id", ids.Credential, p.CredentialID)
 }
 
-func targets(p catalog.Project) object.References {
+func references(p catalog.Project) object.References {
 	return object.References(nil).Add("credential_id", ids.Credential, p.CredentialID)
 }
 
-// lent returns what a stored project goes on to name. At another address its credential is named anew: that is where the secret goes.
-func lent(was, now catalog.Project) object.References {
+// retainedReferences returns what a stored project goes on to name. At another address its credential is named anew: that is where the secret goes.
+func retainedReferences(was, now catalog.Project) object.References {
 	if was.RepoURL != now.RepoURL {
 		return nil
 	}
-	return targets(was)
+	return references(was)
 }
 
 func entry(a audit.Action, p catalog.Project) audit.Entry {
@@ -79,7 +79,7 @@ func (k *Projects) Create(ctx context.Context, p catalog.Project) (catalog.Proje
 	if err := k.permissions.CheckOrgs(ctx, identity.KindProject, p.Org); err != nil {
 		return catalog.Project{}, err
 	}
-	if err := k.permissions.CheckReferences(ctx, targets(p), nil); err != nil {
+	if err := k.permissions.CheckReferences(ctx, references(p), nil); err != nil {
 		return catalog.Project{}, err
 	}
 	k.Created(ctx, ids.Project, &p.Record)
@@ -87,8 +87,8 @@ func (k *Projects) Create(ctx context.Context, p catalog.Project) (catalog.Proje
 		if err := k.store.InsertProject(ctx, p); err != nil {
 			return err
 		}
-		tx.OnCommit(ctx, func() { k.mirror.Later(p.ID) })
-		return k.Upsert(ctx, k.permissions, p.ID, targets(p), entry(audit.ProjectCreate, p))
+		tx.OnCommit(ctx, func() { k.mirror.Enqueue(p.ID) })
+		return k.Upsert(ctx, k.permissions, p.ID, references(p), entry(audit.ProjectCreate, p))
 	})
 	if err != nil {
 		return catalog.Project{}, err
@@ -135,7 +135,7 @@ func (k *Projects) Update(ctx context.Context, id string, revision int64, p cata
 	if err := k.permissions.CheckChange(ctx, was.Record, p.Org, missing(id)); err != nil {
 		return catalog.Project{}, err
 	}
-	if err := k.permissions.CheckReferences(ctx, targets(p), lent(was, p)); err != nil {
+	if err := k.permissions.CheckReferences(ctx, references(p), retainedReferences(was, p)); err != nil {
 		return catalog.Project{}, err
 	}
 	k.Updated(was.Record, &p.Record)
@@ -146,9 +146,9 @@ func (k *Projects) Update(ctx context.Context, id string, revision int64, p cata
 			return err
 		}
 		if moved {
-			tx.OnCommit(ctx, func() { k.mirror.Later(id) })
+			tx.OnCommit(ctx, func() { k.mirror.Enqueue(id) })
 		}
-		return k.Upsert(ctx, k.permissions, id, targets(p), entry(audit.ProjectUpdate, p))
+		return k.Upsert(ctx, k.permissions, id, references(p), entry(audit.ProjectUpdate, p))
 	})
 	if err != nil {
 		return catalog.Project{}, err

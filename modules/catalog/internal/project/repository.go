@@ -26,7 +26,7 @@ func (k *Projects) Sync(ctx context.Context, id string) (catalog.Project, error)
 	}
 	var p catalog.Project
 	err = k.Unit.Do(ctx, func(ctx context.Context) error {
-		if err := k.mirror.Note(ctx, id, found); err != nil {
+		if err := k.mirror.StoreResult(ctx, id, found); err != nil {
 			return err
 		}
 		var err error

@@ -9,22 +9,22 @@ import (
 
 	"github.com/writ-automation/writ/modules/catalog/internal/check"
 	"github.com/writ-automation/writ/modules/catalog/internal/headers"
-	"github.com/writ-automation/writ/modules/catalog/internal/stock"
+	"github.com/writ-automation/writ/modules/catalog/internal/inventories"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/object"
 )
 
-// ending is how a refresh ended.
-type ending struct {
-	source  catalog.InventorySource
-	failure string // empty where it succeeded
-	got     catalog.Inventory
-	changed bool
+// outcome is how a refresh ended.
+type outcome struct {
+	source    catalog.InventorySource
+	failure   string // empty where it succeeded
+	inventory catalog.Inventory
+	changed   bool
 }
 
-func (e *ending) err() error {
+func (e *outcome) err() error {
 	if e.failure == "" {
 		return nil
 	}
@@ -32,26 +32,26 @@ func (e *ending) err() error {
 }
 
 // refresh collects what a source names, and stores how that ended. The error says that nothing can be said about the source.
-func (r *Refresher) refresh(ctx context.Context, id string, asked bool) (ending, error) {
+func (r *Refresher) refresh(ctx context.Context, id string, asked bool) (outcome, error) {
 	src, err := r.Sources.SourceByID(ctx, id)
 	if err != nil {
-		return ending{}, err
+		return outcome{}, err
 	}
 	bound, cancel := context.WithTimeout(ctx, collectTime)
 	defer cancel()
-	end := ending{source: src}
-	leave, err := r.take(bound, src.InventoryID)
+	end := outcome{source: src}
+	leave, err := r.lockInventory(bound, src.InventoryID)
 	if err == nil {
 		defer leave()
-		end.got, err = r.collect(bound, src)
+		end.inventory, err = r.collect(bound, src)
 	}
 	switch {
 	case r.ctx.Err() != nil:
-		return ending{}, errStopped()
+		return outcome{}, errStopped()
 	case err != nil:
-		end.failure = r.sentence(bound, src, err)
+		end.failure = r.reason(bound, src, err)
 	}
-	end.got.ID = src.InventoryID
+	end.inventory.ID = src.InventoryID
 	return end, r.store(ctx, &end, asked)
 }
 
@@ -83,28 +83,28 @@ func (r *Refresher) collect(ctx context.Context, src catalog.InventorySource) (c
 	if got.Content, got.Format, err = r.Collector.Collect(ctx, c); err != nil {
 		return catalog.Inventory{}, err
 	}
-	if err := stock.Measure(&got); err != nil {
-		return catalog.Inventory{}, unfit(err)
+	if err := inventories.Measure(&got); err != nil {
+		return catalog.Inventory{}, notInventory(err)
 	}
 	return got, nil
 }
 
 // access asks for what the credential of a source gives to one refresh. done gives it back, and is called here where there is none.
 func (r *Refresher) access(ctx context.Context, src catalog.InventorySource) (catalog.Access, func(), error) {
-	const said = "the source's credential cannot be used"
+	const message = "the source's credential cannot be used"
 	if r.Logins == nil {
-		return catalog.Access{}, nil, catalog.RefreshFailed.New(said)
+		return catalog.Access{}, nil, catalog.RefreshFailed.New(message)
 	}
 	a, done, err := r.Logins.Access(ctx, src.ID, src.CredentialID)
 	if err != nil {
 		done()
-		return catalog.Access{}, nil, catalog.RefreshFailed.New("%s", check.Sentence(err, said)).Because(err)
+		return catalog.Access{}, nil, catalog.RefreshFailed.New("%s", check.Message(err, message)).Because(err)
 	}
 	return a, done, nil
 }
 
-// unfit is the error of a source that answers with something else than an inventory.
-func unfit(err error) error {
+// notInventory is the error of a source that answers with something else than an inventory.
+func notInventory(err error) error {
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Kind != fault.Invalid {
 		return err
@@ -143,8 +143,8 @@ func (r *Refresher) remove(ctx context.Context, dir string) {
 	}
 }
 
-// sentence says in one sentence why a source could not be refreshed.
-func (r *Refresher) sentence(ctx context.Context, src catalog.InventorySource, err error) string {
+// reason says in one sentence why a source could not be refreshed.
+func (r *Refresher) reason(ctx context.Context, src catalog.InventorySource, err error) string {
 	var f *fault.Error
 	switch {
 	case errors.As(err, &f) && f.Kind != fault.Internal && f.Message != "":
@@ -159,16 +159,16 @@ func (r *Refresher) sentence(ctx context.Context, src catalog.InventorySource, e
 
 // store keeps in one unit what a refresh brought, how it ended, and the entry. By itself a refresh is recorded where it changed the
 // inventory.
-func (r *Refresher) store(ctx context.Context, end *ending, asked bool) error {
+func (r *Refresher) store(ctx context.Context, end *outcome, asked bool) error {
 	ctx, cancel := context.WithTimeout(ctx, noteTime)
 	defer cancel()
-	at, said := r.Clock.Now(), end.failure
+	at, message := r.Clock.Now(), end.failure
 	return r.Unit.Do(ctx, func(ctx context.Context) error {
 		now, err := r.Sources.SourceByID(ctx, end.source.ID)
 		if err != nil {
 			return err
 		}
-		failure := said
+		failure := message
 		if now.Revision != end.source.Revision {
 			failure = "the source was changed while it was refreshed"
 		}
@@ -178,7 +178,7 @@ func (r *Refresher) store(ctx context.Context, end *ending, asked bool) error {
 		}
 		changed := false
 		if failure == "" {
-			if changed, err = r.fill(ctx, end.got); err != nil {
+			if changed, err = r.fill(ctx, end.inventory); err != nil {
 				return err
 			}
 		}
@@ -200,11 +200,11 @@ func (r *Refresher) fill(ctx context.Context, got catalog.Inventory) (changed bo
 }
 
 // note records a refresh in the open unit.
-func (r *Refresher) note(ctx context.Context, end ending) error {
+func (r *Refresher) note(ctx context.Context, end outcome) error {
 	d := object.Detail{"inventory_id": end.source.InventoryID}
 	if end.failure == "" {
-		d["changed"], d["hosts"], d["groups"] = end.changed, end.got.Hosts, end.got.Groups
-		d.Set("digest", end.got.Digest)
+		d["changed"], d["hosts"], d["groups"] = end.changed, end.inventory.Hosts, end.inventory.Groups
+		d.Set("digest", end.inventory.Digest)
 	}
 	e := object.Entry(audit.SourceRefresh, end.source.Record, d)
 	if end.failure != "" {

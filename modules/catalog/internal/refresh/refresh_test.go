@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is the stores, the unit of work, the trail and the clock of a refresher, with a collector that never answers while it hangs.
-type world struct {
+// fixture is the stores, the unit of work, the trail and the clock of a refresher, with a collector that never answers while it hangs.
+type fixture struct {
 	catalog.SourceStore
 	catalog.InventoryStore
 
@@ -31,31 +31,31 @@ type world struct {
 	filled int
 }
 
-func (w *world) SourceByID(_ context.Context, id string) (catalog.InventorySource, error) {
+func (w *fixture) SourceByID(_ context.Context, id string) (catalog.InventorySource, error) {
 	s := catalog.InventorySource{Kind: catalog.HTTPSource, InventoryID: "inv"}
 	s.ID = id
 	return s, nil
 }
 
-func (w *world) InventoryByID(context.Context, string) (catalog.Inventory, error) {
+func (w *fixture) InventoryByID(context.Context, string) (catalog.Inventory, error) {
 	return catalog.Inventory{}, nil
 }
 
-func (w *world) FillInventory(context.Context, catalog.Inventory) error {
+func (w *fixture) FillInventory(context.Context, catalog.Inventory) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.filled++
 	return nil
 }
 
-func (w *world) NoteRefresh(_ context.Context, _, failure string, _ time.Time) error {
+func (w *fixture) NoteRefresh(_ context.Context, _, failure string, _ time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.failed = failure
 	return nil
 }
 
-func (w *world) TakeDue(context.Context) (s catalog.InventorySource, ok bool, wait time.Duration, err error) {
+func (w *fixture) TakeDue(context.Context) (s catalog.InventorySource, ok bool, wait time.Duration, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.takes = append(w.takes, time.Since(w.begin))
@@ -66,13 +66,13 @@ func (w *world) TakeDue(context.Context) (s catalog.InventorySource, ok bool, wa
 	return s, true, w.waits, nil
 }
 
-func (w *world) Do(ctx context.Context, fn func(context.Context) error) error { return fn(ctx) }
+func (w *fixture) Do(ctx context.Context, fn func(context.Context) error) error { return fn(ctx) }
 
-func (w *world) Now() time.Time { return time.Now() }
+func (w *fixture) Now() time.Time { return time.Now() }
 
-func (w *world) Record(context.Context, audit.Entry) error { return nil }
+func (w *fixture) Record(context.Context, audit.Entry) error { return nil }
 
-func (w *world) Collect(ctx context.Context, _ catalog.Collection) ([]byte, catalog.Format, error) {
+func (w *fixture) Collect(ctx context.Context, _ catalog.Collection) ([]byte, catalog.Format, error) {
 	if w.hangs {
 		<-ctx.Done()
 		return nil, "", ctx.Err()
@@ -80,7 +80,7 @@ func (w *world) Collect(ctx context.Context, _ catalog.Collection) ([]byte, cata
 	return []byte("h\n"), "", nil
 }
 
-func made(w *world) *Refresher {
+func made(w *fixture) *Refresher {
 	w.begin = time.Now()
 	return New(Params{Unit: w, Clock: w, Log: slog.New(slog.DiscardHandler), Recorder: w, Inventories: w, Sources: w, Collector: w})
 }
@@ -89,12 +89,12 @@ func made(w *world) *Refresher {
 func TestBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{hangs: true}
+		w := &fixture{hangs: true}
 		r := made(w)
 		var work sync.WaitGroup
 		for _, id := range []string{"one", "two"} {
 			work.Go(func() {
-				if err := r.Asked(t.Context(), id); !catalog.RefreshFailed.Is(err) {
+				if err := r.RefreshForRequest(t.Context(), id); !catalog.RefreshFailed.Is(err) {
 					t.Error(err)
 				}
 			})
@@ -103,8 +103,8 @@ func TestBounded(t *testing.T) {
 		if time.Since(w.begin) != collectTime || w.failed != "the source did not answer within 120 seconds" || w.filled != 0 {
 			t.Error(time.Since(w.begin), w.failed, w.filled)
 		}
-		if len(r.turns)+len(r.flights) != 0 {
-			t.Errorf("%d turns and %d refreshes are left", len(r.turns), len(r.flights))
+		if len(r.locks)+len(r.inFlight) != 0 {
+			t.Errorf("%d turns and %d refreshes are left", len(r.locks), len(r.inFlight))
 		}
 		r.Stop()
 	})
@@ -114,7 +114,7 @@ func TestBounded(t *testing.T) {
 func TestClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{due: []string{"a", "b", "c"}, waits: 7 * time.Second}
+		w := &fixture{due: []string{"a", "b", "c"}, waits: 7 * time.Second}
 		r := made(w)
 		r.Start()
 		synctest.Wait()

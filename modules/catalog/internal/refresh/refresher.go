@@ -50,31 +50,31 @@ type Refresher struct {
 	wake   chan struct{}
 	work   sync.WaitGroup
 
-	mu      sync.Mutex
-	begun   bool
-	closed  bool
-	flights map[string]*flight
-	turns   map[string]*turn
+	mu       sync.Mutex
+	begun    bool
+	closed   bool
+	inFlight map[string]*refreshCall
+	locks    map[string]*inventoryLock
 }
 
 // New returns a refresher.
 func New(p Params) *Refresher {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Refresher{
-		Params: p, ctx: ctx, cancel: cancel, wake: make(chan struct{}, loops), flights: map[string]*flight{}, turns: map[string]*turn{},
+		Params: p, ctx: ctx, cancel: cancel, wake: make(chan struct{}, loops), inFlight: map[string]*refreshCall{}, locks: map[string]*inventoryLock{},
 	}
 }
 
-// flight is one refresh that is under way. err is read after done is closed.
-type flight struct {
+// refreshCall is one refresh that is under way. err is read after done is closed.
+type refreshCall struct {
 	done chan struct{}
-	end  ending
+	end  outcome
 	err  error
 }
 
-// Asked refreshes a source for a request, whose entry is recorded with what was stored, also where it failed. RefreshFailed,
+// RefreshForRequest refreshes a source for a request, whose entry is recorded with what was stored, also where it failed. RefreshFailed,
 // SourceNotFound.
-func (r *Refresher) Asked(ctx context.Context, id string) error {
+func (r *Refresher) RefreshForRequest(ctx context.Context, id string) error {
 	fl, first, err := r.join(ctx, id, true)
 	if err != nil {
 		return err
@@ -90,8 +90,8 @@ func (r *Refresher) Asked(ctx context.Context, id string) error {
 	return fl.end.err()
 }
 
-// Itself refreshes a source without anybody's request: what changes the inventory is recorded. RefreshFailed, SourceNotFound.
-func (r *Refresher) Itself(ctx context.Context, id string) error {
+// RefreshUnasked refreshes a source without anybody's request: what changes the inventory is recorded. RefreshFailed, SourceNotFound.
+func (r *Refresher) RefreshUnasked(ctx context.Context, id string) error {
 	fl, _, err := r.join(r.ctx, id, false)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (r *Refresher) Itself(ctx context.Context, id string) error {
 	return fl.end.err()
 }
 
-func (fl *flight) wait(ctx context.Context) error {
+func (fl *refreshCall) wait(ctx context.Context) error {
 	select {
 	case <-fl.done:
 		return fl.err
@@ -112,10 +112,10 @@ func (fl *flight) wait(ctx context.Context) error {
 }
 
 // join returns the refresh of a source that is under way, or begins one, whose entry is of the caller of ctx.
-func (r *Refresher) join(ctx context.Context, id string, asked bool) (fl *flight, first bool, err error) {
+func (r *Refresher) join(ctx context.Context, id string, asked bool) (fl *refreshCall, first bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if fl, ok := r.flights[id]; ok {
+	if fl, ok := r.inFlight[id]; ok {
 		return fl, false, nil
 	}
 	switch {
@@ -124,37 +124,37 @@ func (r *Refresher) join(ctx context.Context, id string, asked bool) (fl *flight
 	case r.ReadOnly:
 		return nil, false, catalog.RefreshFailed.New("this server is read-only and refreshes nothing")
 	}
-	fl = &flight{done: make(chan struct{})}
-	r.flights[id] = fl
-	r.work.Go(func() { r.fly(ctx, id, fl, asked) })
+	fl = &refreshCall{done: make(chan struct{})}
+	r.inFlight[id] = fl
+	r.work.Go(func() { r.runRefresh(ctx, id, fl, asked) })
 	return fl, true, nil
 }
 
-// fly outlives its caller, whose end must not fail the others, and ends with the process.
-func (r *Refresher) fly(ctx context.Context, id string, fl *flight, asked bool) {
+// runRefresh outlives its caller, whose end must not fail the others, and ends with the process.
+func (r *Refresher) runRefresh(ctx context.Context, id string, fl *refreshCall, asked bool) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(r.ctx, cancel)()
 	fl.end, fl.err = r.refresh(ctx, id, asked)
 	r.mu.Lock()
-	delete(r.flights, id)
+	delete(r.inFlight, id)
 	r.mu.Unlock()
 	close(fl.done)
 }
 
-// turn lets one refresh of an inventory happen at a time.
-type turn struct {
+// inventoryLock lets one refresh of an inventory happen at a time.
+type inventoryLock struct {
 	free    chan struct{}
 	waiting int
 }
 
-// take waits until no other refresh of the inventory is under way. The returned function gives the turn back.
-func (r *Refresher) take(ctx context.Context, inventory string) (func(), error) {
+// lockInventory waits until no other refresh of the inventory is under way. The returned function gives the turn back.
+func (r *Refresher) lockInventory(ctx context.Context, inventory string) (func(), error) {
 	r.mu.Lock()
-	t, ok := r.turns[inventory]
+	t, ok := r.locks[inventory]
 	if !ok {
-		t = &turn{free: make(chan struct{}, 1)}
-		r.turns[inventory] = t
+		t = &inventoryLock{free: make(chan struct{}, 1)}
+		r.locks[inventory] = t
 	}
 	t.waiting++
 	r.mu.Unlock()
@@ -162,7 +162,7 @@ func (r *Refresher) take(ctx context.Context, inventory string) (func(), error) 
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if t.waiting--; t.waiting == 0 {
-			delete(r.turns, inventory)
+			delete(r.locks, inventory)
 		}
 	}
 	select {
@@ -240,7 +240,7 @@ func (r *Refresher) pass() time.Duration {
 	case !ok:
 		return wait
 	}
-	if err := r.Itself(r.ctx, src.ID); err != nil && r.ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
+	if err := r.RefreshUnasked(r.ctx, src.ID); err != nil && r.ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
 		r.Log.WarnContext(r.ctx, "an inventory source was not refreshed", "source", src.ID, "err", err)
 	}
 	return 0

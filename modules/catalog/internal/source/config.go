@@ -30,28 +30,28 @@ const (
 
 // checked returns what a caller said, in the form that is stored. Invalid faults name the member.
 func checked(s catalog.InventorySource) (catalog.InventorySource, error) {
-	said := catalog.InventorySource{
+	input := catalog.InventorySource{
 		Kind: s.Kind, Config: s.Config, Path: s.Path, ProjectID: s.ProjectID, CredentialID: s.CredentialID, InventoryID: s.InventoryID,
 		UpdateOnLaunch: s.UpdateOnLaunch, SyncInterval: s.SyncInterval,
 	}
-	said.Org = s.Org
+	input.Org = s.Org
 	var err error
-	if said.Name, err = object.Name(s.Name); err != nil {
-		return said, err
+	if input.Name, err = object.Name(s.Name); err != nil {
+		return input, err
 	}
 	switch {
 	case s.InventoryID == "":
-		return said, fault.BadField("inventory_id", "is required")
+		return input, fault.BadField("inventory_id", "is required")
 	case s.SyncInterval != 0 && (s.SyncInterval < catalog.MinSyncInterval || s.SyncInterval > maxInterval):
-		return said, fault.BadField("sync_interval", "has to be 0 or from %d to %d seconds", catalog.MinSyncInterval, maxInterval)
+		return input, fault.BadField("sync_interval", "has to be 0 or from %d to %d seconds", catalog.MinSyncInterval, maxInterval)
 	}
 	if err := check.ID("credential_id", ids.Credential, s.CredentialID); err != nil {
-		return said, err
+		return input, err
 	}
 	if err := members(&s); err != nil {
-		return said, err
+		return input, err
 	}
-	return said, form(&s)
+	return input, form(&s)
 }
 
 // members refuses what the kind of a source does not take, and asks for what it cannot do without.
@@ -172,15 +172,15 @@ func masked(s catalog.InventorySource) catalog.InventorySource {
 
 // unmasked returns the headers with the stored values where nothing or the mask is said. A stored value goes nowhere but to the
 // server for which it was given. open returns the stored headers with their values, and is asked only where one is kept.
-func unmasked(said, was catalog.SourceConfig, open func() (map[string]string, error)) (map[string]string, error) {
-	if len(said.Headers) == 0 {
+func unmasked(input, was catalog.SourceConfig, open func() (map[string]string, error)) (map[string]string, error) {
+	if len(input.Headers) == 0 {
 		return nil, nil
 	}
 	stored := make(map[string]string, len(was.Headers)) // names as they are stored
 	for name := range was.Headers {
 		stored[strings.ToLower(name)] = name
 	}
-	out, kept := maps.Clone(said.Headers), map[string]string{}
+	out, kept := maps.Clone(input.Headers), map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(out)) {
 		if v := out[name]; v != "" && v != secret.Mask {
 			continue
@@ -189,7 +189,7 @@ func unmasked(said, was catalog.SourceConfig, open func() (map[string]string, er
 		switch {
 		case !ok:
 			return nil, fault.BadField(at(name), "is required")
-		case headers.Origin(said.URL) != headers.Origin(was.URL):
+		case headers.Origin(input.URL) != headers.Origin(was.URL):
 			return nil, fault.BadField(at(name), "has to be given anew where config.url names another server")
 		}
 		kept[name] = old

@@ -41,7 +41,7 @@ func New(k object.Kernel, p *object.Permissions, s catalog.SourceStore, r *refre
 	return &Sources{Kernel: k, permissions: p, store: s, refresher: r, sealer: sealer}
 }
 
-func targets(s catalog.InventorySource) object.References {
+func references(s catalog.InventorySource) object.References {
 	return object.References(nil).Add("inventory_id", ids.Inventory, s.InventoryID).
 		Add("project_id", ids.Project, s.ProjectID).Add("credential_id", ids.Credential, s.CredentialID)
 }
@@ -97,9 +97,9 @@ func (k *Sources) Create(ctx context.Context, s catalog.InventorySource) (catalo
 	return masked(s), nil
 }
 
-// lent returns what a stored source goes on to name. Where it asks something else, or otherwise, its credential is named anew: that is
+// retainedReferences returns what a stored source goes on to name. Where it asks something else, or otherwise, its credential is named anew: that is
 // what gets the secret.
-func lent(was, now catalog.InventorySource) object.References {
+func retainedReferences(was, now catalog.InventorySource) object.References {
 	same := was.Kind == now.Kind && was.ProjectID == now.ProjectID && was.Path == now.Path && was.Config.URL == now.Config.URL &&
 		was.Config.Content == now.Config.Content
 	before, err1 := json.Marshal(was.Config.Plugin)
@@ -107,13 +107,13 @@ func lent(was, now catalog.InventorySource) object.References {
 	if !same || err1 != nil || err2 != nil || !bytes.Equal(before, after) {
 		return nil
 	}
-	return targets(was)
+	return references(was)
 }
 
 // allowed refuses a caller who may not read all that a source names, not use its credential unless that is lent to it already, or not
 // manage the inventory that it fills.
-func (k *Sources) allowed(ctx context.Context, s catalog.InventorySource, lent object.References) error {
-	if err := k.permissions.CheckReferences(ctx, targets(s), lent); err != nil {
+func (k *Sources) allowed(ctx context.Context, s catalog.InventorySource, retained object.References) error {
+	if err := k.permissions.CheckReferences(ctx, references(s), retained); err != nil {
 		return err
 	}
 	return k.permissions.CheckAccess(ctx, access.Manage, s.InventoryID, object.Reference{Field: "inventory_id", Kind: ids.Inventory, ID: s.InventoryID}.Missing())
@@ -122,7 +122,7 @@ func (k *Sources) allowed(ctx context.Context, s catalog.InventorySource, lent o
 // put stores in the open unit what a source names and the entry of its change.
 func (k *Sources) put(ctx context.Context, a audit.Action, s catalog.InventorySource) error {
 	tx.OnCommit(ctx, k.refresher.Wake)
-	if err := targets(s).Store(ctx, k.permissions.Usage, s.ID); err != nil {
+	if err := references(s).Store(ctx, k.permissions.Usage, s.ID); err != nil {
 		return err
 	}
 	e, err := entry(a, s)
@@ -188,7 +188,7 @@ func (k *Sources) Update(ctx context.Context, id string, revision int64, s catal
 			return catalog.InventorySource{}, err
 		}
 	}
-	if err := k.allowed(ctx, s, lent(was, s)); err != nil {
+	if err := k.allowed(ctx, s, retainedReferences(was, s)); err != nil {
 		return catalog.InventorySource{}, err
 	}
 	k.Updated(was.Record, &s.Record)
@@ -277,7 +277,7 @@ func (k *Sources) Refresh(ctx context.Context, id string) (catalog.InventorySour
 	if _, err := k.reach(ctx, access.Use, id); err != nil {
 		return catalog.InventorySource{}, err
 	}
-	if err := k.refresher.Asked(ctx, id); err != nil {
+	if err := k.refresher.RefreshForRequest(ctx, id); err != nil {
 		return catalog.InventorySource{}, err
 	}
 	s, err := k.store.SourceByID(ctx, id)

@@ -33,11 +33,11 @@ func Answer(fields []catalog.SurveyField, answers map[string]any) (vars map[stri
 	}
 	vars = make(map[string]any, len(fields))
 	for i, f := range fields {
-		given := answers[f.Var]
-		if given == nil {
-			given = f.Default
+		answer := answers[f.Var]
+		if answer == nil {
+			answer = f.Default
 		}
-		if given == nil {
+		if answer == nil {
 			if f.Required {
 				return nil, fault.BadField("answers."+f.Var, "is required")
 			}
@@ -49,7 +49,7 @@ func Answer(fields []catalog.SurveyField, answers map[string]any) (vars map[stri
 		if err != nil {
 			return nil, err
 		}
-		value, wrong := accept(f, pattern, given)
+		value, wrong := accept(f, pattern, answer)
 		if wrong != "" {
 			return nil, fault.BadField("answers."+f.Var, "%s", wrong)
 		}
@@ -59,12 +59,12 @@ func Answer(fields []catalog.SurveyField, answers map[string]any) (vars map[stri
 }
 
 // accept returns the value of an answer, or what is wrong with it.
-func accept(f catalog.SurveyField, pattern matcher, given any) (value any, wrong string) {
+func accept(f catalog.SurveyField, pattern matcher, answer any) (value any, wrong string) {
 	switch f.Type {
 	case catalog.IntAnswer:
-		return acceptInt(f, given)
+		return acceptInt(f, answer)
 	case catalog.BoolAnswer:
-		b, ok := given.(bool)
+		b, ok := answer.(bool)
 		if !ok {
 			return nil, "has to be true or false"
 		}
@@ -73,7 +73,7 @@ func accept(f catalog.SurveyField, pattern matcher, given any) (value any, wrong
 	default:
 		return nil, "has a type that nobody knows"
 	}
-	s, ok := given.(string)
+	s, ok := answer.(string)
 	if !ok {
 		return nil, "has to be a text"
 	}
@@ -126,8 +126,8 @@ func textual(s string) string {
 	}
 }
 
-func acceptInt(f catalog.SurveyField, given any) (value any, wrong string) {
-	n, ok := whole(given)
+func acceptInt(f catalog.SurveyField, answer any) (value any, wrong string) {
+	n, ok := whole(answer)
 	switch {
 	case !ok:
 		return nil, "has to be a whole number from -2^53 to 2^53"
@@ -141,9 +141,9 @@ func acceptInt(f catalog.SurveyField, given any) (value any, wrong string) {
 }
 
 // whole reads a number that has no fraction, however it is written: 10, 10.0 and 1e1 are one number in JSON.
-func whole(given any) (int64, bool) {
+func whole(answer any) (int64, bool) {
 	var n int64
-	switch v := given.(type) {
+	switch v := answer.(type) {
 	case int64:
 		n = v
 	case int:

@@ -73,14 +73,14 @@ func TestAcceptedAnswersSatisfy(t *testing.T) {
 	})
 }
 
-func satisfied(t *rapid.T, f catalog.SurveyField, given any, vars map[string]any) {
+func satisfied(t *rapid.T, f catalog.SurveyField, answer any, vars map[string]any) {
 	got, ok := vars[f.Var]
 	switch {
-	case !ok && (f.Required || given != nil || f.Default != nil):
+	case !ok && (f.Required || answer != nil || f.Default != nil):
 		t.Fatalf("%s has no value", f.Var)
 	case !ok:
 		return
-	case given == nil && f.Default == nil:
+	case answer == nil && f.Default == nil:
 		t.Fatalf("%s got the value %v from nowhere", f.Var, got)
 	}
 	switch v := got.(type) {

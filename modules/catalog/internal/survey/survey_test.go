@@ -153,9 +153,9 @@ func TestAnswer(t *testing.T) {
 	t.Parallel()
 	fields := decode(t, questions)
 	for _, c := range []struct {
-		name  string
-		given any
-		want  any // nil is a refusal
+		name   string
+		answer any
+		want   any // nil is a refusal
 	}{
 		{"t", "aaa", "aaa"}, {"t", "b", "b"}, {"t", "ab", nil}, {"t", "b\n", nil}, {"t", "aaaa", nil}, {"t", 1.0, nil}, {"t", "\xff", nil}, {"t", "", nil},
 		{"m", "a\nb", "a\nb"}, {"m", "é", nil}, {"m", "éé", "éé"}, {"m", "a\x00b", nil}, {"m", many("x", 64<<10+1), nil},
@@ -168,15 +168,15 @@ func TestAnswer(t *testing.T) {
 		{"r", "", nil}, {"r", nil, nil}, {"q", "x", nil}, {"T", "b", nil},
 	} {
 		answers := map[string]any{"r": "given"}
-		answers[c.name] = c.given
+		answers[c.name] = c.answer
 		vars, err := survey.Answer(fields, answers)
 		switch {
 		case c.want == nil && (err == nil || location(t, err) != "answers."+c.name || vars != nil):
-			t.Errorf("%s = %v: %v, %v", c.name, c.given, vars, err)
+			t.Errorf("%s = %v: %v, %v", c.name, c.answer, vars, err)
 		case c.want != nil && (err != nil || vars[c.name] != c.want):
-			t.Errorf("%s = %v: %v, %v", c.name, c.given, vars, err)
+			t.Errorf("%s = %v: %v, %v", c.name, c.answer, vars, err)
 		}
-		if s, ok := c.given.(string); err != nil && ok && len(s) > 4 && strings.Contains(err.Error(), s) {
+		if s, ok := c.answer.(string); err != nil && ok && len(s) > 4 && strings.Contains(err.Error(), s) {
 			t.Errorf("the fault repeats the answer: %v", err)
 		}
 	}

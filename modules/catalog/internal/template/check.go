@@ -18,15 +18,15 @@ import (
 // checked returns what a caller said, in the form that is stored. Invalid faults name the member. What a request for a run says is
 // judged by who takes such requests.
 func checked(t catalog.Template) (catalog.Template, error) {
-	said := catalog.Template{TemplateSpec: t.TemplateSpec}
-	said.Org = t.Org
+	input := catalog.Template{TemplateSpec: t.TemplateSpec}
+	input.Org = t.Org
 	var err error
-	if said.Name, err = object.Name(t.Name); err != nil {
-		return said, err
+	if input.Name, err = object.Name(t.Name); err != nil {
+		return input, err
 	}
 	if t.Workflow() {
 		if err := single(&t.TemplateSpec); err != nil {
-			return said, err
+			return input, err
 		}
 	}
 	for _, list := range []struct {
@@ -34,21 +34,21 @@ func checked(t catalog.Template) (catalog.Template, error) {
 		ids   []string
 	}{{"credential_ids", t.CredentialIDs}, {"selectable_credential_ids", t.SelectableCredentialIDs}} {
 		if err := check.IDs(list.field, ids.Credential, list.ids); err != nil {
-			return said, err
+			return input, err
 		}
 	}
-	said.Steps = slices.Clone(t.Steps)
-	for i := range said.Steps {
-		said.Steps[i].Templated = nil // said at the launch
-		if err := check.IDs(check.At("steps", i)+".credential_ids", ids.Credential, said.Steps[i].CredentialIDs); err != nil {
-			return said, err
+	input.Steps = slices.Clone(t.Steps)
+	for i := range input.Steps {
+		input.Steps[i].Templated = nil // said at the launch
+		if err := check.IDs(check.At("steps", i)+".credential_ids", ids.Credential, input.Steps[i].CredentialIDs); err != nil {
+			return input, err
 		}
 	}
 	if err := overrides(&t.TemplateSpec); err != nil {
-		return said, err
+		return input, err
 	}
-	said.Survey, err = questions(t.Survey)
-	return said, err
+	input.Survey, err = questions(t.Survey)
+	return input, err
 }
 
 // single refuses what a workflow leaves to its steps.
@@ -101,7 +101,7 @@ func questions(raw json.RawMessage) (json.RawMessage, error) {
 	return survey.Encode(fields)
 }
 
-func targets(t catalog.Template) object.References {
+func references(t catalog.Template) object.References {
 	out := object.References(nil).Add("project_id", ids.Project, t.ProjectID).Add("inventory_id", ids.Inventory, t.InventoryID).
 		AddList("credential_ids", ids.Credential, t.CredentialIDs).
 		AddList("selectable_credential_ids", ids.Credential, t.SelectableCredentialIDs)
@@ -126,8 +126,8 @@ func alike(was, now catalog.Template) catalog.Template {
 	return was
 }
 
-// lent returns the credentials that every launch gets, with those of the steps.
-func lent(t *catalog.Template) []string {
+// inheritedCredentials returns the credentials that every launch gets, with those of the steps.
+func inheritedCredentials(t *catalog.Template) []string {
 	out := slices.Clone(t.CredentialIDs)
 	for i := range t.Steps {
 		out = append(out, t.Steps[i].CredentialIDs...)

@@ -9,10 +9,10 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// told returns targets of notifications on their way into the template: of what is secret in them it holds masks. Of stored ones the
+// sealTargets returns targets of notifications on their way into the template: of what is secret in them it holds masks. Of stored ones the
 // references stay good whatever becomes of the template meanwhile.
-func (k *Templates) told(ctx context.Context, said, stored []runs.Notification) (notify.SealedTargets, error) {
-	list, err := k.targets.Echoed(ctx, said, stored)
+func (k *Templates) sealTargets(ctx context.Context, input, stored []runs.Notification) (notify.SealedTargets, error) {
+	list, err := k.targets.Echoed(ctx, input, stored)
 	if err != nil {
 		return notify.SealedTargets{}, err
 	}

@@ -40,7 +40,7 @@ func Pipeline(t *catalog.Template) runs.PipelineSubmission {
 // Named returns the template's id and the ids of all that it names but the credentials that a launch may choose.
 func Named(t *catalog.Template) []string {
 	s := &t.TemplateSpec
-	out := append([]string{t.ID, s.ProjectID, s.InventoryID}, lent(t)...)
+	out := append([]string{t.ID, s.ProjectID, s.InventoryID}, inheritedCredentials(t)...)
 	for i := range s.Steps {
 		out = append(out, s.Steps[i].InventoryID)
 	}

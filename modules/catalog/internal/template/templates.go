@@ -34,17 +34,17 @@ func New(k object.Kernel, p *object.Permissions, s catalog.TemplateStore, c runs
 
 func missing(id string) error { return fault.Missing(identity.KindTemplate, id) }
 
-// verdict returns what would be said to a launch without answers. Only what is wrong with the request itself is returned at once: what
+// checkLaunch returns what would be said to a launch without answers. Only what is wrong with the request itself is returned at once: what
 // it names is a matter for those who may keep the template, and whether it may name its credentials is asked by named.
-func (k *Templates) verdict(ctx context.Context, t *catalog.Template) (later, now error) {
+func (k *Templates) checkLaunch(ctx context.Context, t *catalog.Template) (later, now error) {
 	var err error
 	if t.Workflow() {
 		p := Pipeline(t)
-		p.Vouched, p.Notifications = lent(t), notify.AsStored(p.Notifications)
+		p.Vouched, p.Notifications = inheritedCredentials(t), notify.AsStored(p.Notifications)
 		err = k.checker.CheckPipeline(ctx, p)
 	} else {
 		s := Single(t)
-		s.Vouched, s.Notifications = lent(t), notify.AsStored(s.Notifications)
+		s.Vouched, s.Notifications = inheritedCredentials(t), notify.AsStored(s.Notifications)
 		err = k.checker.Check(ctx, s)
 	}
 	switch {
@@ -63,24 +63,24 @@ func (k *Templates) Create(ctx context.Context, t catalog.Template) (catalog.Tem
 	if err != nil {
 		return catalog.Template{}, err
 	}
-	refused, err := k.verdict(ctx, &t)
+	refused, err := k.checkLaunch(ctx, &t)
 	if err != nil {
 		return catalog.Template{}, err
 	}
 	if err := k.permissions.CheckOrgs(ctx, identity.KindTemplate, t.Org); err != nil {
 		return catalog.Template{}, err
 	}
-	if err := k.named(ctx, t, catalog.Template{}, refused); err != nil {
+	if err := k.checkReferences(ctx, t, catalog.Template{}, refused); err != nil {
 		return catalog.Template{}, err
 	}
 	k.Created(ctx, ids.Template, &t.Record)
-	told, err := k.told(ctx, t.Notifications, nil)
+	sealed, err := k.sealTargets(ctx, t.Notifications, nil)
 	if err != nil {
 		return catalog.Template{}, err
 	}
 	made := t
 	err = k.Store(ctx, "template created", t.Record, func(ctx context.Context) error {
-		if made.Notifications, err = k.targets.Keep(ctx, told); err != nil {
+		if made.Notifications, err = k.targets.Save(ctx, sealed); err != nil {
 			return err
 		}
 		if err := k.store.InsertTemplate(ctx, made); err != nil {
@@ -94,10 +94,10 @@ func (k *Templates) Create(ctx context.Context, t catalog.Template) (catalog.Tem
 	return made, nil
 }
 
-// named refuses what a template names and its caller may not read, a credential that it did not name before and its caller may not use, and
+// checkReferences refuses what a template names and its caller may not read, a credential that it did not name before and its caller may not use, and
 // then what a launch may not use.
-func (k *Templates) named(ctx context.Context, t, was catalog.Template, refused error) error {
-	if err := k.permissions.CheckReferences(ctx, targets(t), targets(alike(was, t))); err != nil {
+func (k *Templates) checkReferences(ctx context.Context, t, was catalog.Template, refused error) error {
+	if err := k.permissions.CheckReferences(ctx, references(t), references(alike(was, t))); err != nil {
 		return err
 	}
 	return refused
@@ -108,7 +108,7 @@ func (k *Templates) put(ctx context.Context, a audit.Action, t catalog.Template)
 	if err != nil {
 		return err
 	}
-	return k.Upsert(ctx, k.permissions, t.ID, targets(t), e)
+	return k.Upsert(ctx, k.permissions, t.ID, references(t), e)
 }
 
 // reach returns a template with which the caller may go as far as want.
@@ -144,7 +144,7 @@ func (k *Templates) Update(ctx context.Context, id string, revision int64, t cat
 	if err != nil {
 		return catalog.Template{}, err
 	}
-	refused, err := k.verdict(ctx, &t)
+	refused, err := k.checkLaunch(ctx, &t)
 	if err != nil {
 		return catalog.Template{}, err
 	}
@@ -155,11 +155,11 @@ func (k *Templates) Update(ctx context.Context, id string, revision int64, t cat
 	if err := k.permissions.CheckChange(ctx, was.Record, t.Org, missing(id)); err != nil {
 		return catalog.Template{}, err
 	}
-	if err := k.named(ctx, t, was, refused); err != nil {
+	if err := k.checkReferences(ctx, t, was, refused); err != nil {
 		return catalog.Template{}, err
 	}
 	k.Updated(was.Record, &t.Record)
-	told, err := k.told(ctx, t.Notifications, was.Notifications)
+	sealed, err := k.sealTargets(ctx, t.Notifications, was.Notifications)
 	if err != nil {
 		return catalog.Template{}, err
 	}
@@ -170,7 +170,7 @@ func (k *Templates) Update(ctx context.Context, id string, revision int64, t cat
 			return err
 		}
 		next := t
-		if next.Notifications, err = k.targets.Keep(ctx, told); err != nil {
+		if next.Notifications, err = k.targets.Save(ctx, sealed); err != nil {
 			return err
 		}
 		restore(&next, &now)

@@ -70,16 +70,16 @@ type Engine struct {
 	halt           sync.Once
 	stopped        atomic.Bool
 	settled        atomic.Bool // what an earlier life left is dealt with
-	doubtful       atomic.Bool // a claim failed and may have been made all the same
+	claimUnknown   atomic.Bool // a claim failed and may have been made all the same
 
 	mu   sync.Mutex
 	jobs map[string]*job
 
-	wake    chan struct{} // a token lets one idle slot look
-	round   atomic.Int64  // counts the reasons to look
-	dry     atomic.Int64  // the round in which the queue was found empty
-	beatNow chan struct{}
-	grace   *time.Timer // fires when the plane was out of reach for too long
+	wake       chan struct{} // a token lets one idle slot look
+	round      atomic.Int64  // counts the reasons to look
+	emptyRound atomic.Int64  // the round in which the queue was found empty
+	beatNow    chan struct{}
+	grace      *time.Timer // fires when the plane was out of reach for too long
 
 	slots sync.WaitGroup // those that execute
 	aux   sync.WaitGroup // beats, watchers, poll, recovery

@@ -147,7 +147,7 @@ func (w *work) settle(end runs.Ending) {
 	if !w.pump.Small() && !w.lost.Load() {
 		w.lines.Persist()
 		w.steps.Persist()
-		w.keep(&end)
+		w.saveEnding(&end)
 		if !w.pump.Drain(w.e.hard) && !w.lost.Load() {
 			return // the next life sends the rest
 		}
@@ -157,7 +157,7 @@ func (w *work) settle(end runs.Ending) {
 	if end.Log, end.Events, err = w.pump.Rest(); err != nil {
 		w.e.Log.Error("read what a run said", "run", w.lease.RunID, "error", err)
 	}
-	w.keep(&end)
+	w.saveEnding(&end)
 	if w.lost.Load() {
 		w.lines.Persist()
 		w.steps.Persist()
@@ -184,7 +184,7 @@ func (w *work) seal(end *runs.Ending) {
 	end.LogSHA256 = w.log.Sum()
 }
 
-func (w *work) keep(end *runs.Ending) {
+func (w *work) saveEnding(end *runs.Ending) {
 	if err := w.dir.SaveEnding(end); err != nil {
 		w.e.Log.Error("keep the end of a run on disk", "run", w.lease.RunID, "error", err)
 	}
@@ -192,7 +192,7 @@ func (w *work) keep(end *runs.Ending) {
 
 // discard removes the run's directory.
 func (w *work) discard() {
-	w.dismiss()
+	w.stopAgent()
 	if err := w.dir.Remove(); err != nil {
 		w.e.Log.Warn("clear up after a run", "run", w.lease.RunID, "error", err)
 	}
@@ -200,7 +200,7 @@ func (w *work) discard() {
 
 // abandonDir keeps what a lost run could not store as evidence, where there is anything.
 func (w *work) abandonDir() {
-	w.dismiss()
+	w.stopAgent()
 	w.e.abandonDir(w.dir, w.lease.RunID)
 }
 
@@ -208,7 +208,7 @@ func (e *Engine) abandonDir(dir rundir.Dir, runID string) {
 	e.Log.Warn("the lease of a run is lost; nothing more is written", "run", runID)
 	err := error(nil)
 	if dir.Unsent() {
-		err = dir.KeepAsLost()
+		err = dir.MoveToLost()
 	} else {
 		err = dir.Remove()
 	}
@@ -226,7 +226,7 @@ func (e *Engine) deliver(l runs.Lease, end runs.Ending) error {
 	if len(tasks) > summaryBatch {
 		end.Tasks = nil
 	}
-	return e.insist(l.RunID, func(ctx context.Context) error {
+	return e.retry(l.RunID, func(ctx context.Context) error {
 		if err := e.deliverFacts(ctx, l, &end); err != nil {
 			return err
 		}
@@ -266,8 +266,8 @@ func (e *Engine) deliverFacts(ctx context.Context, l runs.Lease, end *runs.Endin
 	return nil
 }
 
-// insist calls the plane until it takes the call, refuses it, or nothing more is tried.
-func (e *Engine) insist(runID string, call func(ctx context.Context) error) error {
+// retry calls the plane until it takes the call, refuses it, or nothing more is tried.
+func (e *Engine) retry(runID string, call func(ctx context.Context) error) error {
 	var pause output.Backoff
 	for {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(e.hard), planeTimeout)

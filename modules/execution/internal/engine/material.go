@@ -19,8 +19,8 @@ type material struct {
 	warnings  []runs.Warning
 }
 
-// gather fetches what the run names. A fault of kind Unavailable says that it may work later; any other one fails the run.
-func (w *work) gather(ctx context.Context) error {
+// fetchMaterial fetches what the run names. A fault of kind Unavailable says that it may work later; any other one fails the run.
+func (w *work) fetchMaterial(ctx context.Context) error {
 	s := &w.run.Spec
 	if s.ProjectID != "" {
 		deps, err := w.e.Materials.Tree(ctx, s.ProjectID, w.run.Commit, w.dir.Project())
@@ -51,18 +51,18 @@ func (w *work) gather(ctx context.Context) error {
 // with; ended then says whether this executor may go on claiming.
 func (w *work) equip() (ok, ended bool) {
 	if s := &w.run.Spec; s.ProjectID == "" && s.InventoryID == "" && len(s.CredentialIDs) == 0 {
-		w.speak(nil)
+		w.openOutputs(nil)
 		return true, true
 	}
 	ctx, stop := w.bounded()
 	defer stop()
 	in, err := w.unlock(ctx)
-	w.speak(rundir.MaskOf(in))
+	w.openOutputs(rundir.MaskOf(in))
 	if err == nil {
 		err = w.inject(in)
 	}
 	if err == nil {
-		err = w.gather(ctx)
+		err = w.fetchMaterial(ctx)
 	}
 	switch cause := w.cause(); {
 	case w.lost.Load():

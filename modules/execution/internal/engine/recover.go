@@ -21,11 +21,11 @@ const (
 // false when the engine was stopped before that was done.
 func (e *Engine) recover() bool {
 	e.forgetSecrets()
-	held, ok := e.held()
+	leased, ok := e.leasedRuns()
 	if !ok {
 		return false
 	}
-	e.parallel(len(held), func(i int) { e.settleHeld(held[i]) })
+	e.parallel(len(leased), func(i int) { e.settleLeased(leased[i]) })
 	left, err := rundir.Leftovers(e.root())
 	if err != nil {
 		e.Log.Error("look for what earlier runs left", "error", err)
@@ -60,12 +60,12 @@ func (e *Engine) forgetSecrets() {
 	})
 }
 
-// held asks which runs this worker holds, until the plane answers.
-func (e *Engine) held() ([]*runs.Run, bool) {
+// leasedRuns asks which runs this worker holds, until the plane answers.
+func (e *Engine) leasedRuns() ([]*runs.Run, bool) {
 	var pause output.Backoff
 	for e.claiming.Err() == nil {
 		ctx, cancel := context.WithTimeout(e.hard, planeTimeout)
-		list, err := e.Plane.Held(ctx, e.opt.Worker)
+		list, err := e.Plane.Leased(ctx, e.opt.Worker)
 		cancel()
 		if err == nil {
 			return list, true
@@ -90,8 +90,8 @@ func (e *Engine) parallel(n int, do func(i int)) {
 	wg.Wait()
 }
 
-// settleHeld ends or gives back one run that this worker held when it died.
-func (e *Engine) settleHeld(r *runs.Run) {
+// settleLeased ends or gives back one run that this worker held when it died.
+func (e *Engine) settleLeased(r *runs.Run) {
 	l := runs.Lease{RunID: r.ID, Worker: e.opt.Worker, Epoch: r.Epoch}
 	dir, err := rundir.Of(e.root(), l)
 	if err != nil {
@@ -101,7 +101,7 @@ func (e *Engine) settleHeld(r *runs.Run) {
 	e.reap(r.ID)
 	end := dir.State().Ending
 	if end == nil && !r.Begun {
-		err = e.insist(r.ID, func(ctx context.Context) error { return e.Plane.Release(ctx, l) })
+		err = e.retry(r.ID, func(ctx context.Context) error { return e.Plane.Release(ctx, l) })
 	} else {
 		err = e.replay(dir, l, end, r)
 	}
@@ -155,7 +155,7 @@ func count(end *runs.Ending, next, missing int64) {
 // replayLog sends the spooled output and returns the offset behind it, with the bytes that were in no spool.
 func (e *Engine) replayLog(dir rundir.Dir, l runs.Lease) (next, holes int64, err error) {
 	send := func(c runs.LogChunk) error {
-		return e.insist(l.RunID, func(ctx context.Context) error {
+		return e.retry(l.RunID, func(ctx context.Context) error {
 			got, err := e.Plane.AppendLog(ctx, l, c)
 			if err == nil {
 				next = max(next, got)
@@ -189,7 +189,7 @@ func (e *Engine) replayEvents(dir rundir.Dir, l runs.Lease) error {
 		if len(part) == 0 {
 			return nil
 		}
-		return e.insist(l.RunID, func(ctx context.Context) error {
+		return e.retry(l.RunID, func(ctx context.Context) error {
 			if _, err := e.Plane.AppendEvents(ctx, l, part); err != nil {
 				return err
 			}
@@ -211,7 +211,7 @@ func (e *Engine) replayEvents(dir rundir.Dir, l runs.Lease) error {
 }
 
 func (e *Engine) nextEvent(l runs.Lease) (next int64, err error) {
-	err = e.insist(l.RunID, func(ctx context.Context) error {
+	err = e.retry(l.RunID, func(ctx context.Context) error {
 		var err error
 		next, err = e.Plane.AppendEvents(ctx, l, nil)
 		return err

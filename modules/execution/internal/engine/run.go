@@ -50,7 +50,7 @@ func (e *Engine) execute(a *runs.Assignment) bool {
 	}
 	defer w.close()
 	if w.tool, err = e.provide(j.run); err != nil {
-		w.speak(nil)
+		w.openOutputs(nil)
 		w.settle(w.failed(err.Error()))
 		return true
 	}
@@ -81,20 +81,20 @@ func (e *Engine) prepare(j *job) (*work, error) {
 	return w, nil
 }
 
-// speak makes everything that is written to, once it is known what must not be shown there. Nothing of it waits for the plane.
-func (w *work) speak(hidden []string) {
+// openOutputs makes everything that is written to, once it is known what must not be shown there. Nothing of it waits for the plane.
+func (w *work) openOutputs(hidden []string) {
 	e, j, dir := w.e, w.job, w.dir
 	w.masker = mask.New(append(append(j.run.Vars.Secrets(), e.hidden...), hidden...))
 	w.lines = spool.NewLog(dir.LogSpool(), e.opt.LogCap)
 	w.steps = spool.NewEvents(dir.EventSpool(), e.opt.EventSpool)
-	w.pump = output.NewPump(e.hard, e.Plane, j.lease, w.lines, w.steps, output.Hooks{Lost: w.giveUp, Failed: w.trouble})
+	w.pump = output.NewPump(e.hard, e.Plane, j.lease, w.lines, w.steps, output.Hooks{Lost: w.giveUp, Failed: w.warnSend})
 	w.log = output.NewLog(j.lease.RunID, w.masker, e.Live, w.lines, w.pump.LogGrew)
 	w.sink = output.NewSink(w.masker, w.steps, e.Clock, j.next, e.opt.MaxEvents, w.pump.EventsGrew)
 }
 
 // close lets go of what the run held. The directory is gone by then, or stays as evidence.
 func (w *work) close() {
-	w.dismiss()
+	w.stopAgent()
 	if w.pump == nil {
 		return
 	}
@@ -110,7 +110,7 @@ func (w *work) giveUp() {
 	w.steps.Abort()
 }
 
-func (w *work) trouble(err error) {
+func (w *work) warnSend(err error) {
 	w.e.Log.Warn("store what a run says", "run", w.lease.RunID, "error", err)
 }
 

@@ -42,7 +42,7 @@ func (w *work) inject(in secrets.Injection) error {
 	if err != nil {
 		return err
 	}
-	if err := w.serve(in.Keys, &s); err != nil {
+	if err := w.startAgent(in.Keys, &s); err != nil {
 		return err
 	}
 	vars, err := decode(w.run.Vars.Merge(s.Vars))
@@ -59,8 +59,8 @@ func (w *work) inject(in secrets.Injection) error {
 	return nil
 }
 
-// serve starts the run's ssh agent, where it has keys. A play names the first one: it is the credential's.
-func (w *work) serve(keys []secrets.Key, s *rundir.Secrets) error {
+// startAgent starts the run's ssh agent, where it has keys. A play names the first one: it is the credential's.
+func (w *work) startAgent(keys []secrets.Key, s *rundir.Secrets) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -80,8 +80,8 @@ func (w *work) serve(keys []secrets.Key, s *rundir.Secrets) error {
 	return nil
 }
 
-// dismiss ends the run's ssh agent.
-func (w *work) dismiss() {
+// stopAgent ends the run's ssh agent.
+func (w *work) stopAgent() {
 	if w.agent == nil {
 		return
 	}
@@ -94,18 +94,18 @@ func (w *work) dismiss() {
 // strip removes what is secret and begins to revoke what was made for the run as soon as nothing needs it: to store the run's ending may
 // take as long as the plane is away.
 func (w *work) strip() {
-	w.dismiss()
+	w.stopAgent()
 	if !w.asked {
 		return
 	}
 	if err := w.dir.Strip(); err != nil {
 		w.e.Log.Error("remove the secrets of a run", "run", w.lease.RunID, "error", err)
 	}
-	w.e.letGo(w.job)
+	w.e.startRevoke(w.job)
 }
 
-// letGo begins to revoke what was made for a job, once.
-func (e *Engine) letGo(j *job) {
+// startRevoke begins to revoke what was made for a job, once.
+func (e *Engine) startRevoke(j *job) {
 	if j.revoked != nil {
 		return
 	}
@@ -125,7 +125,7 @@ func (e *Engine) revoke(j *job) {
 	if !j.asked {
 		return
 	}
-	e.letGo(j)
+	e.startRevoke(j)
 	t := time.NewTimer(revokeWait)
 	defer t.Stop()
 	select {

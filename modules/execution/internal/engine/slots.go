@@ -19,7 +19,7 @@ func (e *Engine) slot() {
 	var pause output.Backoff
 	for e.claiming.Err() == nil {
 		round := e.round.Load()
-		if e.dry.Load() >= round {
+		if e.emptyRound.Load() >= round {
 			e.idle()
 			continue
 		}
@@ -27,14 +27,14 @@ func (e *Engine) slot() {
 		switch {
 		case err != nil:
 			e.Log.Warn("claim a run", "error", err)
-			e.doubtful.Store(true)
+			e.claimUnknown.Store(true)
 			pause.Wait(e.claiming)
 		case a == nil:
 			pause = output.Backoff{}
-			if e.doubtful.CompareAndSwap(true, false) {
-				e.settleDoubt()
+			if e.claimUnknown.CompareAndSwap(true, false) {
+				e.releaseUnknown()
 			}
-			e.ranDry(round)
+			e.markEmpty(round)
 		default:
 			e.token() // where one run waits, others may
 			if !e.execute(a) {
@@ -61,14 +61,14 @@ func (e *Engine) claim() (*runs.Assignment, error) {
 	return a, nil
 }
 
-// settleDoubt gives back what a claim took whose answer was lost, which would otherwise wait for the end of its lease.
+// releaseUnknown gives back what a claim took whose answer was lost, which would otherwise wait for the end of its lease.
 // A run that another slot was given just now and has not entered may be among them; its holder is then refused before
 // anything began, and it is claimed again.
-func (e *Engine) settleDoubt() {
+func (e *Engine) releaseUnknown() {
 	ctx, cancel := context.WithTimeout(e.hard, planeTimeout)
 	defer cancel()
-	held, err := e.Plane.Held(ctx, e.opt.Worker)
-	for _, r := range held {
+	leased, err := e.Plane.Leased(ctx, e.opt.Worker)
+	for _, r := range leased {
 		if r.Begun || e.find(r.ID) != nil {
 			continue
 		}
@@ -81,7 +81,7 @@ func (e *Engine) settleDoubt() {
 	}
 	if err != nil {
 		e.Log.Warn("look for claims that were not answered", "error", err)
-		e.doubtful.Store(true)
+		e.claimUnknown.Store(true)
 	}
 }
 
@@ -93,11 +93,11 @@ func (e *Engine) idle() {
 	}
 }
 
-// ranDry notes that nothing waited in a round, unless a later one is noted.
-func (e *Engine) ranDry(round int64) {
+// markEmpty notes that nothing waited in a round, unless a later one is noted.
+func (e *Engine) markEmpty(round int64) {
 	for {
-		old := e.dry.Load()
-		if old >= round || e.dry.CompareAndSwap(old, round) {
+		old := e.emptyRound.Load()
+		if old >= round || e.emptyRound.CompareAndSwap(old, round) {
 			return
 		}
 	}
@@ -111,8 +111,8 @@ func (e *Engine) token() {
 	}
 }
 
-// nudge gives a reason to look to one slot. One that finds a run wakes the next.
-func (e *Engine) nudge() {
+// wakeSlots gives a reason to look to one slot. One that finds a run wakes the next.
+func (e *Engine) wakeSlots() {
 	e.round.Add(1)
 	e.token()
 }
@@ -128,7 +128,7 @@ func (e *Engine) watch() {
 	queued, endQueued := e.Signals.Watch(events.TopicQueue)
 	cancels, endCancels := e.Signals.Watch(events.TopicCancel)
 	e.aux.Add(2)
-	go e.follow(queued, endQueued, func(string) { e.nudge() })
+	go e.follow(queued, endQueued, func(string) { e.wakeSlots() })
 	go e.follow(cancels, endCancels, e.cancelSignal)
 }
 
@@ -141,7 +141,7 @@ func (e *Engine) poll() {
 		case <-e.claiming.Done():
 			return
 		case <-t.C:
-			e.nudge()
+			e.wakeSlots()
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (w *work) playSpec() extension.ToolSpec {
 	spec.Env = maps.Clone(spec.Env)
 	for _, name := range []string{"HOME", "TMPDIR"} {
 		_, own := w.run.Spec.Env[name]
-		if _, given := w.secrets.Env[name]; !own && !given {
+		if _, provided := w.secrets.Env[name]; !own && !provided {
 			delete(spec.Env, name)
 		}
 	}
@@ -67,8 +67,8 @@ func (w *work) play() execution.Play {
 	}
 	if len(w.secrets.Vars) > 0 { // those are data, whatever was meant by variables of their names
 		p.Templated = slices.DeleteFunc(slices.Clone(s.Templated), func(name string) bool {
-			_, given := w.secrets.Vars[name]
-			return given
+			_, provided := w.secrets.Vars[name]
+			return provided
 		})
 	}
 	if m.tree != "" {
@@ -155,7 +155,7 @@ func (w *work) bounded() (context.Context, context.CancelFunc) {
 
 // split hands the hosts over and ends the claim.
 func (w *work) split(hosts []string, warnings []runs.Warning) {
-	err := w.e.insist(w.lease.RunID, func(ctx context.Context) error {
+	err := w.e.retry(w.lease.RunID, func(ctx context.Context) error {
 		return w.e.Plane.Divide(ctx, w.lease, hosts, warnings)
 	})
 	if err != nil {

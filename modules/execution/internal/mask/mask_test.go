@@ -154,7 +154,7 @@ func reference(secrets []string, text string) string {
 	return b.String()
 }
 
-func TestHoldsBackOnlyWhatMayBecomeASecret(t *testing.T) {
+func TestDelaysOnlyWhatMayBecomeASecret(t *testing.T) {
 	t.Parallel()
 	st := New([]string{"hunter22"}).Stream()
 	if got := string(st.Append(nil, []byte("a line\nhunt"))); got != "a line\n" {

@@ -5,13 +5,13 @@ const Replacement = "***"
 
 // Stream masks one stream of bytes. It is not safe for concurrent use.
 type Stream struct {
-	m     *Masker
-	state int32
-	held  []byte // bytes not emitted yet, from position start on
-	off   int    // how much of held is emitted already
-	start int64  // position of held[off] in the stream
-	spans []span // parts of what is held that belong to secrets, in order
-	open  bool   // the first span's replacement was emitted
+	m       *Masker
+	state   int32
+	pending []byte // bytes not emitted yet, from position start on
+	off     int    // how much of held is emitted already
+	start   int64  // position of held[off] in the stream
+	spans   []span // parts of what is held that belong to secrets, in order
+	open    bool   // the first span's replacement was emitted
 }
 
 // span is a stretch [from, to) of the stream.
@@ -40,10 +40,10 @@ func (s *Stream) Append(dst, p []byte) []byte {
 		}
 		b := p[i]
 		i++
-		s.held = append(s.held, b)
+		s.pending = append(s.pending, b)
 		s.state = m.step(s.state, b)
 		n := &m.nodes[s.state]
-		end := s.start + int64(len(s.held)-s.off)
+		end := s.start + int64(len(s.pending)-s.off)
 		if n.match > 0 {
 			s.mark(span{end - int64(n.match), end})
 		}
@@ -56,7 +56,7 @@ func (s *Stream) Append(dst, p []byte) []byte {
 
 // Close appends what was held back to dst and starts anew.
 func (s *Stream) Close(dst []byte) []byte {
-	dst = s.emit(dst, s.start+int64(len(s.held)-s.off))
+	dst = s.emit(dst, s.start+int64(len(s.pending)-s.off))
 	s.state = 0
 	return dst
 }
@@ -93,7 +93,7 @@ func (s *Stream) emit(dst []byte, until int64) []byte {
 				next = min(until, s.spans[0].from)
 			}
 			n := int(next - s.start)
-			dst = append(dst, s.held[s.off:s.off+n]...)
+			dst = append(dst, s.pending[s.off:s.off+n]...)
 			s.off += n
 		}
 		s.start = next
@@ -104,10 +104,10 @@ func (s *Stream) emit(dst []byte, until int64) []byte {
 
 // compact gives room back once half of the buffer is emitted, so that a long hold costs no copy a byte.
 func (s *Stream) compact() {
-	if s.off == len(s.held) {
-		s.held, s.off = s.held[:0], 0
-	} else if s.off > len(s.held)/2 && s.off > 64 {
-		s.held = s.held[:copy(s.held, s.held[s.off:])]
+	if s.off == len(s.pending) {
+		s.pending, s.off = s.pending[:0], 0
+	} else if s.off > len(s.pending)/2 && s.off > 64 {
+		s.pending = s.pending[:copy(s.pending, s.pending[s.off:])]
 		s.off = 0
 	}
 }

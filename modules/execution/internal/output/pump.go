@@ -34,10 +34,10 @@ type Pump struct {
 	events *spool.Events
 	hooks  Hooks
 
-	waiting atomic.Int64 // bytes since the last batch, roughly
-	resting atomic.Bool  // the timer runs
-	wake    chan struct{}
-	timer   *time.Timer
+	waiting   atomic.Int64 // bytes since the last batch, roughly
+	timerRuns atomic.Bool  // the timer runs
+	wake      chan struct{}
+	timer     *time.Timer
 
 	mu     sync.Mutex
 	ctx    context.Context
@@ -50,7 +50,7 @@ type Pump struct {
 func NewPump(ctx context.Context, plane runs.Journal, l runs.Lease, log *spool.Log, events *spool.Events, h Hooks) *Pump {
 	p := &Pump{plane: plane, lease: l, log: log, events: events, hooks: h, wake: make(chan struct{}, 1)}
 	p.ctx, p.cancel = context.WithCancel(ctx)
-	p.timer = time.AfterFunc(time.Hour, p.ripe)
+	p.timer = time.AfterFunc(time.Hour, p.batchDue)
 	p.timer.Stop()
 	return p
 }
@@ -60,27 +60,27 @@ func (p *Pump) LogGrew(n int) {
 	if p.waiting.Add(int64(n)) >= batchBytes {
 		p.start()
 	} else {
-		p.rest()
+		p.startTimer()
 	}
 }
 
 // EventsGrew says that an event came: it goes at once where nothing went lately.
 func (p *Pump) EventsGrew(n int) {
-	if p.waiting.Add(int64(n)) >= batchBytes || !p.resting.Load() {
+	if p.waiting.Add(int64(n)) >= batchBytes || !p.timerRuns.Load() {
 		p.start()
 	}
 }
 
-// rest lets a batch's time run.
-func (p *Pump) rest() {
-	if p.resting.CompareAndSwap(false, true) {
+// startTimer lets a batch's time run.
+func (p *Pump) startTimer() {
+	if p.timerRuns.CompareAndSwap(false, true) {
 		p.timer.Reset(batchAge)
 	}
 }
 
-// ripe is the end of a batch's time.
-func (p *Pump) ripe() {
-	p.resting.Store(false)
+// batchDue is the end of a batch's time.
+func (p *Pump) batchDue() {
+	p.timerRuns.Store(false)
 	if p.waiting.Load() > 0 {
 		p.start()
 	}
@@ -112,7 +112,7 @@ func (p *Pump) loop(done chan struct{}) {
 		if !p.flush(p.ctx) {
 			return
 		}
-		p.rest()
+		p.startTimer()
 	}
 }
 

@@ -62,10 +62,10 @@ func TestFactsOfAClaimAreBounded(t *testing.T) {
 		save    func() error
 		full    bool
 	}{
-		{maxGathered, 1, func() error { return errors.New("not stored") }, false}, {maxGathered - 1, 1, fine, false}, {2, 1, fine, true}, {1, 1, fine, false},
-		{0, maxGatheredBytes, fine, true},
+		{maxClaimFacts, 1, func() error { return errors.New("not stored") }, false}, {maxClaimFacts - 1, 1, fine, false}, {2, 1, fine, true}, {1, 1, fine, false},
+		{0, maxClaimFactBytes, fine, true},
 	} {
-		if err := h.gather(lease(1), c.n, c.size, c.save); fault.Is(err, fault.TooLarge) != c.full {
+		if err := h.storeFacts(lease(1), c.n, c.size, c.save); fault.Is(err, fault.TooLarge) != c.full {
 			t.Errorf("%d facts of %d bytes: %v", c.n, c.size, err)
 		}
 	}
@@ -77,15 +77,15 @@ func TestTheListOfWorkersIsBounded(t *testing.T) {
 	p := newPeers()
 	at := time.Unix(1_700_000_000, 0)
 	for i := range maxPeers {
-		if !p.due(fmt.Sprint(i), at) {
+		if !p.reportDue(fmt.Sprint(i), at) {
 			t.Fatal("one is not listed")
 		}
 	}
-	if p.due("more", at) || p.quiet("more", at) || len(p.unseen("more", []string{"head"}, at)) != 1 || len(p.known) != maxPeers {
+	if p.reportDue("more", at) || p.touchDue("more", at) || len(p.uncheckedHeads("more", []string{"head"}, at)) != 1 || len(p.known) != maxPeers {
 		t.Errorf("%d workers are listed", len(p.known))
 	}
-	p.saw("more", []string{"head"}, at)
-	if !p.due("more", at.Add(execution.WorkerTTL)) || len(p.known) != 1 {
+	p.markChecked("more", []string{"head"}, at)
+	if !p.reportDue("more", at.Add(execution.WorkerTTL)) || len(p.known) != 1 {
 		t.Errorf("%d workers are listed", len(p.known))
 	}
 }

@@ -29,12 +29,12 @@ func (r *Relay) awaitCancel(ctx context.Context, c *execution.RelayClaim) (*exec
 	over := time.NewTimer(time.Duration(c.WaitSeconds) * time.Second)
 	defer over.Stop()
 	for {
-		held, err := r.Plane.Held(ctx, execution.RelayPrefix+c.Worker.Name)
+		leased, err := r.Plane.Leased(ctx, execution.RelayPrefix+c.Worker.Name)
 		if err != nil {
 			return nil, fmt.Errorf("look for cancels of %s: %w", c.Worker.Name, err)
 		}
 		g := &execution.Grant{}
-		for _, run := range held {
+		for _, run := range leased {
 			if run.CancelRequested && !slices.Contains(c.Canceling, run.ID) {
 				g.CancelRequested = append(g.CancelRequested, run.ID)
 			}
@@ -49,7 +49,7 @@ func (r *Relay) awaitCancel(ctx context.Context, c *execution.RelayClaim) (*exec
 			}
 		case <-over.C:
 			return nil, nil
-		case <-r.line.Done():
+		case <-r.waitlist.Done():
 			return nil, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()

@@ -11,7 +11,7 @@ import (
 )
 
 // want asks for the end of a run.
-func (w *world) want(id string) {
+func (w *fixture) want(id string) {
 	w.t.Helper()
 	yes := true
 	w.must(w.d.Do(w.t.Context(), func(ctx context.Context) error {
@@ -25,13 +25,13 @@ func (w *world) want(id string) {
 // TestCancelsWakeAClaim that asks for them, with the runs of its worker that it does not know of, and no heartbeat.
 func TestCancelsWakeAClaim(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		var held []string
+	each(t, func(t *testing.T, w *fixture) {
+		var leased []string
 		for range 2 {
 			w.submit()
 			g, _, err := w.relay.Claim(t.Context(), asks("w"))
 			w.must(err)
-			held = append(held, g.Run.ID)
+			leased = append(leased, g.Run.ID)
 		}
 		w.submit()
 		other, _, err := w.relay.Claim(t.Context(), asks("other"))
@@ -58,19 +58,19 @@ func TestCancelsWakeAClaim(t *testing.T) {
 		}
 		waits := ask()
 		w.want(other.Run.ID)
-		w.want(held[1])
-		if g := <-waits; g == nil || !slices.Equal(g.CancelRequested, held[1:]) || g.Run.ID != "" || g.Capability != "" {
+		w.want(leased[1])
+		if g := <-waits; g == nil || !slices.Equal(g.CancelRequested, leased[1:]) || g.Run.ID != "" || g.Capability != "" {
 			t.Errorf("the claim brings %+v", g)
 		}
-		waits = ask(held[1])
-		w.want(held[0])
-		if g := <-waits; g == nil || !slices.Equal(g.CancelRequested, held[:1]) {
+		waits = ask(leased[1])
+		w.want(leased[0])
+		if g := <-waits; g == nil || !slices.Equal(g.CancelRequested, leased[:1]) {
 			t.Errorf("the next one brings %+v", g)
 		}
 		if g := <-ask(); g == nil || len(g.CancelRequested) != 2 {
 			t.Errorf("one that begins afterwards brings %+v", g)
 		}
-		waits = ask(held...)
+		waits = ask(leased...)
 		w.relay.Close()
 		if g := <-waits; g != nil {
 			t.Errorf("when the server stops it brings %+v", g)

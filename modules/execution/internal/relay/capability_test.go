@@ -14,56 +14,59 @@ import (
 )
 
 // calls are all that a worker can ask and tell, each as it would be taken from the holder of a run.
-func (w *world) calls(seq int64) map[string]func(ctx context.Context, h execution.Holder) error {
+func (w *fixture) calls(seq int64) map[string]func(ctx context.Context, h execution.Leaseholder) error {
 	r := w.relay
-	save := func(s execution.RelaySave) func(context.Context, execution.Holder) error {
-		return func(ctx context.Context, h execution.Holder) error { return r.Save(ctx, h, s) }
+	save := func(s execution.RelaySave) func(context.Context, execution.Leaseholder) error {
+		return func(ctx context.Context, h execution.Leaseholder) error { return r.Save(ctx, h, s) }
 	}
-	facts := func(host string) func(context.Context, execution.Holder) error {
-		return func(ctx context.Context, h execution.Holder) error {
+	facts := func(host string) func(context.Context, execution.Leaseholder) error {
+		return func(ctx context.Context, h execution.Leaseholder) error {
 			return r.SaveFacts(ctx, h, []runs.HostFacts{{Host: host, GatheredAt: now(), Facts: []byte(`{"forged":1}`)}})
 		}
 	}
-	return map[string]func(ctx context.Context, h execution.Holder) error{
-		"beat":     func(ctx context.Context, h execution.Holder) error { _, err := r.Beat(ctx, h); return err },
-		"run":      func(ctx context.Context, h execution.Holder) error { _, err := r.Run(ctx, h); return err },
+	return map[string]func(ctx context.Context, h execution.Leaseholder) error{
+		"beat":     func(ctx context.Context, h execution.Leaseholder) error { _, err := r.Beat(ctx, h); return err },
+		"run":      func(ctx context.Context, h execution.Leaseholder) error { _, err := r.Run(ctx, h); return err },
 		"running":  save(ends(runs.Running)),
 		"pending":  save(ends(runs.Pending)),
 		"failed":   save(execution.RelaySave{Status: runs.Failed, Error: "forged"}),
 		"canceled": save(ends(runs.Canceled)),
 		"divided":  save(execution.RelaySave{Status: runs.Running, SplitHosts: []string{"forged"}}),
-		"log": func(ctx context.Context, h execution.Holder) error {
+		"log": func(ctx context.Context, h execution.Leaseholder) error {
 			_, err := r.AppendLog(ctx, h, runs.LogChunk{Data: []byte("forged")})
 			return err
 		},
-		"no log": func(ctx context.Context, h execution.Holder) error {
+		"no log": func(ctx context.Context, h execution.Leaseholder) error {
 			_, err := r.AppendLog(ctx, h, runs.LogChunk{})
 			return err
 		},
-		"events": func(ctx context.Context, h execution.Holder) error {
+		"events": func(ctx context.Context, h execution.Leaseholder) error {
 			_, err := r.AppendEvents(ctx, h, []runs.Event{{Seq: seq, Type: runs.EventHostOK, Host: "forged"}})
 			return err
 		},
-		"no events": func(ctx context.Context, h execution.Holder) error { _, err := r.AppendEvents(ctx, h, nil); return err },
-		"hosts": func(ctx context.Context, h execution.Holder) error {
+		"no events": func(ctx context.Context, h execution.Leaseholder) error {
+			_, err := r.AppendEvents(ctx, h, nil)
+			return err
+		},
+		"hosts": func(ctx context.Context, h execution.Leaseholder) error {
 			return r.SaveHosts(ctx, h, []runs.HostSummary{{Host: "forged", OK: 1, Worst: runs.HostOK}})
 		},
-		"no hosts": func(ctx context.Context, h execution.Holder) error { return r.SaveHosts(ctx, h, nil) },
-		"tasks": func(ctx context.Context, h execution.Holder) error {
+		"no hosts": func(ctx context.Context, h execution.Leaseholder) error { return r.SaveHosts(ctx, h, nil) },
+		"tasks": func(ctx context.Context, h execution.Leaseholder) error {
 			return r.SaveTasks(ctx, h, []runs.TaskSummary{{Task: "forged"}})
 		},
 		"facts":               facts("known"),
 		"facts of a stranger": facts("forged"),
-		"no facts":            func(ctx context.Context, h execution.Holder) error { return r.SaveFacts(ctx, h, nil) },
-		"inventory":           func(ctx context.Context, h execution.Holder) error { _, err := r.Inventory(ctx, h); return err },
-		"project": func(ctx context.Context, h execution.Holder) error {
+		"no facts":            func(ctx context.Context, h execution.Leaseholder) error { return r.SaveFacts(ctx, h, nil) },
+		"inventory":           func(ctx context.Context, h execution.Leaseholder) error { _, err := r.Inventory(ctx, h); return err },
+		"project": func(ctx context.Context, h execution.Leaseholder) error {
 			return r.Project(ctx, h, func() (io.Writer, error) { return io.Discard, nil })
 		},
 	}
 }
 
 // picture is everything that is stored of runs, but for the moments that go on by themselves.
-func (w *world) picture() string {
+func (w *fixture) picture() string {
 	w.t.Helper()
 	var out strings.Builder
 	for _, q := range []string{
@@ -97,39 +100,39 @@ func (w *world) picture() string {
 // earlier claim, of a run that ended or was divided, one that nobody made, and none. All of it is LeaseLost and nothing changes.
 func TestACapabilityIsForOneClaim(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *fixture) {
 		ctx := t.Context()
 		material := func(r *runs.Run) { r.Spec.InventoryID, r.Spec.ProjectID = "inv_1", "prj_1" }
 		for range 3 {
 			w.submit(material)
 		}
 		ended, endedBy := w.claim("a")
-		given, givenTo := w.claim("a")
+		released, releasedBy := w.claim("a")
 		_, mine := w.claim("b")
 		w.submit(func(r *runs.Run) { r.Kind, r.Spec.Playbook = runs.Split, "site.yml" })
 		_, divided := w.claim("a")
 		w.must(w.relay.Save(ctx, endedBy, ends(runs.Running)))
 		w.must(w.relay.SaveHosts(ctx, endedBy, []runs.HostSummary{{Host: "known", OK: 1, Worst: runs.HostOK}}))
 		w.must(w.relay.Save(ctx, endedBy, ends(runs.Succeeded)))
-		w.must(w.relay.Save(ctx, givenTo, ends(runs.Pending)))
+		w.must(w.relay.Save(ctx, releasedBy, ends(runs.Pending)))
 		w.must(w.relay.Save(ctx, divided, execution.RelaySave{Status: runs.Running, SplitHosts: []string{"a", "b"}}))
 		anew, anewBy := w.claim("a")
-		if anew.Run.ID != given.Run.ID || anew.Run.Epoch != 2 || anew.Capability == given.Capability {
+		if anew.Run.ID != released.Run.ID || anew.Run.Epoch != 2 || anew.Capability == released.Capability {
 			t.Fatalf("claimed anew is %+v", anew.Run)
 		}
 		w.must(w.relay.Save(ctx, mine, ends(runs.Running)))
 		forged := secret.Text(base64.RawURLEncoding.EncodeToString(make([]byte, 32)))
 		before := w.picture()
 		for run, capabilities := range map[string]map[string]secret.Text{
-			mine.RunID:    {"another's": anewBy.Capability, "an ended run's": endedBy.Capability, "an old": givenTo.Capability, "nobody's": forged, "no": "", "a short": "x"},
-			anewBy.RunID:  {"another's": mine.Capability, "an ended run's": endedBy.Capability, "the old": givenTo.Capability, "nobody's": forged, "no": ""},
+			mine.RunID:    {"another's": anewBy.Capability, "an ended run's": endedBy.Capability, "an old": releasedBy.Capability, "nobody's": forged, "no": "", "a short": "x"},
+			anewBy.RunID:  {"another's": mine.Capability, "an ended run's": endedBy.Capability, "the old": releasedBy.Capability, "nobody's": forged, "no": ""},
 			endedBy.RunID: {"another's": mine.Capability, "its own": ended.Capability, "nobody's": forged, "no": ""},
 			divided.RunID: {"another's": mine.Capability, "its own": divided.Capability},
 			"run_none":    {"another's": mine.Capability, "no": ""},
 		} {
 			for whose, capability := range capabilities {
 				for what, call := range w.calls(50) {
-					if err := call(ctx, holder(run, capability)); !runs.LeaseLost.Is(err) {
+					if err := call(ctx, bearer(run, capability)); !runs.LeaseLost.Is(err) {
 						t.Errorf("%s capability of %s, %s: %v", whose, run, what, err)
 					}
 				}
@@ -151,8 +154,8 @@ func TestACapabilityIsForOneClaim(t *testing.T) {
 	})
 }
 
-// TestTheHolderMayDoAllOfIt is the other side of the same calls.
-func TestTheHolderMayDoAllOfIt(t *testing.T) {
+// TestTheBearerMayDoAllOfIt is the other side of the same calls.
+func TestTheBearerMayDoAllOfIt(t *testing.T) {
 	t.Parallel()
 	w := one(t)
 	g, h := w.begun(func(r *runs.Run) { r.Spec.InventoryID, r.Spec.ProjectID = "inv_1", "prj_1" })

@@ -14,8 +14,8 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// more is how long beyond its wait a claim goes on to the next run where that of the one before could not be handed out.
-const more = 5 * time.Second
+// extraWait is how long beyond its wait a claim goes on to the next run where that of the one before could not be handed out.
+const extraWait = 5 * time.Second
 
 // Claim implements execution.Relay. A worker that goes away while it claims leaves no run behind: what was leased to it is given back.
 func (r *Relay) Claim(ctx context.Context, c execution.RelayClaim) (*execution.Grant, string, error) {
@@ -33,11 +33,11 @@ func (r *Relay) Claim(ctx context.Context, c execution.RelayClaim) (*execution.G
 	w := r.worker(&c, queues)
 	// What nobody could look at stays with the worker: a newer head would take its place there.
 	newest := r.newest
-	if !r.show(ctx, w.Name, c.Heads) {
+	if !r.checkHeads(ctx, w.Name, c.Heads) {
 		newest = func(context.Context) string { return "" }
 	}
 	if c.Worker.Executors == 0 {
-		r.depart(ctx, w.Name)
+		r.removeWorker(ctx, w.Name)
 		return nil, newest(ctx), nil
 	}
 	g, l, err := r.await(ctx, w, time.Duration(c.WaitSeconds)*time.Second)
@@ -75,15 +75,15 @@ func (r *Relay) worker(c *execution.RelayClaim, queues []string) execution.Worke
 
 // await looks for a run until there is one or the wait is over, and keeps the worker in the fleet meanwhile.
 func (r *Relay) await(ctx context.Context, w execution.Worker, wait time.Duration) (*execution.Grant, runs.Lease, error) {
-	place, err := r.line.Enter(w.Queues) // before the first look: what comes behind it wakes
+	waiter, err := r.waitlist.Join(w.Queues) // before the first look: what comes behind it wakes
 	if err != nil {
 		return nil, runs.Lease{}, err
 	}
-	defer place.Leave()
+	defer waiter.Leave()
 	r.report(ctx, w)
-	over, patience, touch := time.NewTimer(wait), time.NewTimer(wait+more), time.NewTicker(execution.ReportEvery)
+	over, timeout, touch := time.NewTimer(wait), time.NewTimer(wait+extraWait), time.NewTicker(execution.ReportEvery)
 	defer over.Stop()
-	defer patience.Stop()
+	defer timeout.Stop()
 	defer touch.Stop()
 	for {
 		g, l, again, err := r.next(ctx, w)
@@ -92,7 +92,7 @@ func (r *Relay) await(ctx context.Context, w execution.Worker, wait time.Duratio
 		}
 		if again {
 			select {
-			case <-patience.C:
+			case <-timeout.C:
 				return nil, runs.Lease{}, nil
 			default:
 				continue
@@ -102,11 +102,11 @@ func (r *Relay) await(ctx context.Context, w execution.Worker, wait time.Duratio
 			select {
 			case <-touch.C:
 				r.touch(ctx, w.Name)
-			case <-place.Woken():
+			case <-waiter.Woken():
 				looking = true
 			case <-over.C:
 				return nil, runs.Lease{}, nil
-			case <-r.line.Done():
+			case <-r.waitlist.Done():
 				return nil, runs.Lease{}, nil
 			case <-ctx.Done():
 				return nil, runs.Lease{}, ctx.Err()
@@ -121,18 +121,18 @@ func (r *Relay) next(ctx context.Context, w execution.Worker) (g *execution.Gran
 		return nil, l, false, err
 	}
 	select {
-	case <-r.line.Done():
+	case <-r.waitlist.Done():
 		return nil, l, false, nil
 	default:
 	}
-	if r.calm.rules(r.Clock.Now()) {
+	if r.pause.active(r.Clock.Now()) {
 		return nil, l, false, nil
 	}
 	a, capability, err := r.take(ctx, w)
 	if err != nil || a == nil {
 		return nil, l, false, err
 	}
-	r.line.Wake(a.Run.Spec.Queue) // where one run waits, others may
+	r.waitlist.Wake(a.Run.Spec.Queue) // where one run waits, others may
 	in, ok, err := r.equip(ctx, a)
 	if !ok {
 		return nil, l, err == nil, err
@@ -171,5 +171,5 @@ func (r *Relay) giveBack(l runs.Lease) {
 	if err := r.Plane.Release(ctx, l); err != nil && !runs.LeaseLost.Is(err) {
 		r.Log.WarnContext(ctx, "give a run back", "run", l.RunID, "error", err)
 	}
-	r.letGo(l)
+	r.startRevoke(l)
 }

@@ -99,7 +99,7 @@ func TestQueues(t *testing.T) {
 // digest alone is kept.
 func TestAGrant(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *fixture) {
 		w.heads.newest = "a note"
 		w.submit(func(r *runs.Run) {
 			r.Vars = runs.Vars{"password": json.RawMessage(`"hunter2"`)}
@@ -123,7 +123,7 @@ func TestAGrant(t *testing.T) {
 		if err != nil || !ok || l != (runs.Lease{RunID: r.ID, Worker: "relay/w", Epoch: 1}) {
 			t.Errorf("kept is %+v, %t, %v", l, ok, err)
 		}
-		h := holder(r.ID, g.Capability)
+		h := bearer(r.ID, g.Capability)
 		got, err := w.relay.Run(t.Context(), h)
 		w.must(err)
 		if string(got.ExtraVars["password"]) != `"`+runs.Redacted+`"` || got.ID != r.ID || got.Notifications != nil {
@@ -138,7 +138,7 @@ func TestAGrant(t *testing.T) {
 // TestManyClaimersOneRun gives one run to one of many, whether they wait or not.
 func TestManyClaimersOneRun(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *fixture) {
 		id := w.submit()
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
@@ -167,7 +167,7 @@ func TestManyClaimersOneRun(t *testing.T) {
 // TestAClaimWaits gets the runs that come while it does, each of many its own, long before the wait is over.
 func TestAClaimWaits(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *fixture) {
 		const all = 8
 		grants := make(chan *execution.Grant, all)
 		var wg sync.WaitGroup

@@ -22,10 +22,10 @@ type over struct {
 	caps map[runs.Lease]secret.Text
 }
 
-func (o *over) holder(l runs.Lease) execution.Holder {
+func (o *over) bearer(l runs.Lease) execution.Leaseholder {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return execution.Holder{RunID: l.RunID, Capability: o.caps[l]}
+	return execution.Leaseholder{RunID: l.RunID, Capability: o.caps[l]}
 }
 
 func (o *over) Claim(ctx context.Context, r runs.ClaimRequest) (*runs.Assignment, error) {
@@ -41,12 +41,12 @@ func (o *over) Claim(ctx context.Context, r runs.ClaimRequest) (*runs.Assignment
 }
 
 func (o *over) Begin(ctx context.Context, l runs.Lease) error {
-	return o.relay.Save(ctx, o.holder(l), ends(runs.Running))
+	return o.relay.Save(ctx, o.bearer(l), ends(runs.Running))
 }
 
 func (o *over) Beat(ctx context.Context, _ string, leases []runs.Lease) (out []runs.Beat, err error) {
 	for _, l := range leases {
-		b, err := o.relay.Beat(ctx, o.holder(l))
+		b, err := o.relay.Beat(ctx, o.bearer(l))
 		if err != nil && !runs.LeaseLost.Is(err) {
 			return nil, err
 		}
@@ -56,16 +56,16 @@ func (o *over) Beat(ctx context.Context, _ string, leases []runs.Lease) (out []r
 }
 
 func (o *over) Release(ctx context.Context, l runs.Lease) error {
-	return o.relay.Save(ctx, o.holder(l), ends(runs.Pending))
+	return o.relay.Save(ctx, o.bearer(l), ends(runs.Pending))
 }
 
 func (o *over) Divide(ctx context.Context, l runs.Lease, hosts []string, warnings []runs.Warning) error {
-	return o.relay.Save(ctx, o.holder(l), execution.RelaySave{Status: runs.Running, SplitHosts: hosts, Warnings: warnings})
+	return o.relay.Save(ctx, o.bearer(l), execution.RelaySave{Status: runs.Running, SplitHosts: hosts, Warnings: warnings})
 }
 
 // Finish tells first what rides in an ending.
 func (o *over) Finish(ctx context.Context, l runs.Lease, e runs.Ending) error {
-	h := o.holder(l)
+	h := o.bearer(l)
 	ended := func(err error) bool { return runs.LeaseLost.Is(err) } // the end itself says whether it was told before
 	if len(e.Log.Data) > 0 {
 		if _, err := o.relay.AppendLog(ctx, h, e.Log); err != nil && !ended(err) {
@@ -80,34 +80,34 @@ func (o *over) Finish(ctx context.Context, l runs.Lease, e runs.Ending) error {
 	return o.relay.Save(ctx, h, execution.NewRelaySave(&e))
 }
 
-func (o *over) Held(ctx context.Context, worker string) ([]*runs.Run, error) {
-	return o.plane.Held(ctx, execution.RelayPrefix+worker)
+func (o *over) Leased(ctx context.Context, worker string) ([]*runs.Run, error) {
+	return o.plane.Leased(ctx, execution.RelayPrefix+worker)
 }
 
 func (o *over) AppendLog(ctx context.Context, l runs.Lease, c runs.LogChunk) (int64, error) {
-	return o.relay.AppendLog(ctx, o.holder(l), c)
+	return o.relay.AppendLog(ctx, o.bearer(l), c)
 }
 
 func (o *over) AppendEvents(ctx context.Context, l runs.Lease, e []runs.Event) (int64, error) {
-	return o.relay.AppendEvents(ctx, o.holder(l), e)
+	return o.relay.AppendEvents(ctx, o.bearer(l), e)
 }
 
 func (o *over) SaveHosts(ctx context.Context, l runs.Lease, hosts []runs.HostSummary) error {
 	for i := range hosts {
 		hosts[i].Worst = runs.HostOK // the suite leaves it out
 	}
-	return o.relay.SaveHosts(ctx, o.holder(l), hosts)
+	return o.relay.SaveHosts(ctx, o.bearer(l), hosts)
 }
 
 func (o *over) SaveTasks(ctx context.Context, l runs.Lease, tasks []runs.TaskSummary) error {
-	return o.relay.SaveTasks(ctx, o.holder(l), tasks)
+	return o.relay.SaveTasks(ctx, o.bearer(l), tasks)
 }
 
 func (o *over) SaveFacts(ctx context.Context, l runs.Lease, facts []runs.HostFacts) error {
 	for i := range facts {
 		facts[i].GatheredAt = now() // the suite leaves it out
 	}
-	return o.relay.SaveFacts(ctx, o.holder(l), facts)
+	return o.relay.SaveFacts(ctx, o.bearer(l), facts)
 }
 
 // TestConformance holds the relay to what is promised of every control plane.
@@ -136,7 +136,7 @@ func TestConformance(t *testing.T) {
 }
 
 // output is what is stored of a run's log; a hole reads as zeros.
-func (w *world) output(id string) (out []byte) {
+func (w *fixture) output(id string) (out []byte) {
 	w.t.Helper()
 	w.must(w.plane.store.ReadLog(w.t.Context(), id, 0, 1<<40, func(c runs.LogChunk) error {
 		out = append(out, make([]byte, c.Offset-int64(len(out)))...)
@@ -146,7 +146,7 @@ func (w *world) output(id string) (out []byte) {
 	return out
 }
 
-func (w *world) events(id string) []runs.Event {
+func (w *fixture) events(id string) []runs.Event {
 	w.t.Helper()
 	list, err := w.plane.store.Events(w.t.Context(), id, 0, 5000)
 	w.must(err)
@@ -154,7 +154,7 @@ func (w *world) events(id string) []runs.Event {
 }
 
 // expire applies what follows from a lease that ran out.
-func (w *world) expire(id string) {
+func (w *fixture) expire(id string) {
 	w.t.Helper()
 	r := w.run(id)
 	to := runs.Pending

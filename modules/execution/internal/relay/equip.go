@@ -17,8 +17,8 @@ const (
 	secretTime = 20 * time.Second
 	// revokeTime bounds one attempt to revoke what was made for a run. Whoever provides secrets tries again later.
 	revokeTime = 5 * time.Second
-	// calmTime is how long nothing is leased after the store of secrets did not answer: the same run would come again.
-	calmTime = time.Second
+	// pauseTime is how long nothing is leased after the store of secrets did not answer: the same run would come again.
+	pauseTime = time.Second
 )
 
 var (
@@ -38,14 +38,14 @@ func (r *Relay) equip(ctx context.Context, a *runs.Assignment) (in secrets.Injec
 	case err == nil:
 		return in, true, nil
 	case runs.LeaseLost.Is(err):
-		r.letGo(a.Lease)
+		r.startRevoke(a.Lease)
 		return in, false, nil
 	case errors.Is(err, errGone):
 		r.giveBack(a.Lease)
 		return in, false, ctx.Err()
 	case fault.Is(err, fault.Unavailable):
 		r.Log.WarnContext(ctx, "get the secrets of a run", "run", a.Lease.RunID, "error", err)
-		r.calm.begin(r.Clock.Now())
+		r.pause.begin(r.Clock.Now())
 		r.giveBack(a.Lease)
 		return in, false, nil
 	default:
@@ -91,7 +91,7 @@ func (r *Relay) renew(a *runs.Assignment, giveUp context.CancelCauseFunc) (stop 
 			select {
 			case <-ctx.Done():
 				return
-			case <-r.line.Done():
+			case <-r.waitlist.Done():
 				giveUp(errGone)
 				return
 			case <-t.C:
@@ -131,15 +131,15 @@ func (r *Relay) fail(ctx context.Context, l runs.Lease, reason string) error {
 	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
 	defer cancel()
 	err := r.Plane.Finish(bound, l, runs.Ending{Status: runs.Failed, Error: reason, EndedAt: r.Clock.Now()})
-	r.letGo(l)
+	r.startRevoke(l)
 	if runs.LeaseLost.Is(err) {
 		return nil
 	}
 	return err
 }
 
-// letGo begins to revoke what was made for a lease that is over. What is not revoked here is found by those who look for such leases later.
-func (r *Relay) letGo(l runs.Lease) {
+// startRevoke begins to revoke what was made for a lease that is over. What is not revoked here is found by those who look for such leases later.
+func (r *Relay) startRevoke(l runs.Lease) {
 	if r.Secrets == nil {
 		return
 	}
@@ -164,22 +164,22 @@ func (r *Relay) letGo(l runs.Lease) {
 	})
 }
 
-// calm is a time in which nothing is leased.
-type calm struct {
+// leasePause is a time in which nothing is leased.
+type leasePause struct {
 	mu    sync.Mutex
 	until time.Time
 }
 
-func (c *calm) begin(now time.Time) {
+func (c *leasePause) begin(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.until = now.Add(calmTime)
+	c.until = now.Add(pauseTime)
 }
 
-// rules reports whether the time goes on. A clock that was set back does not make it longer.
-func (c *calm) rules(now time.Time) bool {
+// active reports whether the time goes on. A clock that was set back does not make it longer.
+func (c *leasePause) active(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	left := c.until.Sub(now)
-	return left > 0 && left <= calmTime
+	return left > 0 && left <= pauseTime
 }

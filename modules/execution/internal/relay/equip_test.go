@@ -114,9 +114,9 @@ func TestSecretsMayComeLater(t *testing.T) {
 // TestNobodyWaitsForTheSecrets: a worker that leaves and a relay that is closed while secrets are fetched leave a run that waits again.
 func TestNobodyWaitsForTheSecrets(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(w *world, leave context.CancelFunc){
-		"the worker leaves":   func(_ *world, leave context.CancelFunc) { leave() },
-		"the relay is closed": func(w *world, _ context.CancelFunc) { go w.relay.Close() },
+	for name, end := range map[string]func(w *fixture, leave context.CancelFunc){
+		"the worker leaves":   func(_ *fixture, leave context.CancelFunc) { leave() },
+		"the relay is closed": func(w *fixture, _ context.CancelFunc) { go w.relay.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -63,22 +63,22 @@ func (v *vault) let(o secrets.Owner) bool {
 	return slices.Contains(v.released, o)
 }
 
-// stock has one inventory and one project with installed requirements.
-type stock struct {
+// fakeMaterials has one inventory and one project with installed requirements.
+type fakeMaterials struct {
 	err   error
 	fresh atomic.Int32
 	deps  catalog.Deps
 	trees []string // where they were made
 }
 
-func (s *stock) Inventory(_ context.Context, _ string, fresh bool) ([]byte, catalog.Format, string, error) {
+func (s *fakeMaterials) Inventory(_ context.Context, _ string, fresh bool) ([]byte, catalog.Format, string, error) {
 	if fresh {
 		s.fresh.Add(1)
 	}
 	return []byte("[web]\nw1\n"), catalog.INI, "it is the last good one", s.err
 }
 
-func (s *stock) Tree(_ context.Context, _, commit, dir string) (catalog.Deps, error) {
+func (s *fakeMaterials) Tree(_ context.Context, _, commit, dir string) (catalog.Deps, error) {
 	if s.err != nil {
 		return catalog.Deps{}, s.err
 	}
@@ -91,12 +91,12 @@ func (s *stock) Tree(_ context.Context, _, commit, dir string) (catalog.Deps, er
 
 // heads keeps what was shown.
 type heads struct {
-	mu     sync.Mutex
-	newest string
-	err    error
-	asked  int
-	calls  [][]string
-	judge  func(notes []string) error
+	mu       sync.Mutex
+	newest   string
+	err      error
+	asked    int
+	calls    [][]string
+	validate func(notes []string) error
 }
 
 func (h *heads) Newest(context.Context) (string, error) {
@@ -110,13 +110,13 @@ func (h *heads) Show(_ context.Context, _ string, notes []string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.calls = append(h.calls, slices.Clone(notes))
-	if h.judge != nil {
-		return h.judge(notes)
+	if h.validate != nil {
+		return h.validate(notes)
 	}
 	return nil
 }
 
-func (h *heads) shown() [][]string {
+func (h *heads) recorded() [][]string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.calls)

@@ -17,9 +17,9 @@ const (
 	maxNames = 500_000
 	// eventsPerRead is how many events are looked through at once.
 	eventsPerRead = 5000
-	// maxGathered and maxGatheredBytes bound the facts that one claim stores.
-	maxGathered      = 1_000_000
-	maxGatheredBytes = 8 << 30
+	// maxClaimFacts and maxGatheredBytes bound the facts that one claim stores.
+	maxClaimFacts     = 1_000_000
+	maxClaimFactBytes = 8 << 30
 )
 
 // hosts remembers of which hosts runs have told results.
@@ -27,13 +27,13 @@ type hosts struct {
 	records Records
 
 	mu    sync.Mutex
-	known map[runs.Lease]*told
+	known map[runs.Lease]*claimHosts
 	names int
 	turn  int64
 }
 
-// told are the hosts of one claim. Its own lock is held while it reads.
-type told struct {
+// claimHosts are the hosts of one claim. Its own lock is held while it reads.
+type claimHosts struct {
 	mu    sync.Mutex
 	after int64 // the last event that was looked at
 	names map[string]struct{}
@@ -44,16 +44,16 @@ type told struct {
 	bytes   int64
 }
 
-func newHosts(s Records) *hosts { return &hosts{records: s, known: make(map[runs.Lease]*told)} }
+func newHosts(s Records) *hosts { return &hosts{records: s, known: make(map[runs.Lease]*claimHosts)} }
 
 // of returns what is known of a claim. Those that nobody asked about for longest make room.
-func (h *hosts) of(l runs.Lease) *told {
+func (h *hosts) of(l runs.Lease) *claimHosts {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.turn++
 	t := h.known[l]
 	if t == nil {
-		t = &told{names: make(map[string]struct{})}
+		t = &claimHosts{names: make(map[string]struct{})}
 		h.known[l] = t
 	}
 	t.used = h.turn
@@ -63,8 +63,8 @@ func (h *hosts) of(l runs.Lease) *told {
 	return t
 }
 
-// grew counts the names of a claim, and makes room where there are too many.
-func (h *hosts) grew(l runs.Lease, t *told, n int) {
+// updateCount counts the names of a claim, and makes room where there are too many.
+func (h *hosts) updateCount(l runs.Lease, t *claimHosts, n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.known[l] != t {
@@ -78,9 +78,9 @@ func (h *hosts) grew(l runs.Lease, t *told, n int) {
 }
 
 // evict forgets the claim that was not used for longest, but for one.
-func (h *hosts) evict(but *told) {
+func (h *hosts) evict(but *claimHosts) {
 	var oldest runs.Lease
-	var found *told
+	var found *claimHosts
 	for l, t := range h.known {
 		if t != but && (found == nil || t.used < found.used) {
 			oldest, found = l, t
@@ -104,15 +104,15 @@ func (h *hosts) drop(l runs.Lease) {
 	h.forget(l)
 }
 
-// stranger returns the position of the first host of which the run has told no result, -1 where there is none.
-func (h *hosts) stranger(ctx context.Context, l runs.Lease, names []string) (int, error) {
+// unreportedHost returns the position of the first host of which the run has told no result, -1 where there is none.
+func (h *hosts) unreportedHost(ctx context.Context, l runs.Lease, names []string) (int, error) {
 	t := h.of(l)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.missing(names) < 0 {
 		return -1, nil
 	}
-	defer func() { h.grew(l, t, len(t.names)) }()
+	defer func() { h.updateCount(l, t, len(t.names)) }()
 	if err := h.follow(ctx, l, t); err != nil {
 		return 0, fmt.Errorf("read the run's events: %w", err)
 	}
@@ -130,7 +130,7 @@ func (h *hosts) stranger(ctx context.Context, l runs.Lease, names []string) (int
 }
 
 // follow looks through the events that came since the last time.
-func (h *hosts) follow(ctx context.Context, l runs.Lease, t *told) error {
+func (h *hosts) follow(ctx context.Context, l runs.Lease, t *claimHosts) error {
 	for {
 		list, err := h.records.Events.Events(ctx, l.RunID, t.after, eventsPerRead)
 		if runs.RunNotFound.Is(err) {
@@ -149,7 +149,7 @@ func (h *hosts) follow(ctx context.Context, l runs.Lease, t *told) error {
 	}
 }
 
-func (t *told) missing(names []string) int {
+func (t *claimHosts) missing(names []string) int {
 	for i, name := range names {
 		if _, ok := t.names[name]; !ok {
 			return i
@@ -159,7 +159,7 @@ func (t *told) missing(names []string) int {
 }
 
 // add remembers a host, unless there are as many as a run is told apart by or its name is none.
-func (t *told) add(name string) {
+func (t *claimHosts) add(name string) {
 	if len(t.names) < summary.MaxHosts && checkHost("", name) == nil {
 		t.names[name] = struct{}{}
 	}
@@ -185,15 +185,15 @@ func (h *hosts) store(l runs.Lease, names []string, save func() error) error {
 	for name := range more {
 		t.names[name] = struct{}{}
 	}
-	h.grew(l, t, len(t.names))
+	h.updateCount(l, t, len(t.names))
 	return nil
 }
 
-// gather lets facts be stored, as long as the claim has not stored too many.
-func (h *hosts) gather(l runs.Lease, n, size int, save func() error) error {
+// storeFacts lets facts be stored, as long as the claim has not stored too many.
+func (h *hosts) storeFacts(l runs.Lease, n, size int, save func() error) error {
 	t := h.of(l)
 	h.mu.Lock()
-	full := t.facts+n > maxGathered || t.bytes+int64(size) > maxGatheredBytes
+	full := t.facts+n > maxClaimFacts || t.bytes+int64(size) > maxClaimFactBytes
 	h.mu.Unlock()
 	if full {
 		return &fault.Error{Kind: fault.TooLarge, Message: "no more facts of this run are kept"}

@@ -20,7 +20,7 @@ const (
 )
 
 // AppendLog implements execution.RelayJournal.
-func (r *Relay) AppendLog(ctx context.Context, h execution.Holder, c runs.LogChunk) (int64, error) {
+func (r *Relay) AppendLog(ctx context.Context, h execution.Leaseholder, c runs.LogChunk) (int64, error) {
 	l, err := r.lease(ctx, h)
 	if err != nil {
 		return 0, err
@@ -35,7 +35,7 @@ func (r *Relay) AppendLog(ctx context.Context, h execution.Holder, c runs.LogChu
 }
 
 // AppendEvents implements execution.RelayJournal. Events beyond those that are kept of a run are TooLarge.
-func (r *Relay) AppendEvents(ctx context.Context, h execution.Holder, events []runs.Event) (int64, error) {
+func (r *Relay) AppendEvents(ctx context.Context, h execution.Leaseholder, events []runs.Event) (int64, error) {
 	l, err := r.lease(ctx, h)
 	if err != nil {
 		return 0, err
@@ -50,7 +50,7 @@ func (r *Relay) AppendEvents(ctx context.Context, h execution.Holder, events []r
 }
 
 // SaveHosts implements execution.RelayJournal.
-func (r *Relay) SaveHosts(ctx context.Context, h execution.Holder, hosts []runs.HostSummary) error {
+func (r *Relay) SaveHosts(ctx context.Context, h execution.Leaseholder, hosts []runs.HostSummary) error {
 	l, err := r.lease(ctx, h)
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (r *Relay) SaveHosts(ctx context.Context, h execution.Holder, hosts []runs.
 }
 
 // SaveTasks implements execution.RelayJournal.
-func (r *Relay) SaveTasks(ctx context.Context, h execution.Holder, tasks []runs.TaskSummary) error {
+func (r *Relay) SaveTasks(ctx context.Context, h execution.Leaseholder, tasks []runs.TaskSummary) error {
 	l, err := r.lease(ctx, h)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (r *Relay) SaveTasks(ctx context.Context, h execution.Holder, tasks []runs.
 
 // SaveFacts implements execution.RelayJournal. Facts are kept for the hosts alone of which the run has told a result: a worker says nothing
 // of others.
-func (r *Relay) SaveFacts(ctx context.Context, h execution.Holder, facts []runs.HostFacts) error {
+func (r *Relay) SaveFacts(ctx context.Context, h execution.Leaseholder, facts []runs.HostFacts) error {
 	l, err := r.lease(ctx, h)
 	if err != nil {
 		return err
@@ -97,15 +97,15 @@ func (r *Relay) SaveFacts(ctx context.Context, h execution.Holder, facts []runs.
 			f.GatheredAt = latest
 		}
 	}
-	stranger, err := r.hosts.stranger(ctx, l, names)
+	index, err := r.hosts.unreportedHost(ctx, l, names)
 	if err != nil {
 		return err
 	}
-	if stranger >= 0 {
-		if _, err := r.held(ctx, l); err != nil {
+	if index >= 0 {
+		if _, err := r.leasedRun(ctx, l); err != nil {
 			return err
 		}
-		return fault.BadField(fmt.Sprintf("facts[%d].host", stranger), "the run has told no result of this host")
+		return fault.BadField(fmt.Sprintf("facts[%d].host", index), "the run has told no result of this host")
 	}
-	return r.hosts.gather(l, len(facts), size, func() error { return r.Plane.SaveFacts(ctx, l, facts) })
+	return r.hosts.storeFacts(l, len(facts), size, func() error { return r.Plane.SaveFacts(ctx, l, facts) })
 }

@@ -21,16 +21,16 @@ func facts(hosts ...string) (out []runs.HostFacts) {
 	return out
 }
 
-func (w *world) gathered() (n int) {
+func (w *fixture) storedFacts() (n int) {
 	w.t.Helper()
 	w.must(w.d.Read(w.t.Context()).QueryRowContext(w.t.Context(), "SELECT count(*) FROM run_facts").Scan(&n))
 	return n
 }
 
-// TestFactsOfStrangers are refused, and all that came with them: of a host counts what this run told of it, by an event or a summary.
-func TestFactsOfStrangers(t *testing.T) {
+// TestFactsOfUnreportedHosts are refused, and all that came with them: of a host counts what this run told of it, by an event or a summary.
+func TestFactsOfUnreportedHosts(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *fixture) {
 		ctx := t.Context()
 		other, otherBy := w.begun()
 		_, err := w.relay.AppendEvents(ctx, otherBy, []runs.Event{{Seq: other.Run.NextSeq, Type: runs.EventHostOK, Host: "theirs"}})
@@ -56,8 +56,8 @@ func TestFactsOfStrangers(t *testing.T) {
 		tell(runs.EventHostOK, "a")
 		tell(runs.EventItemFailed, "b")
 		tell(runs.EventHostUnreachable, "c")
-		if err := w.relay.SaveFacts(ctx, h, facts("a", "never")); !fault.Is(err, fault.Invalid) || w.gathered() != 0 {
-			t.Errorf("with a stranger: %v, %d stored", err, w.gathered())
+		if err := w.relay.SaveFacts(ctx, h, facts("a", "never")); !fault.Is(err, fault.Invalid) || w.storedFacts() != 0 {
+			t.Errorf("with a stranger: %v, %d stored", err, w.storedFacts())
 		}
 		w.must(w.relay.SaveFacts(ctx, h, facts("a", "b", "c")))
 		w.must(w.plane.SaveHosts(ctx, runs.Lease{RunID: h.RunID, Worker: "relay/w", Epoch: 1}, []runs.HostSummary{{Host: "d", Worst: runs.HostOK}}))
@@ -66,7 +66,7 @@ func TestFactsOfStrangers(t *testing.T) {
 		w.must(w.relay.SaveFacts(ctx, h, facts("e")))
 		tell(runs.EventHostOK, "f")
 		w.must(w.relay.SaveFacts(ctx, h, facts("f")))
-		if n := w.gathered(); n != 6 {
+		if n := w.storedFacts(); n != 6 {
 			t.Errorf("%d facts are stored", n)
 		}
 	})
@@ -88,10 +88,10 @@ func TestFactsFromTheFuture(t *testing.T) {
 	}
 }
 
-// TestToldAgain stores once what is told again, in another order and in part, and refuses a gap.
-func TestToldAgain(t *testing.T) {
+// TestReportedAgain stores once what is told again, in another order and in part, and refuses a gap.
+func TestReportedAgain(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *fixture) {
 		ctx := t.Context()
 		g, h := w.begun()
 		n := g.Run.NextSeq
@@ -138,38 +138,38 @@ func TestToldAgain(t *testing.T) {
 		w.must(err)
 		tasks, err := w.plane.store.Tasks(ctx, h.RunID)
 		w.must(err)
-		if string(w.output(h.RunID)) != "one\ntwo\n" || len(hosts) != 1 || hosts[0].OK != 2 || len(tasks) != 1 || w.gathered() != 1 {
-			t.Errorf("stored are %q, %v, %v, %d facts", w.output(h.RunID), hosts, tasks, w.gathered())
+		if string(w.output(h.RunID)) != "one\ntwo\n" || len(hosts) != 1 || hosts[0].OK != 2 || len(tasks) != 1 || w.storedFacts() != 1 {
+			t.Errorf("stored are %q, %v, %v, %d facts", w.output(h.RunID), hosts, tasks, w.storedFacts())
 		}
 	})
 }
 
 // refusals are reports that are wrong in themselves, by the member that is to be named.
-func refusals(w *world) []struct {
+func refusals(w *fixture) []struct {
 	field string
-	call  func(ctx context.Context, h execution.Holder) error
+	call  func(ctx context.Context, h execution.Leaseholder) error
 } {
-	type call = func(ctx context.Context, h execution.Holder) error
+	type call = func(ctx context.Context, h execution.Leaseholder) error
 	event := func(e runs.Event) call {
-		return func(ctx context.Context, h execution.Holder) error {
+		return func(ctx context.Context, h execution.Leaseholder) error {
 			_, err := w.relay.AppendEvents(ctx, h, []runs.Event{e})
 			return err
 		}
 	}
 	chunk := func(c runs.LogChunk) call {
-		return func(ctx context.Context, h execution.Holder) error {
+		return func(ctx context.Context, h execution.Leaseholder) error {
 			_, err := w.relay.AppendLog(ctx, h, c)
 			return err
 		}
 	}
 	hosts := func(s ...runs.HostSummary) call {
-		return func(ctx context.Context, h execution.Holder) error { return w.relay.SaveHosts(ctx, h, s) }
+		return func(ctx context.Context, h execution.Leaseholder) error { return w.relay.SaveHosts(ctx, h, s) }
 	}
 	tasks := func(s ...runs.TaskSummary) call {
-		return func(ctx context.Context, h execution.Holder) error { return w.relay.SaveTasks(ctx, h, s) }
+		return func(ctx context.Context, h execution.Leaseholder) error { return w.relay.SaveTasks(ctx, h, s) }
 	}
 	fact := func(f ...runs.HostFacts) call {
-		return func(ctx context.Context, h execution.Holder) error { return w.relay.SaveFacts(ctx, h, f) }
+		return func(ctx context.Context, h execution.Leaseholder) error { return w.relay.SaveFacts(ctx, h, f) }
 	}
 	many := execution.RelayList + 1
 	ok := runs.HostOK
@@ -180,7 +180,7 @@ func refusals(w *world) []struct {
 		{"offset", chunk(runs.LogChunk{Offset: -1})},
 		{"offset", chunk(runs.LogChunk{Offset: math.MaxInt64})},
 		{"data", chunk(runs.LogChunk{Data: make([]byte, 4<<20+1)})},
-		{"events", func(ctx context.Context, h execution.Holder) error {
+		{"events", func(ctx context.Context, h execution.Leaseholder) error {
 			_, err := w.relay.AppendEvents(ctx, h, make([]runs.Event, many))
 			return err
 		}},
@@ -257,7 +257,7 @@ func TestCapsOnEvents(t *testing.T) {
 func TestCapsOnHosts(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *still) {
-		h := execution.Holder{RunID: "run_1"}
+		h := execution.Leaseholder{RunID: "run_1"}
 		hosts := make([]runs.HostSummary, 0, 200_001)
 		for i := range cap(hosts) {
 			hosts = append(hosts, runs.HostSummary{Host: fmt.Sprint("h", i), Worst: runs.HostOK})

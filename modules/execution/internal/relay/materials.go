@@ -20,8 +20,8 @@ import (
 const scratchPrefix = "writ-relay-"
 
 // Inventory implements execution.RelayMaterials.
-func (r *Relay) Inventory(ctx context.Context, h execution.Holder) (execution.RelayInventory, error) {
-	run, err := r.holding(ctx, h)
+func (r *Relay) Inventory(ctx context.Context, h execution.Leaseholder) (execution.RelayInventory, error) {
+	run, err := r.bearerRun(ctx, h)
 	if err != nil {
 		return execution.RelayInventory{}, err
 	}
@@ -38,8 +38,8 @@ func (r *Relay) Inventory(ctx context.Context, h execution.Holder) (execution.Re
 }
 
 // Project implements execution.RelayMaterials. The work tree is made for this call alone and gone when it returns.
-func (r *Relay) Project(ctx context.Context, h execution.Holder, open func() (io.Writer, error)) (err error) {
-	run, err := r.holding(ctx, h)
+func (r *Relay) Project(ctx context.Context, h execution.Leaseholder, open func() (io.Writer, error)) (err error) {
+	run, err := r.bearerRun(ctx, h)
 	if err != nil {
 		return err
 	}

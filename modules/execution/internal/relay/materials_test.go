@@ -25,11 +25,11 @@ func TestInventories(t *testing.T) {
 	w := one(t)
 	_, h := w.begun(named)
 	_, shard := w.begun(named, func(r *runs.Run) { r.Kind, r.ParentID = runs.Shard, h.RunID })
-	for _, h := range []execution.Holder{h, shard} {
+	for _, h := range []execution.Leaseholder{h, shard} {
 		got, err := w.relay.Inventory(t.Context(), h)
 		want := execution.RelayInventory{Content: []byte("[web]\nw1\n"), Format: string(catalog.INI), Stale: "it is the last good one"}
-		if diff := cmp.Diff(want, got); diff != "" || err != nil || w.stock.fresh.Load() != 1 {
-			t.Errorf("%v, %d asked anew: %s", err, w.stock.fresh.Load(), diff)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil || w.materials.fresh.Load() != 1 {
+			t.Errorf("%v, %d asked anew: %s", err, w.materials.fresh.Load(), diff)
 		}
 	}
 }
@@ -47,7 +47,7 @@ func TestWhatIsNotNamed(t *testing.T) {
 		t.Errorf("project: %v", err)
 	}
 	_, with := w.begun(named)
-	w.stock.err = catalog.CommitNotFound.New("no commit")
+	w.materials.err = catalog.CommitNotFound.New("no commit")
 	if err := w.relay.Project(t.Context(), with, open); !catalog.CommitNotFound.Is(err) {
 		t.Errorf("commit: %v", err)
 	}
@@ -58,7 +58,7 @@ func TestWhatIsNotNamed(t *testing.T) {
 }
 
 // empty expects that no work tree is left.
-func (w *world) empty() {
+func (w *fixture) empty() {
 	w.t.Helper()
 	if left, err := os.ReadDir(w.cfg.ScratchDir); err != nil && !errors.Is(err, os.ErrNotExist) || len(left) != 0 {
 		w.t.Errorf("left behind: %v %v", left, err)
@@ -73,7 +73,7 @@ func TestProjects(t *testing.T) {
 	if err := errors.Join(os.Mkdir(filepath.Join(roles, "r"), 0o700), os.Symlink("/etc/passwd", filepath.Join(roles, "out"))); err != nil {
 		t.Fatal(err)
 	}
-	w.stock.deps = catalog.Deps{Roles: roles}
+	w.materials.deps = catalog.Deps{Roles: roles}
 	_, h := w.begun(named)
 	var b bytes.Buffer
 	w.must(w.relay.Project(t.Context(), h, func() (io.Writer, error) { return &b, nil }))
@@ -92,8 +92,8 @@ func TestProjects(t *testing.T) {
 		t.Error(diff)
 	}
 	w.empty()
-	if filepath.Dir(filepath.Dir(w.stock.trees[0])) != w.cfg.ScratchDir {
-		t.Errorf("made at %s", w.stock.trees[0])
+	if filepath.Dir(filepath.Dir(w.materials.trees[0])) != w.cfg.ScratchDir {
+		t.Errorf("made at %s", w.materials.trees[0])
 	}
 	broken := errors.New("the connection broke")
 	for _, open := range []func() (io.Writer, error){

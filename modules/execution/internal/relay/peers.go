@@ -16,8 +16,8 @@ const (
 	maxPeers = 10_000
 	// touchEvery is how often a worker that beats is noted, which is below its beats, so that none is left out for coming early.
 	touchEvery = execution.ReportEvery / 2
-	// shownTime is how long a head that a worker showed is not looked at again. For longer than that no worker is told a newer one.
-	shownTime = time.Minute
+	// headCheckTime is how long a head that a worker showed is not looked at again. For longer than that no worker is told a newer one.
+	headCheckTime = time.Minute
 )
 
 // peers remembers when workers were last told to the fleet, and which heads they showed.
@@ -27,9 +27,9 @@ type peers struct {
 }
 
 type peer struct {
-	told  time.Time // all that it says of itself
-	heard time.Time // at least that it is there
-	shown map[[32]byte]time.Time
+	reportedAt   time.Time // all that it says of itself
+	seenAt       time.Time // at least that it is there
+	checkedHeads map[[32]byte]time.Time
 }
 
 func newPeers() *peers { return &peers{known: make(map[string]*peer)} }
@@ -47,7 +47,7 @@ func (p *peers) peer(name string, now time.Time) *peer {
 	}
 	if len(p.known) >= maxPeers {
 		for other, one := range p.known {
-			if !within(one.heard, now, execution.WorkerTTL) {
+			if !within(one.seenAt, now, execution.WorkerTTL) {
 				delete(p.known, other)
 			}
 		}
@@ -55,32 +55,32 @@ func (p *peers) peer(name string, now time.Time) *peer {
 	if len(p.known) >= maxPeers {
 		return nil
 	}
-	one := &peer{shown: make(map[[32]byte]time.Time)}
+	one := &peer{checkedHeads: make(map[[32]byte]time.Time)}
 	p.known[name] = one
 	return one
 }
 
-// due reports whether all that a worker says of itself is to be told again, and takes it for told.
-func (p *peers) due(name string, now time.Time) bool {
+// reportDue reports whether all that a worker says of itself is to be told again, and takes it for told.
+func (p *peers) reportDue(name string, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one := p.peer(name, now)
-	if one == nil || within(one.told, now, execution.ReportEvery) {
+	if one == nil || within(one.reportedAt, now, execution.ReportEvery) {
 		return false
 	}
-	one.told, one.heard = now, now
+	one.reportedAt, one.seenAt = now, now
 	return true
 }
 
-// quiet reports whether it is time to tell that a worker is there, and takes it for told.
-func (p *peers) quiet(name string, now time.Time) bool {
+// touchDue reports whether it is time to tell that a worker is there, and takes it for told.
+func (p *peers) touchDue(name string, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one := p.peer(name, now)
-	if one == nil || within(one.heard, now, touchEvery) {
+	if one == nil || within(one.seenAt, now, touchEvery) {
 		return false
 	}
-	one.heard = now
+	one.seenAt = now
 	return true
 }
 
@@ -90,78 +90,78 @@ func (p *peers) forget(name string) {
 	delete(p.known, name)
 }
 
-// unseen returns those of the heads that the worker did not show lately.
-func (p *peers) unseen(name string, notes []string, now time.Time) (out []string) {
+// uncheckedHeads returns those of the heads that the worker did not show lately.
+func (p *peers) uncheckedHeads(name string, notes []string, now time.Time) (out []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one := p.peer(name, now)
 	for _, n := range notes {
-		if one == nil || !within(one.shown[sha256.Sum256([]byte(n))], now, shownTime) {
+		if one == nil || !within(one.checkedHeads[sha256.Sum256([]byte(n))], now, headCheckTime) {
 			out = append(out, n)
 		}
 	}
 	return out
 }
 
-// saw notes heads that were looked at, in place of those from long ago.
-func (p *peers) saw(name string, notes []string, now time.Time) {
+// markChecked notes heads that were looked at, in place of those from long ago.
+func (p *peers) markChecked(name string, notes []string, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one := p.peer(name, now)
 	if one == nil {
 		return
 	}
-	for n, at := range one.shown {
-		if !within(at, now, shownTime) {
-			delete(one.shown, n)
+	for n, at := range one.checkedHeads {
+		if !within(at, now, headCheckTime) {
+			delete(one.checkedHeads, n)
 		}
 	}
 	for _, n := range notes {
-		if len(one.shown) < 4*execution.RelayHeads {
-			one.shown[sha256.Sum256([]byte(n))] = now
+		if len(one.checkedHeads) < 4*execution.RelayHeads {
+			one.checkedHeads[sha256.Sum256([]byte(n))] = now
 		}
 	}
 }
 
 // report tells the fleet what a worker says of itself, unless that was done just now.
 func (r *Relay) report(ctx context.Context, w execution.Worker) {
-	if !r.peers.due(w.Name, r.Clock.Now()) {
+	if !r.peers.reportDue(w.Name, r.Clock.Now()) {
 		return
 	}
-	r.aside(ctx, "report a worker", w.Name, func(ctx context.Context) error {
-		held, err := r.Plane.Held(ctx, w.Name)
+	r.bestEffort(ctx, "report a worker", w.Name, func(ctx context.Context) error {
+		leased, err := r.Plane.Leased(ctx, w.Name)
 		if err != nil {
 			return err
 		}
-		w.Running = len(held)
+		w.Running = len(leased)
 		return r.Unit.Do(ctx, func(ctx context.Context) error { return r.Workers.ReportWorker(ctx, w) })
 	})
 }
 
 // touch notes that a worker was heard of, unless that was done just now.
 func (r *Relay) touch(ctx context.Context, worker string) {
-	if !r.peers.quiet(worker, r.Clock.Now()) {
+	if !r.peers.touchDue(worker, r.Clock.Now()) {
 		return
 	}
-	r.aside(ctx, "note that a worker was heard of", worker, func(ctx context.Context) error {
-		held, err := r.Plane.Held(ctx, worker)
+	r.bestEffort(ctx, "note that a worker was heard of", worker, func(ctx context.Context) error {
+		leased, err := r.Plane.Leased(ctx, worker)
 		if err != nil {
 			return err
 		}
-		return r.Unit.Do(ctx, func(ctx context.Context) error { return r.Workers.TouchWorker(ctx, worker, len(held)) })
+		return r.Unit.Do(ctx, func(ctx context.Context) error { return r.Workers.TouchWorker(ctx, worker, len(leased)) })
 	})
 }
 
-// depart takes a worker off the list.
-func (r *Relay) depart(ctx context.Context, worker string) {
+// removeWorker takes a worker off the list.
+func (r *Relay) removeWorker(ctx context.Context, worker string) {
 	r.peers.forget(worker)
-	r.aside(ctx, "take a worker off the list", worker, func(ctx context.Context) error {
+	r.bestEffort(ctx, "take a worker off the list", worker, func(ctx context.Context) error {
 		return r.Unit.Do(ctx, func(ctx context.Context) error { return r.Workers.RemoveWorker(ctx, worker) })
 	})
 }
 
-// aside does what a worker does not wait for long and is not refused for.
-func (r *Relay) aside(ctx context.Context, what, worker string, do func(ctx context.Context) error) {
+// bestEffort does what a worker does not wait for long and is not refused for.
+func (r *Relay) bestEffort(ctx context.Context, what, worker string, do func(ctx context.Context) error) {
 	bound, cancel := context.WithTimeout(ctx, sideTime)
 	defer cancel()
 	if err := do(bound); err != nil && ctx.Err() == nil {
@@ -169,39 +169,39 @@ func (r *Relay) aside(ctx context.Context, what, worker string, do func(ctx cont
 	}
 }
 
-// show holds the heads that a worker keeps against the chain. Nothing that comes of it stops a claim: it is for those who verify. It is false
+// checkHeads holds the heads that a worker keeps against the chain. Nothing that comes of it stops a claim: it is for those who verify. It is false
 // where some could not be looked at.
-func (r *Relay) show(ctx context.Context, worker string, notes []string) bool {
+func (r *Relay) checkHeads(ctx context.Context, worker string, notes []string) bool {
 	now := r.Clock.Now()
 	if r.Heads == nil || len(notes) == 0 {
 		return true
 	}
-	if notes = r.peers.unseen(worker, notes, now); len(notes) == 0 {
+	if notes = r.peers.uncheckedHeads(worker, notes, now); len(notes) == 0 {
 		return true
 	}
 	bound, cancel := context.WithTimeout(ctx, sideTime)
 	defer cancel()
 	err := r.Heads.Show(bound, worker, notes)
 	if !audit.ForeignHead.Is(err) || len(notes) == 1 {
-		return r.shown(ctx, worker, notes, err)
+		return r.recordHeads(ctx, worker, notes, err)
 	}
 	all := true // one of them is foreign: it does not hide the others
 	for _, n := range notes {
-		ok := r.shown(ctx, worker, []string{n}, r.Heads.Show(bound, worker, []string{n}))
+		ok := r.recordHeads(ctx, worker, []string{n}, r.Heads.Show(bound, worker, []string{n}))
 		all = all && ok
 	}
 	return all
 }
 
-// shown remembers what was looked at, and reports whether it was. A foreign head stays one.
-func (r *Relay) shown(ctx context.Context, worker string, notes []string, err error) bool {
+// recordHeads remembers what was looked at, and reports whether it was. A foreign head stays one.
+func (r *Relay) recordHeads(ctx context.Context, worker string, notes []string, err error) bool {
 	if err != nil {
 		r.Log.WarnContext(ctx, "hold the heads that a worker keeps against the chain", "worker", worker, "error", err)
 	}
 	if err != nil && !fault.Is(err, fault.Invalid) {
 		return false
 	}
-	r.peers.saw(worker, notes, r.Clock.Now())
+	r.peers.markChecked(worker, notes, r.Clock.Now())
 	return true
 }
 

@@ -119,9 +119,9 @@ func (p *plane) Finish(ctx context.Context, l runs.Lease, e runs.Ending) error {
 	return err
 }
 
-func (p *plane) Held(ctx context.Context, worker string) (out []*runs.Run, err error) {
+func (p *plane) Leased(ctx context.Context, worker string) (out []*runs.Run, err error) {
 	err = p.do(ctx, "held", func(ctx context.Context) error {
-		out, err = p.store.Held(ctx, worker)
+		out, err = p.store.Leased(ctx, worker)
 		return err
 	})
 	return out, err

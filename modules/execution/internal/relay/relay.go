@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/writ-automation/writ/modules/execution/internal/line"
+	"github.com/writ-automation/writ/modules/execution/internal/waitlist"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
@@ -63,13 +63,13 @@ type Config struct {
 // Relay implements all three ports of the relay. It is safe for concurrent use.
 type Relay struct {
 	Deps
-	cfg   Config
-	line  *line.Line
-	peers *peers
-	hosts *hosts
-	calm  calm
-	trees chan struct{} // a place for each work tree
-	waits chan struct{} // a place for each worker that waits for cancels
+	cfg      Config
+	waitlist *waitlist.List
+	peers    *peers
+	hosts    *hosts
+	pause    leasePause
+	trees    chan struct{} // a place for each work tree
+	waits    chan struct{} // a place for each worker that waits for cancels
 
 	mu       sync.Mutex
 	closed   bool
@@ -86,7 +86,7 @@ var (
 // New makes a relay. Nothing runs before the first claim.
 func New(d Deps, c Config) *Relay {
 	return &Relay{
-		Deps: d, cfg: c, line: line.New(d.Signals, maxWaiting), peers: newPeers(), hosts: newHosts(d.Records),
+		Deps: d, cfg: c, waitlist: waitlist.New(d.Signals, maxWaiting), peers: newPeers(), hosts: newHosts(d.Records),
 		trees: make(chan struct{}, maxTrees), waits: make(chan struct{}, maxWaiting), releases: make(chan struct{}, maxReleases),
 	}
 }
@@ -94,7 +94,7 @@ func New(d Deps, c Config) *Relay {
 // Close ends every wait for a run and lets nobody claim any more. What workers report is still taken. It returns when nothing that the
 // relay started runs any more.
 func (r *Relay) Close() {
-	r.line.Close()
+	r.waitlist.Close()
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
@@ -102,7 +102,7 @@ func (r *Relay) Close() {
 }
 
 // lease returns what a holder holds, as far as its capability tells. LeaseLost for one that was not made for this run.
-func (r *Relay) lease(ctx context.Context, h execution.Holder) (runs.Lease, error) {
+func (r *Relay) lease(ctx context.Context, h execution.Leaseholder) (runs.Lease, error) {
 	l, ok, err := r.Claims.ClaimOf(ctx, sha256.Sum256([]byte(h.Capability.Reveal())))
 	if err != nil {
 		return runs.Lease{}, err
@@ -113,8 +113,8 @@ func (r *Relay) lease(ctx context.Context, h execution.Holder) (runs.Lease, erro
 	return l, nil
 }
 
-// held returns the run of a lease that rules now. LeaseLost where it does not.
-func (r *Relay) held(ctx context.Context, l runs.Lease) (*runs.Run, error) {
+// leasedRun returns the run of a lease that rules now. LeaseLost where it does not.
+func (r *Relay) leasedRun(ctx context.Context, l runs.Lease) (*runs.Run, error) {
 	run, err := r.Records.Runs.ByID(ctx, l.RunID)
 	if runs.RunNotFound.Is(err) {
 		return nil, lost(l.RunID)
@@ -128,13 +128,13 @@ func (r *Relay) held(ctx context.Context, l runs.Lease) (*runs.Run, error) {
 	return run, nil
 }
 
-// holding returns the run of a holder.
-func (r *Relay) holding(ctx context.Context, h execution.Holder) (*runs.Run, error) {
+// bearerRun returns the run of a holder.
+func (r *Relay) bearerRun(ctx context.Context, h execution.Leaseholder) (*runs.Run, error) {
 	l, err := r.lease(ctx, h)
 	if err != nil {
 		return nil, err
 	}
-	return r.held(ctx, l)
+	return r.leasedRun(ctx, l)
 }
 
 func lost(runID string) error { return runs.LeaseLost.New("the lease on run %.64q is over", runID) }

@@ -33,7 +33,7 @@ var (
 )
 
 // Beat implements execution.Relay.
-func (r *Relay) Beat(ctx context.Context, h execution.Holder) (execution.RelayBeat, error) {
+func (r *Relay) Beat(ctx context.Context, h execution.Leaseholder) (execution.RelayBeat, error) {
 	l, err := r.lease(ctx, h)
 	if err != nil {
 		return execution.RelayBeat{}, err
@@ -47,8 +47,8 @@ func (r *Relay) Beat(ctx context.Context, h execution.Holder) (execution.RelayBe
 }
 
 // Run implements execution.Relay.
-func (r *Relay) Run(ctx context.Context, h execution.Holder) (execution.RelayRun, error) {
-	run, err := r.holding(ctx, h)
+func (r *Relay) Run(ctx context.Context, h execution.Leaseholder) (execution.RelayRun, error) {
+	run, err := r.bearerRun(ctx, h)
 	if err != nil {
 		return execution.RelayRun{}, err
 	}
@@ -60,7 +60,7 @@ func (r *Relay) Run(ctx context.Context, h execution.Holder) (execution.RelayRun
 
 // Save implements execution.Relay. The commit of a run is fixed when the run is made, so that of a worker is left out; a worker's counts
 // are not asked for: they are those of the results that were stored.
-func (r *Relay) Save(ctx context.Context, h execution.Holder, s execution.RelaySave) error {
+func (r *Relay) Save(ctx context.Context, h execution.Leaseholder, s execution.RelaySave) error {
 	l, err := r.lease(ctx, h)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (r *Relay) Save(ctx context.Context, h execution.Holder, s execution.RelayS
 	}
 	if err == nil {
 		r.hosts.drop(l)
-		r.letGo(l)
+		r.startRevoke(l)
 	}
 	return err
 }
@@ -89,7 +89,7 @@ func (r *Relay) Save(ctx context.Context, h execution.Holder, s execution.RelayS
 func (r *Relay) release(ctx context.Context, l runs.Lease) error {
 	err := r.Plane.Release(ctx, l)
 	if runs.RunStateChanged.Is(err) {
-		if _, gone := r.held(ctx, l); gone != nil {
+		if _, gone := r.leasedRun(ctx, l); gone != nil {
 			return gone
 		}
 	}
@@ -97,7 +97,7 @@ func (r *Relay) release(ctx context.Context, l runs.Lease) error {
 }
 
 func (r *Relay) divide(ctx context.Context, l runs.Lease, s *execution.RelaySave) error {
-	run, err := r.held(ctx, l)
+	run, err := r.leasedRun(ctx, l)
 	if err != nil {
 		return err
 	}

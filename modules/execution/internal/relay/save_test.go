@@ -64,7 +64,7 @@ func TestSavesThatAreNone(t *testing.T) {
 // TestTheServerCounts: what a run did on its hosts is what is stored of them, and its commit is the one that it was made with.
 func TestTheServerCounts(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *fixture) {
 		ctx := t.Context()
 		_, h := w.begun(func(r *runs.Run) { r.Spec.Playbook, r.Spec.ProjectID, r.Commit = "site.yml", "prj_1", "c0ffee" })
 		w.must(w.relay.SaveHosts(ctx, h, []runs.HostSummary{

@@ -26,20 +26,20 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a relay on real stores.
-type world struct {
-	t     *testing.T
-	d     *db.DB
-	plane *plane
-	store *sqlexecution.Store
-	vault *vault
-	stock *stock
-	heads *heads
-	clock *clock
-	log   *lines
-	cfg   relay.Config
-	relay *relay.Relay
-	n     int
+// fixture is a relay on real stores.
+type fixture struct {
+	t         *testing.T
+	d         *db.DB
+	plane     *plane
+	store     *sqlexecution.Store
+	vault     *vault
+	materials *fakeMaterials
+	heads     *heads
+	clock     *clock
+	log       *lines
+	cfg       relay.Config
+	relay     *relay.Relay
+	n         int
 }
 
 // clock is the time of day with a shift.
@@ -79,21 +79,21 @@ func (l *lines) text() string {
 }
 
 // each runs a test on both engines.
-func each(t *testing.T, fn func(t *testing.T, w *world)) {
+func each(t *testing.T, fn func(t *testing.T, w *fixture)) {
 	t.Helper()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) { fn(t, build(t, d)) })
 }
 
 // one makes a world on the quicker engine, for what no store decides.
-func one(t *testing.T, edit ...func(c *relay.Config)) *world {
+func one(t *testing.T, edit ...func(c *relay.Config)) *fixture {
 	t.Helper()
 	return build(t, dbtest.Open(t, db.SQLite, migrations.FS), edit...)
 }
 
-func build(t *testing.T, d *db.DB, edit ...func(c *relay.Config)) *world {
+func build(t *testing.T, d *db.DB, edit ...func(c *relay.Config)) *fixture {
 	t.Helper()
-	w := &world{
-		t: t, d: d, plane: newPlane(d), store: sqlexecution.New(d), vault: &vault{}, stock: &stock{}, heads: &heads{}, clock: &clock{}, log: &lines{},
+	w := &fixture{
+		t: t, d: d, plane: newPlane(d), store: sqlexecution.New(d), vault: &vault{}, materials: &fakeMaterials{}, heads: &heads{}, clock: &clock{}, log: &lines{},
 		cfg: relay.Config{MaxEvents: 100, ScratchDir: t.TempDir()},
 	}
 	for _, fn := range edit {
@@ -101,14 +101,14 @@ func build(t *testing.T, d *db.DB, edit ...func(c *relay.Config)) *world {
 	}
 	w.relay = relay.New(relay.Deps{
 		Plane: w.plane, Claims: w.store, Workers: w.store, Records: relay.Records{Runs: w.plane.store, Events: w.plane.store, Summaries: w.plane.store},
-		Secrets: w.vault, Materials: w.stock, Heads: w.heads, Signals: d.Signals(), Unit: d, Clock: w.clock, Log: slog.New(slog.NewTextHandler(w.log, nil)),
+		Secrets: w.vault, Materials: w.materials, Heads: w.heads, Signals: d.Signals(), Unit: d, Clock: w.clock, Log: slog.New(slog.NewTextHandler(w.log, nil)),
 	}, w.cfg)
 	t.Cleanup(w.relay.Close)
 	return w
 }
 
 // submit stores a pending run and says that it waits.
-func (w *world) submit(edit ...func(r *runs.Run)) string {
+func (w *fixture) submit(edit ...func(r *runs.Run)) string {
 	w.t.Helper()
 	w.n++
 	at := now()
@@ -129,7 +129,7 @@ func (w *world) submit(edit ...func(r *runs.Run)) string {
 	return r.ID
 }
 
-func (w *world) must(err error) {
+func (w *fixture) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
@@ -141,18 +141,18 @@ func asks(name string, queues ...string) execution.RelayClaim {
 }
 
 // claim takes the next run, which must be there.
-func (w *world) claim(name string) (*execution.Grant, execution.Holder) {
+func (w *fixture) claim(name string) (*execution.Grant, execution.Leaseholder) {
 	w.t.Helper()
 	g, _, err := w.relay.Claim(w.t.Context(), asks(name))
 	w.must(err)
 	if g == nil {
 		w.t.Fatal("no run waits")
 	}
-	return g, execution.Holder{RunID: g.Run.ID, Capability: g.Capability}
+	return g, execution.Leaseholder{RunID: g.Run.ID, Capability: g.Capability}
 }
 
 // begun submits, claims and begins a run.
-func (w *world) begun(edit ...func(r *runs.Run)) (*execution.Grant, execution.Holder) {
+func (w *fixture) begun(edit ...func(r *runs.Run)) (*execution.Grant, execution.Leaseholder) {
 	w.t.Helper()
 	w.submit(edit...)
 	g, h := w.claim("w")
@@ -160,14 +160,14 @@ func (w *world) begun(edit ...func(r *runs.Run)) (*execution.Grant, execution.Ho
 	return g, h
 }
 
-func (w *world) run(id string) *runs.Run {
+func (w *fixture) run(id string) *runs.Run {
 	w.t.Helper()
 	r, err := w.plane.store.ByID(w.t.Context(), id)
 	w.must(err)
 	return r
 }
 
-func (w *world) fleet() []execution.Worker {
+func (w *fixture) fleet() []execution.Worker {
 	w.t.Helper()
 	list, _, err := w.store.Workers(w.t.Context(), window)
 	w.must(err)
@@ -175,7 +175,7 @@ func (w *world) fleet() []execution.Worker {
 }
 
 // until waits for what another goroutine does.
-func (w *world) until(what string, cond func() bool) {
+func (w *fixture) until(what string, cond func() bool) {
 	w.t.Helper()
 	deadline := time.NewTimer(30 * time.Second)
 	defer deadline.Stop()
@@ -190,8 +190,8 @@ func (w *world) until(what string, cond func() bool) {
 	}
 }
 
-func holder(id string, capability secret.Text) execution.Holder {
-	return execution.Holder{RunID: id, Capability: capability}
+func bearer(id string, capability secret.Text) execution.Leaseholder {
+	return execution.Leaseholder{RunID: id, Capability: capability}
 }
 
 // ends is the body of a change of state alone.

@@ -21,28 +21,30 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// shelf is all that the relay stores, in memory: these tests are about time, which no database follows.
-type shelf struct {
+// memoryStore is all that the relay stores, in memory: these tests are about time, which no database follows.
+type memoryStore struct {
 	execution.ControlPlane // nil: nothing else is called
 
 	mu       sync.Mutex
 	waiting  []*runs.Run
-	held     int
+	leased   int
 	beats    []runs.Beat // answers, the last one for good
-	beaten   int
+	renewed  int
 	released []string
 	ended    []runs.Ending
-	told     []execution.Worker
-	words    []int
+	reports  []execution.Worker
+	touches  []int
 	removed  []string
 	away     error // what hosts are answered with
 }
 
-func (s *shelf) SaveHosts(context.Context, runs.Lease, []runs.HostSummary) error { return s.away }
+func (s *memoryStore) SaveHosts(context.Context, runs.Lease, []runs.HostSummary) error { return s.away }
 
-func (s *shelf) Do(ctx context.Context, fn func(ctx context.Context) error) error { return fn(ctx) }
+func (s *memoryStore) Do(ctx context.Context, fn func(ctx context.Context) error) error {
+	return fn(ctx)
+}
 
-func (s *shelf) Claim(_ context.Context, r runs.ClaimRequest) (*runs.Assignment, error) {
+func (s *memoryStore) Claim(_ context.Context, r runs.ClaimRequest) (*runs.Assignment, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.waiting) == 0 {
@@ -53,76 +55,76 @@ func (s *shelf) Claim(_ context.Context, r runs.ClaimRequest) (*runs.Assignment,
 	return &runs.Assignment{Run: run, Lease: runs.Lease{RunID: run.ID, Worker: r.Worker, Epoch: 1}, NextSeq: 2}, nil
 }
 
-func (s *shelf) Beat(context.Context, string, []runs.Lease) ([]runs.Beat, error) {
+func (s *memoryStore) Beat(context.Context, string, []runs.Lease) ([]runs.Beat, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := runs.Beat{}
 	if len(s.beats) > 0 {
-		b = s.beats[min(s.beaten, len(s.beats)-1)]
+		b = s.beats[min(s.renewed, len(s.beats)-1)]
 	}
-	s.beaten++
+	s.renewed++
 	return []runs.Beat{b}, nil
 }
 
-func (s *shelf) Release(_ context.Context, l runs.Lease) error {
+func (s *memoryStore) Release(_ context.Context, l runs.Lease) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.released = append(s.released, l.RunID)
 	return nil
 }
 
-func (s *shelf) Finish(_ context.Context, _ runs.Lease, e runs.Ending) error {
+func (s *memoryStore) Finish(_ context.Context, _ runs.Lease, e runs.Ending) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = append(s.ended, e)
 	return nil
 }
 
-func (s *shelf) Held(context.Context, string) ([]*runs.Run, error) {
-	return make([]*runs.Run, s.held), nil
+func (s *memoryStore) Leased(context.Context, string) ([]*runs.Run, error) {
+	return make([]*runs.Run, s.leased), nil
 }
 
-func (s *shelf) PutClaim(context.Context, [32]byte, runs.Lease) error { return nil }
-func (s *shelf) ClaimOf(context.Context, [32]byte) (runs.Lease, bool, error) {
+func (s *memoryStore) PutClaim(context.Context, [32]byte, runs.Lease) error { return nil }
+func (s *memoryStore) ClaimOf(context.Context, [32]byte) (runs.Lease, bool, error) {
 	return runs.Lease{RunID: "run_1", Worker: "relay/w", Epoch: 1}, true, nil
 }
 
-func (s *shelf) ReportWorker(_ context.Context, w execution.Worker) error {
+func (s *memoryStore) ReportWorker(_ context.Context, w execution.Worker) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told = append(s.told, w)
+	s.reports = append(s.reports, w)
 	return nil
 }
 
-func (s *shelf) TouchWorker(_ context.Context, _ string, running int) error {
+func (s *memoryStore) TouchWorker(_ context.Context, _ string, running int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.words = append(s.words, running)
+	s.touches = append(s.touches, running)
 	return nil
 }
 
-func (s *shelf) RemoveWorker(_ context.Context, name string) error {
+func (s *memoryStore) RemoveWorker(_ context.Context, name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.removed = append(s.removed, name)
 	return nil
 }
-func (s *shelf) ForgetWorkers(context.Context, time.Duration) error { return nil }
-func (s *shelf) Workers(context.Context, page.Window) ([]execution.Worker, int, error) {
+func (s *memoryStore) ForgetWorkers(context.Context, time.Duration) error { return nil }
+func (s *memoryStore) Workers(context.Context, page.Window) ([]execution.Worker, int, error) {
 	return nil, 0, nil
 }
 
-// wall is the bubble's own time.
-type wall struct{ back time.Duration }
+// fakeClock is the bubble's own time.
+type fakeClock struct{ back time.Duration }
 
-func (w *wall) Now() time.Time { return time.Now().Add(-w.back) }
+func (w *fakeClock) Now() time.Time { return time.Now().Add(-w.back) }
 
 type still struct {
-	*shelf
+	*memoryStore
 	relay *relay.Relay
 	vault *vault
 	heads *heads
-	wall  *wall
+	wall  *fakeClock
 	log   *lines
 }
 
@@ -130,9 +132,9 @@ type still struct {
 func bubble(t *testing.T, fn func(t *testing.T, s *still)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &still{shelf: &shelf{}, vault: &vault{}, heads: &heads{}, wall: &wall{}, log: &lines{}}
+		s := &still{memoryStore: &memoryStore{}, vault: &vault{}, heads: &heads{}, wall: &fakeClock{}, log: &lines{}}
 		s.relay = relay.New(relay.Deps{
-			Plane: s.shelf, Claims: s.shelf, Workers: s.shelf, Unit: s.shelf, Secrets: s.vault, Heads: s.heads, Clock: s.wall,
+			Plane: s.memoryStore, Claims: s.memoryStore, Workers: s.memoryStore, Unit: s.memoryStore, Secrets: s.vault, Heads: s.heads, Clock: s.wall,
 			Log: slog.New(slog.NewTextHandler(s.log, nil)),
 		}, relay.Config{})
 		defer s.relay.Close()
@@ -160,8 +162,8 @@ func TestTheLeaseIsKeptMeanwhile(t *testing.T) {
 		s.waiting, s.beats = []*runs.Run{secretive("run_1")}, []runs.Beat{{CancelRequested: true}}
 		s.vault.does(func(context.Context, secrets.Owner, []string) error { time.Sleep(15 * time.Second); return nil })
 		g, _ := s.claim(t, asks("w"))
-		if g == nil || s.beaten != 1 || !g.Run.CancelRequested {
-			t.Errorf("%+v after %d beats", g, s.beaten)
+		if g == nil || s.renewed != 1 || !g.Run.CancelRequested {
+			t.Errorf("%+v after %d beats", g, s.renewed)
 		}
 	})
 }
@@ -206,46 +208,46 @@ func TestPresence(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *still) {
 		c := asks("w", "a", "b")
-		c.Worker.Labels, s.held = map[string]string{"site": "north"}, 3
+		c.Worker.Labels, s.leased = map[string]string{"site": "north"}, 3
 		for range 5 {
 			s.claim(t, c)
 		}
 		want := execution.Worker{
 			Name: "relay/w", Kind: execution.RelayWorker, Queues: []string{"a", "b"}, Executors: 2, Running: 3, Version: "1", Labels: c.Worker.Labels,
 		}
-		if diff := cmp.Diff([]execution.Worker{want}, s.told); diff != "" {
+		if diff := cmp.Diff([]execution.Worker{want}, s.reports); diff != "" {
 			t.Error(diff)
 		}
 		c.WaitSeconds = 30
 		s.claim(t, c)
-		if len(s.told) != 1 || len(s.words) < 2 || s.words[0] != 3 {
-			t.Errorf("while it waits: %d reports, %v", len(s.told), s.words)
+		if len(s.reports) != 1 || len(s.touches) < 2 || s.touches[0] != 3 {
+			t.Errorf("while it waits: %d reports, %v", len(s.reports), s.touches)
 		}
 		c.WaitSeconds, c.Worker.Version = 0, "2"
 		s.claim(t, c)
-		if len(s.told) != 2 || s.told[1].Version != "2" {
-			t.Errorf("what changed is not told: %+v", s.told)
+		if len(s.reports) != 2 || s.reports[1].Version != "2" {
+			t.Errorf("what changed is not told: %+v", s.reports)
 		}
-		s.words = nil
+		s.touches = nil
 		for range 30 {
-			if _, err := s.relay.Beat(t.Context(), execution.Holder{RunID: "run_1"}); err != nil {
+			if _, err := s.relay.Beat(t.Context(), execution.Leaseholder{RunID: "run_1"}); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second)
 		}
-		if n := len(s.words); n < 5 || n > 6 {
+		if n := len(s.touches); n < 5 || n > 6 {
 			t.Errorf("%d words in 30 beats", n)
 		}
 		s.wall.back = time.Hour // somebody sets the clock
 		s.claim(t, c)
 		c.Worker.Executors = 0
 		s.claim(t, c)
-		if len(s.told) != 3 || !cmp.Equal(s.removed, []string{"relay/w"}) {
-			t.Errorf("%d reports, removed %v", len(s.told), s.removed)
+		if len(s.reports) != 3 || !cmp.Equal(s.removed, []string{"relay/w"}) {
+			t.Errorf("%d reports, removed %v", len(s.reports), s.removed)
 		}
 		c.Worker.Executors = 1
 		s.claim(t, c)
-		if len(s.told) != 4 {
+		if len(s.reports) != 4 {
 			t.Error("one that comes back is not told at once")
 		}
 	})
@@ -259,8 +261,8 @@ func TestAWorkerThatEndsGetsNothing(t *testing.T) {
 		c := asks("w")
 		c.Worker.Executors, c.WaitSeconds = 0, 30
 		begun := time.Now()
-		if g, note := s.claim(t, c); g != nil || note != "note" || time.Since(begun) != 0 || len(s.told) != 0 {
-			t.Errorf("%v %q after %s, told %v", g, note, time.Since(begun), s.told)
+		if g, note := s.claim(t, c); g != nil || note != "note" || time.Since(begun) != 0 || len(s.reports) != 0 {
+			t.Errorf("%v %q after %s, told %v", g, note, time.Since(begun), s.reports)
 		}
 	})
 }
@@ -280,7 +282,7 @@ func TestHeads(t *testing.T) {
 		other := asks("v")
 		other.Heads = []string{"two"}
 		s.claim(t, other)
-		if diff := cmp.Diff([][]string{{"one", "two"}, {"three"}, {"two", "three"}, {"two"}}, s.heads.shown()); diff != "" {
+		if diff := cmp.Diff([][]string{{"one", "two"}, {"three"}, {"two", "three"}, {"two"}}, s.heads.recorded()); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -290,7 +292,7 @@ func TestHeads(t *testing.T) {
 func TestHeadsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *still) {
-		s.heads.judge = func(notes []string) error {
+		s.heads.validate = func(notes []string) error {
 			for _, n := range notes {
 				if n == "foreign" {
 					return audit.ForeignHead.New("no key of this install signed it")
@@ -302,13 +304,13 @@ func TestHeadsThatAreRefused(t *testing.T) {
 		c.Heads = []string{"foreign", "mine"}
 		s.claim(t, c)
 		s.claim(t, c)
-		if diff := cmp.Diff([][]string{{"foreign", "mine"}, {"foreign"}, {"mine"}}, s.heads.shown()); diff != "" {
+		if diff := cmp.Diff([][]string{{"foreign", "mine"}, {"foreign"}, {"mine"}}, s.heads.recorded()); diff != "" {
 			t.Error(diff)
 		}
 		if n := strings.Count(s.log.text(), "no key of this install signed it"); n != 1 {
 			t.Errorf("it is told %d times", n)
 		}
-		s.heads.judge = func([]string) error { return &fault.Error{Kind: fault.Unavailable, Message: "the store is away"} }
+		s.heads.validate = func([]string) error { return &fault.Error{Kind: fault.Unavailable, Message: "the store is away"} }
 		c.Heads, s.heads.newest = []string{"later"}, "newer"
 		for _, executors := range []int{1, 0} {
 			c.Worker.Executors = executors
@@ -316,7 +318,7 @@ func TestHeadsThatAreRefused(t *testing.T) {
 				t.Errorf("a worker gets %q in the place of a head that nobody looked at", note)
 			}
 		}
-		if n := len(s.heads.shown()); n != 5 {
+		if n := len(s.heads.recorded()); n != 5 {
 			t.Errorf("%d calls", n)
 		}
 	})

@@ -28,8 +28,8 @@ const (
 	agentDir    = "agent"
 )
 
-// KeepLost is how many directories of lost runs stay as evidence; the oldest go first.
-const KeepLost = 50
+// MaxLost is how many directories of lost runs stay as evidence; the oldest go first.
+const MaxLost = 50
 
 // Root is where the directories of runs are made. Runs is best on a file system in memory, since each run makes and
 // removes a few small files there; Spool is on a disk, for what may grow: output that waits to be stored, and the
@@ -246,9 +246,9 @@ func removeTree(path string) error {
 	return os.RemoveAll(path)
 }
 
-// KeepAsLost moves what was not stored to the evidence of lost runs; what the tool and its variables left goes. The
+// MoveToLost moves what was not stored to the evidence of lost runs; what the tool and its variables left goes. The
 // oldest evidence beyond KeepLost goes too.
-func (d Dir) KeepAsLost() error {
+func (d Dir) MoveToLost() error {
 	lost := filepath.Join(d.root.Spool, lostDir)
 	target := filepath.Join(lost, d.name)
 	part := filepath.Join(d.root.Spool, "."+d.name) // evidence is there whole or not at all
@@ -293,7 +293,7 @@ func remove(path string) error {
 
 func prune(lost string) error {
 	entries, err := os.ReadDir(lost)
-	if err != nil || len(entries) <= KeepLost {
+	if err != nil || len(entries) <= MaxLost {
 		return err
 	}
 	age := func(e fs.DirEntry) int64 {
@@ -304,7 +304,7 @@ func prune(lost string) error {
 		return info.ModTime().UnixNano()
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return int(min(1, max(-1, age(a)-age(b)))) })
-	for _, e := range entries[:len(entries)-KeepLost] {
+	for _, e := range entries[:len(entries)-MaxLost] {
 		err = errors.Join(err, os.RemoveAll(filepath.Join(lost, e.Name())))
 	}
 	return err

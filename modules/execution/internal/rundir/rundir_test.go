@@ -133,7 +133,7 @@ func TestEndingAndLeftovers(t *testing.T) {
 	if s := left[0].State(); s.RunID != "run_1" || s.Worker != "w" {
 		t.Fatalf("the owner is %s of %s", s.RunID, s.Worker)
 	}
-	if err := d.KeepAsLost(); err != nil {
+	if err := d.MoveToLost(); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := Leftovers(Root{Runs: root, Spool: root}); err != nil || len(left) != 0 {
@@ -151,13 +151,13 @@ func TestEndingAndLeftovers(t *testing.T) {
 func TestEvidenceIsBounded(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	for i := range KeepLost + 5 {
-		if err := create(t, root, fmt.Sprintf("run_%d", i), nil).KeepAsLost(); err != nil {
+	for i := range MaxLost + 5 {
+		if err := create(t, root, fmt.Sprintf("run_%d", i), nil).MoveToLost(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	entries, err := os.ReadDir(filepath.Join(root, lostDir))
-	if err != nil || len(entries) != KeepLost {
+	if err != nil || len(entries) != MaxLost {
 		t.Fatalf("%d are kept: %v", len(entries), err)
 	}
 }

@@ -24,14 +24,14 @@ var ErrClosed = errors.New("the events' spool is closed")
 // while another takes.
 type Events struct {
 	mu       sync.Mutex
-	room     *sync.Cond
+	notFull  *sync.Cond
 	path     string
 	limit    int64
 	f        *os.File
 	from, to int64 // the stretch of the file that waits
 	mem      []runs.Event
 	memBytes int64
-	flight   int   // events that Take returned
+	inFlight int   // events that Take returned
 	lens     []int // their lengths in the file, once they are there
 	closed   bool
 }
@@ -39,7 +39,7 @@ type Events struct {
 // NewEvents makes a queue that spills to a file at path, made when it is needed, of at most limit bytes.
 func NewEvents(path string, limit int64) *Events {
 	q := &Events{path: path, limit: limit}
-	q.room = sync.NewCond(&q.mu)
+	q.notFull = sync.NewCond(&q.mu)
 	return q
 }
 
@@ -54,7 +54,7 @@ func (q *Events) Put(e runs.Event) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for !q.closed && q.memBytes >= eventMem && !q.spill() {
-		q.room.Wait()
+		q.notFull.Wait()
 	}
 	if q.closed {
 		return ErrClosed
@@ -75,7 +75,7 @@ func (q *Events) spill() bool {
 		if err := enc.Encode(&q.mem[i]); err != nil {
 			return false
 		}
-		if i < q.flight && q.from == q.to {
+		if i < q.inFlight && q.from == q.to {
 			lens = append(lens, buf.Len()-before)
 		}
 	}
@@ -110,16 +110,16 @@ func (q *Events) write(p []byte) bool {
 func (q *Events) Take(n int, size int64) ([]runs.Event, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.flight, q.lens = 0, nil
+	q.inFlight, q.lens = 0, nil
 	if q.from < q.to {
 		return q.load(n, size)
 	}
 	var sum int64
-	for q.flight < len(q.mem) && q.flight < n && (q.flight == 0 || sum < size) {
-		sum += Size(&q.mem[q.flight])
-		q.flight++
+	for q.inFlight < len(q.mem) && q.inFlight < n && (q.inFlight == 0 || sum < size) {
+		sum += Size(&q.mem[q.inFlight])
+		q.inFlight++
 	}
-	return q.mem[:q.flight:q.flight], nil
+	return q.mem[:q.inFlight:q.inFlight], nil
 }
 
 func (q *Events) load(n int, size int64) ([]runs.Event, error) {
@@ -141,7 +141,7 @@ func (q *Events) load(n int, size int64) ([]runs.Event, error) {
 		q.lens = append(q.lens, len(line))
 		sum += int64(len(line))
 	}
-	q.flight = len(out)
+	q.inFlight = len(out)
 	return out, nil
 }
 
@@ -158,13 +158,13 @@ func (q *Events) Ack() {
 			_ = q.f.Truncate(0) // an old record that stays is known by its number
 		}
 	} else {
-		for i := range q.flight {
+		for i := range q.inFlight {
 			q.memBytes -= Size(&q.mem[i])
 		}
-		q.mem = q.mem[q.flight:]
+		q.mem = q.mem[q.inFlight:]
 	}
-	q.flight, q.lens = 0, nil
-	q.room.Broadcast()
+	q.inFlight, q.lens = 0, nil
+	q.notFull.Broadcast()
 }
 
 // Pending reports whether events wait, and about how many bytes.
@@ -193,7 +193,7 @@ func (q *Events) Close() {
 		q.f = nil
 		q.from, q.to = 0, 0
 	}
-	q.room.Broadcast()
+	q.notFull.Broadcast()
 }
 
 // Abort wakes everyone who waits; what they add from now on is ErrClosed.
@@ -201,7 +201,7 @@ func (q *Events) Abort() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
-	q.room.Broadcast()
+	q.notFull.Broadcast()
 }
 
 // ReadEvents calls yield with the events of a queue's file in order, among them some that were taken over before the

@@ -22,16 +22,16 @@ func (e *entry) end() int64 { return e.off + int64(e.n) }
 // Log is the queue of a run's output. Bytes have their offset in all that was printed. One goroutine may append
 // while another reads.
 type Log struct {
-	mu      sync.Mutex
-	file    *slots
-	head    []entry // what is sent next; never dropped
-	tail    []entry // the newest; its oldest goes when there is no room
-	inTail  bool    // new blocks go to the tail
-	held    int     // sealed blocks that are in memory alone
-	off     int64   // where the current block begins
-	cur     []byte
-	sent    int64 // all before was taken over
-	omitted int64
+	mu       sync.Mutex
+	file     *slots
+	begin    []entry // what is sent next; never dropped
+	tail     []entry // the newest; its oldest goes when there is no room
+	inTail   bool    // new blocks go to the tail
+	inMemory int     // sealed blocks that are in memory alone
+	off      int64   // where the current block begins
+	cur      []byte
+	sent     int64 // all before was taken over
+	omitted  int64
 }
 
 // NewLog makes a queue that spills to a file at path, made when it is needed, of about limit bytes.
@@ -69,10 +69,10 @@ func (l *Log) seal() {
 	if e.end() <= l.sent {
 		return
 	}
-	if l.held >= memBlocks {
+	if l.inMemory >= memBlocks {
 		l.spill(&e)
 	} else {
-		l.held++
+		l.inMemory++
 	}
 	l.push(e)
 }
@@ -81,8 +81,8 @@ func (l *Log) seal() {
 // all, the entry stays in memory and the tail is kept short instead.
 func (l *Log) spill(e *entry) {
 	for !l.file.put(e) {
-		if len(l.tail) == 0 || l.file.broken && l.held < 2*memBlocks {
-			l.held++
+		if len(l.tail) == 0 || l.file.broken && l.inMemory < 2*memBlocks {
+			l.inMemory++
 			return
 		}
 		l.drop()
@@ -101,17 +101,17 @@ func (l *Log) free(e *entry) {
 	if e.slot >= 0 {
 		l.file.release(e.slot)
 	} else {
-		l.held--
+		l.inMemory--
 	}
 }
 
 func (l *Log) push(e entry) {
-	if l.inTail || len(l.head) >= max(memBlocks, l.file.limit/2) || l.file.broken && len(l.head) >= memBlocks {
+	if l.inTail || len(l.begin) >= max(memBlocks, l.file.limit/2) || l.file.broken && len(l.begin) >= memBlocks {
 		l.inTail = true
 		l.tail = append(l.tail, e)
 		return
 	}
-	l.head = append(l.head, e)
+	l.begin = append(l.begin, e)
 }
 
 // Peek returns the next bytes that were not taken over, at most limit and without a gap among them. It returns the
@@ -120,14 +120,14 @@ func (l *Log) Peek(limit int) (off int64, data []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.advance()
-	if len(l.head) == 0 {
+	if len(l.begin) == 0 {
 		skip := max(0, l.sent-l.off)
 		data = l.cur[skip:len(l.cur):len(l.cur)]
 		return l.off + skip, data[:min(limit, len(data)):min(limit, len(data))]
 	}
-	off = max(l.head[0].off, l.sent)
-	for i := 0; i < len(l.head) && len(data) < limit; i++ {
-		e := &l.head[i]
+	off = max(l.begin[0].off, l.sent)
+	for i := 0; i < len(l.begin) && len(data) < limit; i++ {
+		e := &l.begin[i]
 		at := off + int64(len(data))
 		if e.off > at {
 			break
@@ -154,8 +154,8 @@ func (l *Log) Peek(limit int) (off int64, data []byte) {
 
 // next is the offset of the first byte still queued.
 func (l *Log) next() int64 {
-	if len(l.head) > 0 {
-		return l.head[0].off
+	if len(l.begin) > 0 {
+		return l.begin[0].off
 	}
 	return l.off
 }
@@ -163,14 +163,14 @@ func (l *Log) next() int64 {
 // advance lets go of entries that were taken over and makes the tail the head where the head is empty.
 func (l *Log) advance() {
 	for {
-		for len(l.head) > 0 && l.head[0].end() <= l.sent {
-			l.free(&l.head[0])
-			l.head = l.head[1:]
+		for len(l.begin) > 0 && l.begin[0].end() <= l.sent {
+			l.free(&l.begin[0])
+			l.begin = l.begin[1:]
 		}
-		if len(l.head) > 0 || !l.inTail {
+		if len(l.begin) > 0 || !l.inTail {
 			return
 		}
-		l.head, l.tail, l.inTail = l.tail, nil, false
+		l.begin, l.tail, l.inTail = l.tail, nil, false
 	}
 }
 
@@ -188,7 +188,7 @@ func (l *Log) Pending() int64 {
 	defer l.mu.Unlock()
 	l.advance()
 	var n int64
-	for _, q := range [][]entry{l.head, l.tail} {
+	for _, q := range [][]entry{l.begin, l.tail} {
 		for i := range q {
 			n += q[i].end() - max(q[i].off, min(l.sent, q[i].end()))
 		}
@@ -207,10 +207,10 @@ func (l *Log) Total() (total, omitted int64) {
 func (l *Log) Persist() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, q := range [][]entry{l.head, l.tail} {
+	for _, q := range [][]entry{l.begin, l.tail} {
 		for i := range q {
 			if q[i].slot < 0 && l.file.put(&q[i]) {
-				l.held--
+				l.inMemory--
 			}
 		}
 	}

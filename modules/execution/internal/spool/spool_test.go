@@ -53,7 +53,7 @@ func fill(l *Log, n int) {
 	}
 }
 
-func TestLogKeepsEverythingWithinItsLimit(t *testing.T) {
+func TestLogStoresEverythingWithinItsLimit(t *testing.T) {
 	t.Parallel()
 	l := NewLog(filepath.Join(t.TempDir(), "log"), 8<<20)
 	fill(l, 5<<20)
@@ -201,7 +201,7 @@ func inOrder(t *testing.T, batch []runs.Event, want int) int {
 	return want
 }
 
-func TestEventsWaitForRoom(t *testing.T) {
+func TestEventsWaitForSpace(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "events")
 	q := NewEvents(path, 3<<20)

@@ -54,8 +54,8 @@ func (g *Guard) one(ctx context.Context, p identity.Principal, want access.Level
 	return err == nil, err
 }
 
-// MayKeep implements access.Owners.
-func (g *Guard) MayKeep(ctx context.Context, kind, org string) (bool, error) {
+// MayWrite implements access.Owners.
+func (g *Guard) MayWrite(ctx context.Context, kind, org string) (bool, error) {
 	p, known := identity.From(ctx)
 	if !known {
 		return application(ctx), nil

@@ -16,7 +16,7 @@ type Beginnings struct {
 	log      *slog.Logger
 }
 
-var _ identity.Beginnings = (*Beginnings)(nil)
+var _ identity.SignInLimiter = (*Beginnings)(nil)
 
 // NewBeginnings makes the bound.
 func NewBeginnings(t *throttle.Throttle, log *slog.Logger) *Beginnings {

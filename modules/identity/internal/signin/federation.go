@@ -137,9 +137,9 @@ func (f *Federation) admit(ctx context.Context, e identity.External) (outcome, e
 		u, err := f.callers.UserByLink(ctx, e.Link)
 		switch {
 		case fault.Is(err, fault.NotFound):
-			o, err = f.newcomer(ctx, e)
+			o, err = f.createAccount(ctx, e)
 		case err == nil:
-			o, err = f.follow(ctx, e, u, admins)
+			o, err = f.applyRole(ctx, e, u, admins)
 		}
 		if err != nil {
 			return err
@@ -163,8 +163,8 @@ func (f *Federation) admit(ctx context.Context, e identity.External) (outcome, e
 	return o, nil
 }
 
-// newcomer makes the account of somebody who signs in for the first time.
-func (f *Federation) newcomer(ctx context.Context, e identity.External) (outcome, error) {
+// createAccount makes the account of somebody who signs in for the first time.
+func (f *Federation) createAccount(ctx context.Context, e identity.External) (outcome, error) {
 	role, ok := f.rules[e.Link.Protocol].role(e.Groups)
 	if !ok {
 		return outcome{}, noRole()
@@ -196,28 +196,28 @@ func (f *Federation) newcomer(ctx context.Context, e identity.External) (outcome
 	}}, nil
 }
 
-// follow gives an account the role that its groups give, but never takes the last admin's: that one signs in, whatever
+// applyRole gives an account the role that its groups give, but never takes the last admin's: that one signs in, whatever
 // the groups say. An account that is to have no role keeps its record as it is, for an admin to look at, and its tokens
 // for programs; its sessions end.
-func (f *Federation) follow(ctx context.Context, e identity.External, u identity.User, admins []string) (outcome, error) {
+func (f *Federation) applyRole(ctx context.Context, e identity.External, u identity.User, admins []string) (outcome, error) {
 	rule := f.rules[e.Link.Protocol]
 	role, ok := rule.role(e.Groups)
-	say := func(text string) func() {
+	warn := func(text string) func() {
 		return func() { f.Log.WarnContext(ctx, text, "account", u.ID, "provider", e.Link.Protocol) }
 	}
 	switch {
 	case len(rule.Groups) == 0 || ok && role == u.Role:
 		return outcome{user: u}, nil
 	case len(admins) == 1 && admins[0] == u.ID:
-		return outcome{user: u, tell: say("the only admin keeps the role, whatever the provider's groups say")}, nil
+		return outcome{user: u, tell: warn("the only admin keeps the role, whatever the provider's groups say")}, nil
 	case !ok:
 		ended, err := f.tokens.DeleteSessions(ctx, u.ID, "")
 		if err != nil {
 			return outcome{}, fmt.Errorf("end the sessions of who has no role any more: %w", err)
 		}
-		return outcome{refused: noRole(), detail: map[string]any{"sessions_ended": ended}, tell: say("the provider's groups give no role any more: the account's sessions are ended")}, nil
+		return outcome{refused: noRole(), detail: map[string]any{"sessions_ended": ended}, tell: warn("the provider's groups give no role any more: the account's sessions are ended")}, nil
 	case f.readOnly:
-		return outcome{user: u, tell: say("this server is read-only: the role stays, whatever the provider's groups say")}, nil
+		return outcome{user: u, tell: warn("this server is read-only: the role stays, whatever the provider's groups say")}, nil
 	}
 	return f.change(ctx, e, u, role)
 }

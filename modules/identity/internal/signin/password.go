@@ -35,7 +35,7 @@ func (s *SignIn) ChangePassword(ctx context.Context, current, next identity.Pass
 	denied := func(identity.User) audit.Entry { // about the caller's own, whoever has the name by now
 		return audit.Entry{Action: audit.UserPassword, Object: trail.User(p.User), Detail: map[string]any{}}
 	}
-	return s.attempt(ctx, p.User.Username, current, denied, func(v verdict) error {
+	return s.attempt(ctx, p.User.Username, current, denied, func(v verification) error {
 		if v.user.ID != p.User.ID {
 			return errChanged // the name is another account's by now
 		}
@@ -57,7 +57,7 @@ func (s *SignIn) first(ctx context.Context, u identity.User, next identity.Passw
 	}
 	err := unlinked(ctx) // so that a refusal hashes nothing
 	if err == nil {
-		err = s.replace(ctx, verdict{user: u}, next, unlinked)
+		err = s.replace(ctx, verification{user: u}, next, unlinked)
 	}
 	if errors.Is(err, errChanged) {
 		s.Log.WarnContext(ctx, refused, "reason", identity.BadLogin.Name, "account", u.ID, "address", actor.From(ctx).IP)
@@ -67,7 +67,7 @@ func (s *SignIn) first(ctx context.Context, u identity.User, next identity.Passw
 }
 
 // replace stores a password where what was judged still holds, and so does what more is asked for, and records it.
-func (s *SignIn) replace(ctx context.Context, v verdict, next identity.Password, more func(context.Context) error) error {
+func (s *SignIn) replace(ctx context.Context, v verification, next identity.Password, more func(context.Context) error) error {
 	hash, err := s.hasher.Hash(ctx, next)
 	if err != nil {
 		return err

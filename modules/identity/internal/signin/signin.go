@@ -70,7 +70,7 @@ func (s *SignIn) Login(ctx context.Context, username string, p identity.Password
 	denied := func(u identity.User) audit.Entry {
 		return audit.Entry{Action: audit.AuthLogin, Object: trail.User(u), Detail: map[string]any{"method": byPassword}}
 	}
-	err := s.attempt(ctx, username, p, denied, func(v verdict) (err error) {
+	err := s.attempt(ctx, username, p, denied, func(v verification) (err error) {
 		made, err = s.open(ctx, v, p)
 		return err
 	})
@@ -81,8 +81,8 @@ func (s *SignIn) Login(ctx context.Context, username string, p identity.Password
 	return made, nil
 }
 
-// verdict is an account whose password was proved, with the hash that it was proved by.
-type verdict struct {
+// verification is an account whose password was proved, with the hash that it was proved by.
+type verification struct {
 	user     identity.User
 	hash     string
 	outdated bool
@@ -92,7 +92,7 @@ type verdict struct {
 // is no failure, but for a caller that goes away: else going away in time would make guessing free. Of a failure, denied
 // makes the entry, for whoever has the name.
 func (s *SignIn) attempt(
-	ctx context.Context, username string, p identity.Password, denied func(identity.User) audit.Entry, accepted func(verdict) error,
+	ctx context.Context, username string, p identity.Password, denied func(identity.User) audit.Entry, accepted func(verification) error,
 ) error {
 	address := actor.From(ctx).IP
 	try, first, err := s.throttle.Begin(username, address)
@@ -102,7 +102,7 @@ func (s *SignIn) attempt(
 		}
 		return err
 	}
-	v, ok, err := s.judge(ctx, username, p)
+	v, ok, err := s.verifyPassword(ctx, username, p)
 	if err == nil && !ok {
 		return s.fail(ctx, v.user, denied)
 	}
@@ -134,15 +134,15 @@ func (s *SignIn) fail(ctx context.Context, u identity.User, denied func(identity
 	return err
 }
 
-// judge reports whether the password is the account's. Whether there is such an account, and whether it has a
+// verifyPassword reports whether the password is the account's. Whether there is such an account, and whether it has a
 // password, makes no difference to what is done.
-func (s *SignIn) judge(ctx context.Context, username string, p identity.Password) (v verdict, ok bool, err error) {
+func (s *SignIn) verifyPassword(ctx context.Context, username string, p identity.Password) (v verification, ok bool, err error) {
 	v.user, v.hash, err = s.callers.UserByName(ctx, username)
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return v, false, fmt.Errorf("find the account: %w", err)
 	}
 	if err != nil {
-		v = verdict{}
+		v = verification{}
 	}
 	hash := v.hash
 	if account.CheckPassword("password", p) != nil {
@@ -153,7 +153,7 @@ func (s *SignIn) judge(ctx context.Context, username string, p identity.Password
 }
 
 // open makes a session, and the hash anew where it is outdated.
-func (s *SignIn) open(ctx context.Context, v verdict, p identity.Password) (identity.Session, error) {
+func (s *SignIn) open(ctx context.Context, v verification, p identity.Password) (identity.Session, error) {
 	var fresh string
 	if v.outdated {
 		var err error
@@ -179,7 +179,7 @@ func (s *SignIn) open(ctx context.Context, v verdict, p identity.Password) (iden
 }
 
 // unchanged reads an account anew and keeps it from changing. errChanged where what was judged no longer holds.
-func (s *SignIn) unchanged(ctx context.Context, v verdict) (identity.User, error) {
+func (s *SignIn) unchanged(ctx context.Context, v verification) (identity.User, error) {
 	if _, err := s.accounts.LockAdmins(ctx); err != nil {
 		return identity.User{}, err
 	}

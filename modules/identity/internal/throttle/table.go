@@ -41,7 +41,7 @@ func (t *table[K]) wait(k K, now time.Duration) (wait time.Duration, first bool)
 func (t *table[K]) add(k K, now time.Duration) {
 	e := t.entries[k]
 	if e == nil {
-		t.room(now)
+		t.makeSpace(now)
 		e = &entry{}
 		t.entries[k] = e
 	}
@@ -63,8 +63,8 @@ func (t *table[K]) remove(k K, at time.Duration) {
 
 func (t *table[K]) clear(k K) { delete(t.entries, k) }
 
-// room makes room for one entry.
-func (t *table[K]) room(now time.Duration) {
+// makeSpace makes room for one entry.
+func (t *table[K]) makeSpace(now time.Duration) {
 	if t.entries == nil {
 		t.entries = make(map[K]*entry)
 	}
@@ -77,12 +77,12 @@ func (t *table[K]) room(now time.Duration) {
 		}
 	}
 	if len(t.entries) >= t.capacity {
-		t.giveUp(now)
+		t.evict(now)
 	}
 }
 
-// giveUp drops, of a sample, the entry with the fewest failures.
-func (t *table[K]) giveUp(now time.Duration) {
+// evict drops, of a sample, the entry with the fewest failures.
+func (t *table[K]) evict(now time.Duration) {
 	var victim K
 	fewest, looked := -1, 0
 	for k, e := range t.entries { // in no order, so that nobody can foresee the sample

@@ -78,7 +78,7 @@ func TestCounting(t *testing.T) {
 	t.Parallel()
 	h := newHands()
 	th := throttle.New(h)
-	counts := func(n int, address string) (admitted, told int) {
+	counts := func(n int, address string) (admitted, reports int) {
 		for range n {
 			first, err := th.Count(address)
 			if err == nil {
@@ -87,18 +87,18 @@ func TestCounting(t *testing.T) {
 				t.Errorf("to be tried again after %v", wait(t, err))
 			}
 			if first {
-				told++
+				reports++
 			}
 		}
-		return admitted, told
+		return admitted, reports
 	}
 	for i := range 20 {
 		fails(th, 10, fmt.Sprint("user", i), "192.0.2.1")
 	}
-	if n, told := counts(300, "192.0.2.1"); n != 100 || told != 1 {
-		t.Errorf("%d in a minute, told %d times", n, told)
+	if n, reports := counts(300, "192.0.2.1"); n != 100 || reports != 1 {
+		t.Errorf("%d in a minute, told %d times", n, reports)
 	}
-	if n, told := counts(1, "192.0.2.2"); n != 1 || told != 0 {
+	if n, reports := counts(1, "192.0.2.2"); n != 1 || reports != 0 {
 		t.Error("another address is bound too")
 	}
 	if n, _ := counts(200, "192.0.2.2"); n != 99 || fails(th, 20, "ann", "192.0.2.2") != 10 {
@@ -152,22 +152,22 @@ func TestSuccessAndTakingBack(t *testing.T) {
 	}
 }
 
-func TestFirstRefusalIsTold(t *testing.T) {
+func TestFirstRefusalIsReported(t *testing.T) {
 	t.Parallel()
 	h := newHands()
 	th := throttle.New(h)
-	told := 0
+	reports := 0
 	for range 3 {
 		for range 50 {
 			if _, first, err := th.Begin("ann", "192.0.2.1"); first {
-				told++
+				reports++
 				wait(t, err)
 			}
 		}
 		h.move(time.Minute)
 	}
-	if told != 3 {
-		t.Errorf("told %d times", told)
+	if reports != 3 {
+		t.Errorf("told %d times", reports)
 	}
 }
 

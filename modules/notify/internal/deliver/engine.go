@@ -13,15 +13,15 @@ import (
 
 // Settings of an Engine. All are required.
 type Settings struct {
-	Topic   string          // of the signal that something is due
-	Poll    time.Duration   // how long it sleeps at most
-	Hold    time.Duration   // how long a delivery is this server's: longer than a try with what is noted of it
-	Try     time.Duration   // how long one try may take
-	Grace   time.Duration   // how much longer is waited for a channel that does not heed its time
-	Pauses  []time.Duration // between tries; there is one try more than pauses
-	Pool    int             // tries at once
-	PerLane int             // tries at once of one target
-	Strays  int             // calls at once of channels, with those that did not return in their time
+	Topic     string          // of the signal that something is due
+	Poll      time.Duration   // how long it sleeps at most
+	LeaseTime time.Duration   // how long a delivery is this server's: longer than a try with what is noted of it
+	Try       time.Duration   // how long one try may take
+	Grace     time.Duration   // how much longer is waited for a channel that does not heed its time
+	Pauses    []time.Duration // between tries; there is one try more than pauses
+	Pool      int             // tries at once
+	PerLane   int             // tries at once of one target
+	Strays    int             // calls at once of channels, with those that did not return in their time
 }
 
 // Sender makes one try. Its errors are those of send.Sender.
@@ -58,8 +58,8 @@ func New(s notify.Store, sender Sender, sig events.Signals, m notify.Meter, log 
 	return e
 }
 
-// room returns how many tries may begin, and the targets that may not have another one.
-func (e *Engine) room() (free int, full []string) {
+// capacity returns how many tries may begin, and the targets that may not have another one.
+func (e *Engine) capacity() (free int, full []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for lane, n := range e.lanes {

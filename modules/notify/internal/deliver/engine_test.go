@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-func broken(said string) error { return &fault.Error{Kind: fault.Unavailable, Message: said} }
+func broken(message string) error { return &fault.Error{Kind: fault.Unavailable, Message: message} }
 
 func TestDelivered(t *testing.T) {
 	eachEngine(t, usual(), nil, func(t *testing.T, b *bundle) {
@@ -22,8 +22,8 @@ func TestDelivered(t *testing.T) {
 		for _, d := range b.add("a", 5) {
 			b.ends(d, notify.Delivered, "", 1)
 		}
-		eventually(t, "all are counted", func() bool { return b.book.counted("server webhook delivered") == 5 })
-		if n := len(b.book.sent()); n != 5 || len(b.log.about("")) != 0 {
+		eventually(t, "all are counted", func() bool { return b.recorder.counted("server webhook delivered") == 5 })
+		if n := len(b.recorder.sent()); n != 5 || len(b.log.about("")) != 0 {
 			t.Errorf("%d tries, %s", n, b.log.about(""))
 		}
 	})
@@ -35,13 +35,13 @@ func TestThreeTries(t *testing.T) {
 		b.run()
 		d := b.add("a", 1)[0]
 		b.ends(d, notify.Failed, "the other side said no", 3)
-		if diff := cmp.Diff([]sent{{d.ID, 1}, {d.ID, 2}, {d.ID, 3}}, b.book.sent()); diff != "" {
+		if diff := cmp.Diff([]sent{{d.ID, 1}, {d.ID, 2}, {d.ID, 3}}, b.recorder.sent()); diff != "" {
 			t.Error(diff)
 		}
 		b.Stop()
 		line := b.log.about("")
-		if len(line) != 1 || b.book.counted("server webhook failed") != 1 {
-			t.Fatalf("%q, %v", line, b.book.count)
+		if len(line) != 1 || b.recorder.counted("server webhook failed") != 1 {
+			t.Fatalf("%q, %v", line, b.recorder.count)
 		}
 		for _, part := range []string{d.RunID, d.ID, "kind=webhook", "https://hooks.example/***", "the other side said no", "tries=3"} {
 			if !strings.Contains(line[0], part) {
@@ -76,14 +76,14 @@ func TestRefusedAtOnce(t *testing.T) {
 		b.run()
 		b.ends(b.add("a", 1)[0], notify.Failed, "the address may not be dialled", 1)
 		b.Stop()
-		if n := len(b.log.about("dropped")); n != 1 || len(b.book.sent()) != 1 {
-			t.Errorf("%d lines, %v", n, b.book.sent())
+		if n := len(b.log.about("dropped")); n != 1 || len(b.recorder.sent()) != 1 {
+			t.Errorf("%d lines, %v", n, b.recorder.sent())
 		}
 	})
 }
 
-// TestAccidentsAreNotTold: the text of what is no fault stays in the log.
-func TestAccidentsAreNotTold(t *testing.T) {
+// TestAccidentsAreNotReported: the text of what is no fault stays in the log.
+func TestAccidentsAreNotReported(t *testing.T) {
 	set := usual()
 	set.Pauses = nil
 	fails := func(context.Context, notify.Delivery) error {
@@ -126,10 +126,10 @@ func TestRunGone(t *testing.T) {
 	eachEngine(t, usual(), gone, func(t *testing.T, b *bundle) {
 		b.run()
 		d := b.add("a", 1)[0]
-		eventually(t, "it is tried", func() bool { return len(b.book.sent()) == 1 })
+		eventually(t, "it is tried", func() bool { return len(b.recorder.sent()) == 1 })
 		b.Stop()
-		if got := b.get(d); got.Status != notify.Pending || len(b.log.about("")) != 0 || len(b.book.count) != 0 {
-			t.Errorf("%+v, %q, %v", got, b.log.about(""), b.book.count)
+		if got := b.get(d); got.Status != notify.Pending || len(b.log.about("")) != 0 || len(b.recorder.count) != 0 {
+			t.Errorf("%+v, %q, %v", got, b.log.about(""), b.recorder.count)
 		}
 	})
 }
@@ -163,10 +163,10 @@ func TestSlowTarget(t *testing.T) {
 				b.ends(d, notify.Delivered, "", 1)
 			}
 			b.Stop()
-			if b.book.most["slow"] != 2 {
-				t.Errorf("%v at once", b.book.most)
+			if b.recorder.most["slow"] != 2 {
+				t.Errorf("%v at once", b.recorder.most)
 			}
-			for lane, n := range b.book.most {
+			for lane, n := range b.recorder.most {
 				if n > 2 {
 					t.Errorf("%d of %s at once", n, lane)
 				}
@@ -194,20 +194,20 @@ func TestDeafTarget(t *testing.T) {
 			}))
 			b.run()
 			deaf := b.add("deaf", 4)
-			eventually(t, "two have failed", func() bool { return b.book.counted("server webhook failed") == 2 })
+			eventually(t, "two have failed", func() bool { return b.recorder.counted("server webhook failed") == 2 })
 			failed := 0
 			for _, d := range deaf {
 				if got := b.get(d); got.Status == notify.Failed && got.Reason == "it did not end in its time" {
 					failed++
 				}
 			}
-			if free, full := b.room(); failed != 2 || free != 8 || !cmp.Equal(full, []string{"deaf"}) {
+			if free, full := b.capacity(); failed != 2 || free != 8 || !cmp.Equal(full, []string{"deaf"}) {
 				t.Errorf("%d failed, %d places, full %v", failed, free, full)
 			}
 			b.Stop() // does not wait for what cannot be ended
 			b.Start()
 			close(release)
-			eventually(t, "the others follow", func() bool { return len(b.book.sent()) == 4 })
+			eventually(t, "the others follow", func() bool { return len(b.recorder.sent()) == 4 })
 			b.Stop()
 			eventually(t, "nothing is under way", func() bool {
 				b.mu.Lock()
@@ -231,12 +231,15 @@ func TestStraysAreBounded(t *testing.T) {
 				b.add(name, 2)
 			}
 			b.run()
-			eventually(t, "three hang", func() bool { free, _ := b.room(); return free == 0 && b.book.counted("server webhook failed") == 3 })
-			if n := len(b.book.sent()); n != 3 {
+			eventually(t, "three hang", func() bool {
+				free, _ := b.capacity()
+				return free == 0 && b.recorder.counted("server webhook failed") == 3
+			})
+			if n := len(b.recorder.sent()); n != 3 {
 				t.Errorf("%d tries", n)
 			}
 			close(release)
-			eventually(t, "all were tried", func() bool { return len(b.book.sent()) == 12 })
+			eventually(t, "all were tried", func() bool { return len(b.recorder.sent()) == 12 })
 		})
 	}
 }

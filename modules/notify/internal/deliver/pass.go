@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// again is the pause after something failed, and soon the one where other servers were quicker.
-	again = time.Second
-	soon  = 20 * time.Millisecond
+	// retryPause is the pause after something failed, and soon the one where other servers were quicker.
+	retryPause    = time.Second
+	conflictPause = 20 * time.Millisecond
 	// askTime bounds one question to the store.
 	askTime = 5 * time.Second
 )
@@ -18,14 +18,14 @@ const (
 // pass begins tries until there is no room or nothing is due, and returns how long nothing is to be done.
 func (e *Engine) pass(ctx context.Context) time.Duration {
 	for ctx.Err() == nil {
-		free, full := e.room()
+		free, full := e.capacity()
 		if free == 0 {
 			return e.set.Poll
 		}
 		list, wait, err := e.take(ctx, free, full)
 		if err != nil {
 			e.log.ErrorContext(ctx, "notifications that are due were not read; it is tried again", "err", err)
-			return min(again, e.set.Poll)
+			return min(retryPause, e.set.Poll)
 		}
 		for i := range list {
 			e.start(list[i])
@@ -35,7 +35,7 @@ func (e *Engine) pass(ctx context.Context) time.Duration {
 		case wait == 0:
 			return e.set.Poll
 		default:
-			return min(max(wait, soon), e.set.Poll)
+			return min(max(wait, conflictPause), e.set.Poll)
 		}
 	}
 	return 0
@@ -45,7 +45,7 @@ func (e *Engine) pass(ctx context.Context) time.Duration {
 func (e *Engine) take(ctx context.Context, free int, full []string) ([]notify.Delivery, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 	defer cancel()
-	return e.store.TakeDeliveries(ctx, free, e.set.Hold, full)
+	return e.store.TakeDeliveries(ctx, free, e.set.LeaseTime, full)
 }
 
 // start tries a delivery in a place of its own.

@@ -36,10 +36,10 @@ func TestServers(t *testing.T) {
 	t.Parallel()
 	const servers, rounds = 4, 12
 	url := dbtest.Fresh(t, db.Postgres, migrations.FS)
-	book := newLedger(nil)
+	recorder := newLedger(nil)
 	var all []*bundle
 	for range servers {
-		b := setup(t, dbtest.Connect(t, db.Config{URL: url, UnitTimeout: time.Minute}), usual(), book)
+		b := setup(t, dbtest.Connect(t, db.Config{URL: url, UnitTimeout: time.Minute}), usual(), recorder)
 		all = append(all, b)
 		b.run()
 	}
@@ -54,14 +54,14 @@ func TestServers(t *testing.T) {
 		b.Stop()
 	}
 	seen := map[string]int{}
-	for _, s := range book.sent() {
+	for _, s := range recorder.sent() {
 		seen[s.ID]++
 		if seen[s.ID] > 1 || s.Attempt != 1 {
 			t.Errorf("%+v was tried %d times", s, seen[s.ID])
 		}
 	}
-	if len(seen) != len(list) || book.counted("server webhook delivered") != len(list) {
-		t.Errorf("%d of %d, %v", len(seen), len(list), book.count)
+	if len(seen) != len(list) || recorder.counted("server webhook delivered") != len(list) {
+		t.Errorf("%d of %d, %v", len(seen), len(list), recorder.count)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestKilled(t *testing.T) {
 		b.ends(once, notify.Delivered, "", 2)
 		b.ends(thrice, notify.Failed, "the server ended in the middle of the last try", 4)
 		b.Stop()
-		if got := b.book.sent(); len(got) != 1 || got[0] != (sent{once.ID, 2}) {
+		if got := b.recorder.sent(); len(got) != 1 || got[0] != (sent{once.ID, 2}) {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -128,8 +128,8 @@ func TestStop(t *testing.T) {
 					done++
 				}
 			}
-			if done != 1 || len(b.book.sent()) != 1 {
-				t.Errorf("%d delivered, %v", done, b.book.sent())
+			if done != 1 || len(b.recorder.sent()) != 1 {
+				t.Errorf("%d delivered, %v", done, b.recorder.sent())
 			}
 		})
 	}
@@ -154,10 +154,10 @@ func TestNotNoted(t *testing.T) {
 	eachEngine(t, usual(), nil, func(t *testing.T, b *bundle) {
 		s := &deaf{Store: b.store, err: broken("the database is away")}
 		s.fails.Store(2)
-		b.Engine = New(s, b.book, b.d.Signals(), b.book, slog.New(slog.NewTextHandler(b.log, nil)), b.set)
+		b.Engine = New(s, b.recorder, b.d.Signals(), b.recorder, slog.New(slog.NewTextHandler(b.log, nil)), b.set)
 		b.run()
 		b.ends(b.add("a", 1)[0], notify.Delivered, "", 1)
-		if n := len(b.book.sent()); n != 1 {
+		if n := len(b.recorder.sent()); n != 1 {
 			t.Errorf("%d tries", n)
 		}
 		s.err = errors.New("an accident")
@@ -165,8 +165,8 @@ func TestNotNoted(t *testing.T) {
 		d := b.add("b", 1)[0]
 		eventually(t, "it is told", func() bool { return len(b.log.about("was not noted")) == 1 })
 		b.Stop()
-		if got := b.get(d); got.Status != notify.Pending || b.book.counted("server webhook delivered") != 1 {
-			t.Errorf("%+v, %v", got, b.book.count)
+		if got := b.get(d); got.Status != notify.Pending || b.recorder.counted("server webhook delivered") != 1 {
+			t.Errorf("%+v, %v", got, b.recorder.count)
 		}
 	})
 }
@@ -177,17 +177,17 @@ type failing struct {
 	once sync.Once
 }
 
-func (s *failing) TakeDeliveries(ctx context.Context, n int, hold time.Duration, full []string) (list []notify.Delivery, wait time.Duration, err error) {
+func (s *failing) TakeDeliveries(ctx context.Context, n int, leaseTime time.Duration, full []string) (list []notify.Delivery, wait time.Duration, err error) {
 	s.once.Do(func() { err = broken("the database is away") })
 	if err != nil {
 		return nil, 0, err
 	}
-	return s.Store.TakeDeliveries(ctx, n, hold, full)
+	return s.Store.TakeDeliveries(ctx, n, leaseTime, full)
 }
 
 func TestNotRead(t *testing.T) {
 	eachEngine(t, usual(), nil, func(t *testing.T, b *bundle) {
-		b.Engine = New(&failing{Store: b.store}, b.book, b.d.Signals(), b.book, slog.New(slog.NewTextHandler(b.log, nil)), b.set)
+		b.Engine = New(&failing{Store: b.store}, b.recorder, b.d.Signals(), b.recorder, slog.New(slog.NewTextHandler(b.log, nil)), b.set)
 		d := b.add("a", 1)[0]
 		b.run()
 		b.ends(d, notify.Delivered, "", 1)

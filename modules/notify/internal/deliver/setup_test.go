@@ -31,7 +31,7 @@ var start = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 // usual are settings with pauses that a test can wait for.
 func usual() Settings {
 	return Settings{
-		Topic: "notify", Poll: 10 * time.Second, Hold: 30 * time.Second, Try: 20 * time.Second, Grace: time.Second,
+		Topic: "notify", Poll: 10 * time.Second, LeaseTime: 30 * time.Second, Try: 20 * time.Second, Grace: time.Second,
 		Pauses: []time.Duration{20 * time.Millisecond, 100 * time.Millisecond}, Pool: 8, PerLane: 2, Strays: 64,
 	}
 }
@@ -109,18 +109,18 @@ func (l *lines) about(what string) []string {
 
 type bundle struct {
 	*Engine
-	t     *testing.T
-	d     *db.DB
-	store *sqlnotify.Store
-	book  *ledger
-	log   *lines
-	n     int
+	t        *testing.T
+	d        *db.DB
+	store    *sqlnotify.Store
+	recorder *ledger
+	log      *lines
+	n        int
 }
 
-func setup(t *testing.T, d *db.DB, set Settings, book *ledger) *bundle {
+func setup(t *testing.T, d *db.DB, set Settings, recorder *ledger) *bundle {
 	t.Helper()
-	b := &bundle{t: t, d: d, store: sqlnotify.New(d), book: book, log: &lines{}}
-	b.Engine = New(b.store, book, d.Signals(), book, slog.New(slog.NewTextHandler(b.log, nil)), set)
+	b := &bundle{t: t, d: d, store: sqlnotify.New(d), recorder: recorder, log: &lines{}}
+	b.Engine = New(b.store, recorder, d.Signals(), recorder, slog.New(slog.NewTextHandler(b.log, nil)), set)
 	return b
 }
 

@@ -85,8 +85,8 @@ func (e *Engine) fail(d *notify.Delivery, err error) {
 		return
 	}
 	e.meter.Count(d.Origin, d.Kind, notify.Failed)
-	shown := d.Target.Masked()
-	line := []any{"run", d.RunID, "delivery", d.ID, "kind", d.Kind, "target", cmp.Or(shown.URL, shown.To, shown.Key), "tries", d.Attempts, "reason", why}
+	masked := d.Target.Masked()
+	line := []any{"run", d.RunID, "delivery", d.ID, "kind", d.Kind, "target", cmp.Or(masked.URL, masked.To, masked.Key), "tries", d.Attempts, "reason", why}
 	var f *fault.Error
 	if errors.As(err, &f) && f.Cause != nil {
 		line = append(line, slog.Any("err", f.Cause))

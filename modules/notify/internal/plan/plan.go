@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/writ-automation/writ/modules/notify/internal/standing"
+	"github.com/writ-automation/writ/modules/notify/internal/servertargets"
 	"github.com/writ-automation/writ/ports/events"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
@@ -31,14 +31,14 @@ type Runs interface {
 
 // Planner is one server's part: it knows the server's targets and notifiers.
 type Planner struct {
-	Runs      Runs
-	Store     notify.Store
-	Standing  *standing.Targets
-	Notifiers []string // names, in an order that stays
-	Unit      tx.Unit
-	Signals   events.Signals
-	IDs       ids.Generator
-	Meter     notify.Meter
+	Runs          Runs
+	Store         notify.Store
+	ServerTargets *servertargets.Targets
+	Notifiers     []string // names, in an order that stays
+	Unit          tx.Unit
+	Signals       events.Signals
+	IDs           ids.Generator
+	Meter         notify.Meter
 }
 
 // Subscriptions are what the bus calls for every run that ended or is held.
@@ -47,16 +47,16 @@ func (p *Planner) Subscriptions() (finished, held events.Subscription) {
 		if !e.TopLevel {
 			return nil
 		}
-		return p.patiently(ctx, func(ctx context.Context) error { return p.plan(ctx, e.RunID, notify.Finished, e.Status) })
+		return p.retry(ctx, func(ctx context.Context) error { return p.plan(ctx, e.RunID, notify.Finished, e.Status) })
 	})
 	held = events.On("notify", func(ctx context.Context, _ string, e runs.Held) error {
-		return p.patiently(ctx, func(ctx context.Context) error { return p.plan(ctx, e.RunID, notify.Held, runs.PendingApproval) })
+		return p.retry(ctx, func(ctx context.Context) error { return p.plan(ctx, e.RunID, notify.Held, runs.PendingApproval) })
 	})
 	return finished, held
 }
 
-// patiently calls fn until it succeeds, fails for good or ctx ends: the bus gives up soon, and nobody would hear of the run then.
-func (p *Planner) patiently(ctx context.Context, fn func(ctx context.Context) error) error {
+// retry calls fn until it succeeds, fails for good or ctx ends: the bus gives up soon, and nobody would hear of the run then.
+func (p *Planner) retry(ctx context.Context, fn func(ctx context.Context) error) error {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		err := fn(ctx)
 		if !fault.Is(err, fault.Unavailable) {
@@ -125,20 +125,20 @@ func (p *Planner) deliveries(r *runs.Run, e notify.Event, s runs.Status) []notif
 		})
 		return &list[len(list)-1]
 	}
-	judge := func(d *notify.Delivery) {
+	setStatus := func(d *notify.Delivery) {
 		if wants, why := notify.Wants(d.Target, e, s); !wants {
 			d.Status, d.Reason = notify.Skipped, why
 		}
 	}
-	for i, t := range p.Standing.All() {
+	for i, t := range p.ServerTargets.All() {
 		d := add(notify.OfServer, i, t.Masked.Kind, t.Masked)
 		d.Digest = t.Digest
-		judge(d)
+		setStatus(d)
 	}
 	for i, n := range r.Spec.Notifications[:min(len(r.Spec.Notifications), maxOwn)] {
-		shown := n.Masked()
-		shown.Ref = n.Ref
-		judge(add(notify.OfRun, i, n.Kind, shown))
+		masked := n.Masked()
+		masked.Ref = n.Ref
+		setStatus(add(notify.OfRun, i, n.Kind, masked))
 	}
 	if e == notify.Finished {
 		for i, name := range p.Notifiers {

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/writ-automation/writ/modules/notify/internal/servertargets"
 	"github.com/writ-automation/writ/modules/notify/internal/show"
-	"github.com/writ-automation/writ/modules/notify/internal/standing"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/notify"
@@ -21,12 +21,12 @@ type Runs interface {
 
 // Sender tries deliveries. It is safe for concurrent use.
 type Sender struct {
-	Runs      Runs
-	Opener    notify.Opener
-	Renderer  notify.Renderer
-	Standing  *standing.Targets
-	Channels  map[string]notify.Channel // by kind
-	Notifiers map[string]extension.Notifier
+	Runs          Runs
+	Opener        notify.TargetOpener
+	Renderer      notify.Renderer
+	ServerTargets *servertargets.Targets
+	Channels      map[string]notify.Channel // by kind
+	Notifiers     map[string]extension.Notifier
 }
 
 // Send makes one try within the time of ctx. RunNotFound of package runs for a run that is gone. Any other error is a fault whose message
@@ -37,26 +37,26 @@ func (s *Sender) Send(ctx context.Context, d notify.Delivery) error {
 	case runs.RunNotFound.Is(err):
 		return err
 	case err != nil:
-		return within(err, "the run could not be read")
+		return internalFault(err, "the run could not be read")
 	}
-	shown := show.Run(r)
-	record, err := s.Renderer.Record(shown)
+	masked := show.Run(r)
+	record, err := s.Renderer.Record(masked)
 	if err != nil {
-		return within(err, "the record of the run could not be made")
+		return internalFault(err, "the record of the run could not be made")
 	}
 	if d.Origin == notify.OfExtension {
-		return s.call(ctx, d, shown, record)
+		return s.call(ctx, d, masked, record)
 	}
 	channel, ok := s.Channels[d.Kind]
 	if !ok {
-		return notify.Refused.New("this server delivers no notifications of the kind %s", word(d.Kind))
+		return notify.Refused.New("this server delivers no notifications of the kind %s", oneLine(d.Kind))
 	}
-	to, err := s.where(ctx, d, r)
+	to, err := s.resolve(ctx, d, r)
 	if err != nil {
 		return err
 	}
-	err = channel.Deliver(ctx, to, notify.Message{Delivery: d.ID, Event: d.Event, Run: shown, Record: record})
-	return told(err, to.URL.Reveal(), to.Key.Reveal())
+	err = channel.Deliver(ctx, to, notify.Message{Delivery: d.ID, Event: d.Event, Run: masked, Record: record})
+	return sanitize(err, to.URL.Reveal(), to.Key.Reveal())
 }
 
 // call tells a notifier of an extension.
@@ -65,16 +65,16 @@ func (s *Sender) call(ctx context.Context, d notify.Delivery, r *runs.Run, recor
 	if !ok {
 		return notify.Refused.New("this server has no notifier of this name any more")
 	}
-	return told(n.Notify(ctx, extension.EndedRun{
+	return sanitize(n.Notify(ctx, extension.EndedRun{
 		Delivery: d.ID, ID: r.ID, Name: r.Name, Tool: r.Spec.Tool, Status: string(r.Status), Error: r.Error,
 		StartedAt: r.StartedAt, EndedAt: r.EndedAt, Record: record,
 	}))
 }
 
-// where finds out where a target leads. Those of a run are as its record has them, which never changes.
-func (s *Sender) where(ctx context.Context, d notify.Delivery, r *runs.Run) (notify.Target, error) {
+// resolve finds out where a target leads. Those of a run are as its record has them, which never changes.
+func (s *Sender) resolve(ctx context.Context, d notify.Delivery, r *runs.Run) (notify.Target, error) {
 	if d.Origin == notify.OfServer {
-		to, ok := s.Standing.Find(d.Digest)
+		to, ok := s.ServerTargets.Find(d.Digest)
 		if !ok {
 			return to, notify.Refused.New("the server's target is no longer configured")
 		}
@@ -100,12 +100,12 @@ func (s *Sender) where(ctx context.Context, d notify.Delivery, r *runs.Run) (not
 	case notify.TargetNotFound.Is(err):
 		return to, notify.Refused.New("the target is gone").Because(err)
 	default:
-		return to, within(err, "the target could not be read")
+		return to, internalFault(err, "the target could not be read")
 	}
 }
 
-// within is the fault of something that failed inside of the server. Its cause goes to the log.
-func within(err error, format string, args ...any) error {
+// internalFault is the fault of something that failed inside of the server. Its cause goes to the log.
+func internalFault(err error, format string, args ...any) error {
 	kind := fault.Internal
 	if fault.Is(err, fault.Unavailable) {
 		kind = fault.Unavailable

@@ -11,8 +11,8 @@ import (
 
 // Echoed implements notify.Targets. A stored target is found by its kind and its masks: the one at the same place of an equally long list,
 // else the next one where as many are said as are stored, else the only one.
-func (k *Keeper) Echoed(ctx context.Context, said, stored []runs.Notification) ([]runs.Notification, error) {
-	out := slices.Clone(said)
+func (k *Targets) Echoed(ctx context.Context, input, stored []runs.Notification) ([]runs.Notification, error) {
+	out := slices.Clone(input)
 	taken := make([]bool, len(stored))
 	for i := range out {
 		out[i].Ref = ""
@@ -20,7 +20,7 @@ func (k *Keeper) Echoed(ctx context.Context, said, stored []runs.Notification) (
 		if !address && !key {
 			continue
 		}
-		at, err := k.find(ctx, said, i, stored, taken)
+		at, err := k.findStored(ctx, input, i, stored, taken)
 		if err != nil {
 			return nil, err
 		}
@@ -33,11 +33,11 @@ func (k *Keeper) Echoed(ctx context.Context, said, stored []runs.Notification) (
 }
 
 // Same implements notify.Targets. It compares keyed digests.
-func (k *Keeper) Same(ctx context.Context, said, stored []runs.Notification) (bool, error) {
-	if len(said) != len(stored) {
+func (k *Targets) Same(ctx context.Context, input, stored []runs.Notification) (bool, error) {
+	if len(input) != len(stored) {
 		return false, nil
 	}
-	list, err := k.Echoed(ctx, said, stored)
+	list, err := k.Echoed(ctx, input, stored)
 	if fault.Is(err, fault.Invalid) {
 		return false, nil
 	}
@@ -65,7 +65,7 @@ func (k *Keeper) Same(ctx context.Context, said, stored []runs.Notification) (bo
 }
 
 // identify returns the digest of where a target leads.
-func (k *Keeper) identify(ctx context.Context, n runs.Notification) (string, error) {
+func (k *Targets) identify(ctx context.Context, n runs.Notification) (string, error) {
 	h, err := k.open(ctx, n)
 	if err != nil {
 		return "", err
@@ -74,7 +74,7 @@ func (k *Keeper) identify(ctx context.Context, n runs.Notification) (string, err
 }
 
 // fill puts the stored values into the places of masks. Where nothing is new, the target stays the stored one.
-func (k *Keeper) fill(ctx context.Context, n, stored runs.Notification) (runs.Notification, error) {
+func (k *Targets) fill(ctx context.Context, n, stored runs.Notification) (runs.Notification, error) {
 	address, key := notify.IsMask(n)
 	if stored.Ref != "" && (address || n.URL == "") && (key || n.Key == "" && stored.Key == "") {
 		n.URL, n.Key, n.Ref = stored.URL, stored.Key, stored.Ref
@@ -93,9 +93,9 @@ func (k *Keeper) fill(ctx context.Context, n, stored runs.Notification) (runs.No
 	return n, nil
 }
 
-// find returns the place of the stored target that a mask stands for.
-func (k *Keeper) find(ctx context.Context, said []runs.Notification, i int, stored []runs.Notification, taken []bool) (int, error) {
-	n := said[i]
+// findStored returns the place of the stored target that a mask stands for.
+func (k *Targets) findStored(ctx context.Context, input []runs.Notification, i int, stored []runs.Notification, taken []bool) (int, error) {
+	n := input[i]
 	var all, free []int
 	for at := range stored {
 		ok, err := k.fits(ctx, n, stored[at])
@@ -105,7 +105,7 @@ func (k *Keeper) find(ctx context.Context, said []runs.Notification, i int, stor
 		if !ok {
 			continue
 		}
-		if at == i && len(said) == len(stored) && !taken[at] {
+		if at == i && len(input) == len(stored) && !taken[at] {
 			return i, nil
 		}
 		all = append(all, at)
@@ -114,8 +114,8 @@ func (k *Keeper) find(ctx context.Context, said []runs.Notification, i int, stor
 		}
 	}
 	same := 0
-	for at := range said {
-		if said[at].Kind == n.Kind && said[at].URL == n.URL && said[at].Key == n.Key {
+	for at := range input {
+		if input[at].Kind == n.Kind && input[at].URL == n.URL && input[at].Key == n.Key {
 			same++
 		}
 	}
@@ -136,7 +136,7 @@ func (k *Keeper) find(ctx context.Context, said []runs.Notification, i int, stor
 func equal(a, b runs.Notification) bool { return a.Ref == b.Ref && a.URL == b.URL && a.Key == b.Key }
 
 // fits reports whether what is said may stand for a stored target.
-func (k *Keeper) fits(ctx context.Context, n, stored runs.Notification) (bool, error) {
+func (k *Targets) fits(ctx context.Context, n, stored runs.Notification) (bool, error) {
 	if _, key := notify.IsMask(n); key && stored.Key == "" {
 		return false, nil
 	}
@@ -144,7 +144,7 @@ func (k *Keeper) fits(ctx context.Context, n, stored runs.Notification) (bool, e
 }
 
 // sameAddress reports whether what is said has the address of a stored target, or its mask: a stored key goes nowhere else.
-func (k *Keeper) sameAddress(ctx context.Context, n, stored runs.Notification) (bool, error) {
+func (k *Targets) sameAddress(ctx context.Context, n, stored runs.Notification) (bool, error) {
 	if n.Kind != stored.Kind {
 		return false, nil
 	}
@@ -156,7 +156,7 @@ func (k *Keeper) sameAddress(ctx context.Context, n, stored runs.Notification) (
 }
 
 // nothing names the member whose mask stands for nothing.
-func (k *Keeper) nothing(ctx context.Context, n runs.Notification, i int, stored []runs.Notification) error {
+func (k *Targets) nothing(ctx context.Context, n runs.Notification, i int, stored []runs.Notification) error {
 	address, _ := notify.IsMask(n)
 	for _, s := range stored {
 		same, err := k.sameAddress(ctx, n, s)

@@ -19,8 +19,8 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// desk keeps sealed targets in memory and counts what was asked of it. Its seal is readable, so that tests see for which record it is.
-type desk struct {
+// memoryStore keeps sealed targets in memory and counts what was asked of it. Its seal is readable, so that tests see for which record it is.
+type memoryStore struct {
 	sealed  map[string][]byte // by ref
 	digests map[string]string // refs by digest
 	opened  int
@@ -28,7 +28,7 @@ type desk struct {
 	made    int
 }
 
-func (d *desk) KeepTarget(_ context.Context, ref, digest string, sealed []byte) (string, error) {
+func (d *memoryStore) SaveTarget(_ context.Context, ref, digest string, sealed []byte) (string, error) {
 	if was, ok := d.digests[digest]; ok {
 		return was, nil
 	}
@@ -36,18 +36,18 @@ func (d *desk) KeepTarget(_ context.Context, ref, digest string, sealed []byte) 
 	return ref, nil
 }
 
-func (d *desk) SealedTarget(_ context.Context, ref string) ([]byte, error) {
+func (d *memoryStore) SealedTarget(_ context.Context, ref string) ([]byte, error) {
 	if text, ok := d.sealed[ref]; ok {
 		return text, nil
 	}
 	return nil, notify.TargetNotFound.New("no target %q", ref)
 }
 
-func (*desk) Seal(_ context.Context, record string, plain []byte) ([]byte, error) {
+func (*memoryStore) Seal(_ context.Context, record string, plain []byte) ([]byte, error) {
 	return append([]byte(record+"\n"), plain...), nil
 }
 
-func (d *desk) Open(_ context.Context, record string, sealed []byte) ([]byte, error) {
+func (d *memoryStore) Open(_ context.Context, record string, sealed []byte) ([]byte, error) {
 	d.opened++
 	text, ok := strings.CutPrefix(string(sealed), record+"\n")
 	switch {
@@ -59,17 +59,17 @@ func (d *desk) Open(_ context.Context, record string, sealed []byte) ([]byte, er
 	return []byte(text), nil
 }
 
-func (*desk) Digest(_ context.Context, purpose string, text []byte) ([]byte, error) {
+func (*memoryStore) Digest(_ context.Context, purpose string, text []byte) ([]byte, error) {
 	return append([]byte(purpose), text...), nil
 }
 
-func (d *desk) New(p ids.Prefix) string {
+func (d *memoryStore) New(p ids.Prefix) string {
 	d.made++
 	return fmt.Sprintf("%s%d", p, d.made)
 }
 
-func setup() (*targets.Keeper, *desk) {
-	d := &desk{sealed: map[string][]byte{}, digests: map[string]string{}}
+func setup() (*targets.Targets, *memoryStore) {
+	d := &memoryStore{sealed: map[string][]byte{}, digests: map[string]string{}}
 	return targets.New(d, d, d, d), d
 }
 
@@ -80,8 +80,8 @@ const (
 	mask = "https://hooks.example.com/***"
 )
 
-// said are targets of every shape, as somebody gives them.
-func said() list {
+// input are targets of every shape, as somebody gives them.
+func input() list {
 	return list{
 		{Kind: "slack", URL: hook + "a"}, {Kind: "slack", URL: hook + "b"}, {Kind: "teams", URL: hook + "c", OnFailure: true},
 		{Kind: "pagerduty", Key: "routing"}, {Kind: "grafana", URL: "http://u:p@g.example.com:3000/x", Key: "k"}, {Kind: "email", To: "a@example.com"},
@@ -96,13 +96,13 @@ func masked() list {
 	}
 }
 
-func kept(t *testing.T, k *targets.Keeper, said list) list {
+func kept(t *testing.T, k *targets.Targets, input list) list {
 	t.Helper()
-	sealed, err := k.Seal(t.Context(), said)
+	sealed, err := k.Seal(t.Context(), input)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := k.Keep(t.Context(), sealed)
+	out, err := k.Save(t.Context(), sealed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func kept(t *testing.T, k *targets.Keeper, said list) list {
 }
 
 // plain opens targets again.
-func plain(t *testing.T, k *targets.Keeper, stored list) (out list) {
+func plain(t *testing.T, k *targets.Targets, stored list) (out list) {
 	t.Helper()
 	for _, n := range stored {
 		to, err := k.Open(t.Context(), n)
@@ -122,26 +122,26 @@ func plain(t *testing.T, k *targets.Keeper, stored list) (out list) {
 	return out
 }
 
-func TestKeep(t *testing.T) {
+func TestSealAndStore(t *testing.T) {
 	t.Parallel()
 	k, d := setup()
-	stored := kept(t, k, said())
-	var shown list
+	stored := kept(t, k, input())
+	var displayed list
 	for _, n := range stored {
 		if (n.Ref == "") != (n.Kind == "email") {
 			t.Errorf("%s has the ref %q", n.Kind, n.Ref)
 		}
 		n.Ref = ""
-		shown = append(shown, n)
+		displayed = append(displayed, n)
 	}
-	if diff := cmp.Diff(masked(), shown); diff != "" {
+	if diff := cmp.Diff(masked(), displayed); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(said(), plain(t, k, stored)); diff != "" {
+	if diff := cmp.Diff(input(), plain(t, k, stored)); diff != "" {
 		t.Error(diff)
 	}
 	// Equal ones are kept once, whatever surrounds the secret; what is kept already stays.
-	other := said()[2]
+	other := input()[2]
 	other.OnFailure = false
 	again := kept(t, k, list{other, stored[0]})
 	if again[0].Ref != stored[2].Ref || again[1] != stored[0] || len(d.sealed) != 5 {
@@ -167,11 +167,11 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestKeepInAUnit: nothing is stored before the unit, nothing is sealed or opened in it, and it may run again.
-func TestKeepInAUnit(t *testing.T) {
+// TestStoreInAUnit: nothing is stored before the unit, nothing is sealed or opened in it, and it may run again.
+func TestStoreInAUnit(t *testing.T) {
 	t.Parallel()
 	k, d := setup()
-	sealed, err := k.Seal(t.Context(), said())
+	sealed, err := k.Seal(t.Context(), input())
 	if err != nil || len(d.sealed) != 0 || len(sealed.Fresh) != 5 {
 		t.Fatalf("%d stored, %d sealed, %v", len(d.sealed), len(sealed.Fresh), err)
 	}
@@ -179,8 +179,8 @@ func TestKeepInAUnit(t *testing.T) {
 		t.Error("two units could wait for one another")
 	}
 	d.lost = true
-	first, err := k.Keep(t.Context(), sealed)
-	again, err2 := k.Keep(t.Context(), sealed)
+	first, err := k.Save(t.Context(), sealed)
+	again, err2 := k.Save(t.Context(), sealed)
 	if err != nil || err2 != nil || d.opened != 0 || len(d.sealed) != 5 || cmp.Diff(first, again) != "" {
 		t.Errorf("%v, %v, %d opened, %d stored: %s", err, err2, d.opened, len(d.sealed), cmp.Diff(first, again))
 	}
@@ -194,7 +194,7 @@ func TestOpen(t *testing.T) {
 	if to, err := k.Open(t.Context(), old); err != nil || to.URL.Reveal() != old.URL {
 		t.Error(to, err)
 	}
-	stored := kept(t, k, said())
+	stored := kept(t, k, input())
 	d.sealed[stored[0].Ref], d.sealed[stored[1].Ref] = d.sealed[stored[1].Ref], d.sealed[stored[0].Ref]
 	if _, err := k.Open(t.Context(), stored[0]); err == nil {
 		t.Error("what was sealed for another target opens")
@@ -224,11 +224,11 @@ func location(err error) string {
 // TestEchoes: what echoes masks keeps the stored values of the same kind, and a stored key goes nowhere but to its address.
 func TestEchoes(t *testing.T) {
 	t.Parallel()
-	x, m := said(), masked()
+	x, m := input(), masked()
 	for _, c := range []struct {
-		name       string
-		said, want list
-		field      string
+		name        string
+		input, want list
+		field       string
 	}{
 		{"echo", m, x, ""},
 		{"less", m[2:4], x[2:4], ""},
@@ -252,7 +252,7 @@ func TestEchoes(t *testing.T) {
 			if sealed {
 				stored = kept(t, k, x)
 			}
-			got, err := k.Echoed(t.Context(), c.said, stored)
+			got, err := k.Echoed(t.Context(), c.input, stored)
 			if location(err) != c.field || (err == nil) != (c.field == "") {
 				t.Errorf("%s (sealed %t): %v", c.name, sealed, err)
 				continue
@@ -284,14 +284,14 @@ func TestSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored, err := k.Keep(ctx, sealed)
+	stored, err := k.Save(ctx, sealed)
 	if err != nil {
 		t.Fatal(err)
 	}
 	slack := runs.Notification{Kind: "slack", URL: hook + "b", OnFailure: true}
 	for name, c := range map[string]struct {
-		said list
-		same bool
+		input list
+		same  bool
 	}{
 		"values":         {list{{Kind: "webhook", URL: hook + "a", Key: "k1"}, slack}, true},
 		"masks":          {list{{Kind: "webhook", URL: mask, Key: secret.Mask}, slack}, true},
@@ -303,7 +303,7 @@ func TestSame(t *testing.T) {
 		"another order":  {list{slack, {Kind: "webhook", URL: hook + "a", Key: "k1"}}, false},
 		"on every end":   {list{{Kind: "webhook", URL: hook + "a", Key: "k1"}, {Kind: "slack", URL: hook + "b"}}, false},
 	} {
-		if same, err := k.Same(ctx, c.said, stored); same != c.same || err != nil {
+		if same, err := k.Same(ctx, c.input, stored); same != c.same || err != nil {
 			t.Errorf("%s: %t %v", name, same, err)
 		}
 	}

@@ -59,14 +59,14 @@ func (c *Controller) RelaunchFailed(ctx context.Context, id string) (*runs.Run, 
 // failedHosts returns the hosts that a run left failed or unreachable, by name. Rescued and ignored failures do not
 // count, and neither do hosts that a run which was cut short never finished.
 func (c *Controller) failedHosts(ctx context.Context, r *runs.Run) ([]string, error) {
-	var kids []*runs.Run
+	var children []*runs.Run
 	var err error
 	if r.Kind.Parent() {
-		if kids, err = c.store.Children(ctx, r.ID); err != nil {
+		if children, err = c.store.Children(ctx, r.ID); err != nil {
 			return nil, err
 		}
 	}
-	list, err := lifecycle.Hosts(ctx, c.summaries, lifecycle.Counted(r, kids))
+	list, err := lifecycle.Hosts(ctx, c.summaries, lifecycle.Counted(r, children))
 	if err != nil {
 		return nil, err
 	}

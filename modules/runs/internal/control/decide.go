@@ -24,8 +24,8 @@ func (c *Controller) Reject(ctx context.Context, id, reason string) (*runs.Run, 
 	return c.decide(ctx, id, runs.Rejected, runs.RejectedByRule, reason)
 }
 
-// Judge returns what is wrong with the reason of a decision.
-func Judge(reason string) error {
+// CheckReason returns what is wrong with the reason of a decision.
+func CheckReason(reason string) error {
 	if !utf8.ValidString(reason) || utf8.RuneCountInString(reason) > maxReason || strings.IndexByte(reason, 0) >= 0 {
 		return fault.BadField("reason", "must be text of at most %d characters without NUL", maxReason)
 	}
@@ -33,7 +33,7 @@ func Judge(reason string) error {
 }
 
 func (c *Controller) decide(ctx context.Context, id string, to runs.Status, verdict, reason string) (*runs.Run, error) {
-	if err := Judge(reason); err != nil {
+	if err := CheckReason(reason); err != nil {
 		return nil, err
 	}
 	err := c.machine.Do(ctx, func(ctx context.Context) error {

@@ -179,7 +179,7 @@ func TestHostsVector(t *testing.T) {
 	}
 }
 
-func TestInputsHoldNoSecret(t *testing.T) {
+func TestInputsContainNoSecret(t *testing.T) {
 	t.Parallel()
 	run := func(secret, plain string) *runs.Run {
 		return &runs.Run{

@@ -61,31 +61,31 @@ func Hosts(table []runs.HostSummary) (string, error) {
 // pipeline. Secrets are redacted before anything is hashed: those that the API redacts, values of the environment whose name looks
 // secret, and the addresses and keys of notifications.
 func Inputs(r *runs.Run) (string, error) {
-	shown := view.Show(r)
-	spec := shown.Spec
+	redacted := view.Show(r)
+	spec := redacted.Spec
 	spec.Env = redactEnv(spec.Env)
 	spec.Notifications = nil
-	for _, n := range shown.Spec.Notifications {
+	for _, n := range redacted.Spec.Notifications {
 		spec.Notifications = append(spec.Notifications, runs.Notification{Kind: n.Kind, To: n.To, OnFailure: n.OnFailure})
 	}
 	doc, err := object(spec)
 	if err != nil {
 		return "", err
 	}
-	if len(shown.Vars) > 0 {
-		if doc["extra_vars"], err = generic(shown.Vars); err != nil {
+	if len(redacted.Vars) > 0 {
+		if doc["extra_vars"], err = generic(redacted.Vars); err != nil {
 			return "", err
 		}
 	}
-	if shown.ShardHosts != nil {
-		if doc["shard_hosts"], err = generic(shown.ShardHosts); err != nil {
+	if redacted.ShardHosts != nil {
+		if doc["shard_hosts"], err = generic(redacted.ShardHosts); err != nil {
 			return "", err
 		}
 	}
-	if shown.Graph != nil {
-		steps := make([]runs.StepSpec, len(shown.Graph.Steps))
-		for i := range shown.Graph.Steps {
-			steps[i] = shown.Graph.Steps[i].StepSpec
+	if redacted.Graph != nil {
+		steps := make([]runs.StepSpec, len(redacted.Graph.Steps))
+		for i := range redacted.Graph.Steps {
+			steps[i] = redacted.Graph.Steps[i].StepSpec
 		}
 		if doc["steps"], err = generic(steps); err != nil {
 			return "", err

@@ -75,7 +75,7 @@ func (a *Approver) Reject(ctx context.Context, id, reason string) (*runs.Run, er
 func (a *Approver) decide(
 	ctx context.Context, id, reason string, do func(context.Context, string, string) (*runs.Run, error),
 ) (*runs.Run, error) {
-	if err := control.Judge(reason); err != nil {
+	if err := control.CheckReason(reason); err != nil {
 		return nil, err
 	}
 	if err := a.gate.Read(ctx, id); err != nil {

@@ -119,9 +119,9 @@ func (b *behind) Follow(ctx context.Context, _ string, _, _ int64, emit func(run
 	return b.follow(ctx, emit)
 }
 func (b *behind) Mint(context.Context, string) (string, error) { b.calls++; return "", nil }
-func (b *behind) Redeem(context.Context, string, string) (runs.Holder, error) {
+func (b *behind) Redeem(context.Context, string, string) (runs.TicketOwner, error) {
 	b.calls++
-	return runs.Holder{}, nil
+	return runs.TicketOwner{}, nil
 }
 func (b *behind) Cancel(context.Context, string) (*runs.Run, error) { b.calls++; return nil, nil }
 func (b *behind) Retry(context.Context, string) (*runs.Run, error)  { b.calls++; return nil, nil }
@@ -218,14 +218,14 @@ func TestEveryMethodHasARow(t *testing.T) {
 
 // The runs of the cases: what they name may be used, only read, or neither; one is unknown.
 const (
-	mine, shown, hidden, unknown = "run_mine", "run_shown", "run_hidden", "run_unknown"
+	mine, visible, hidden, unknown = "run_mine", "run_shown", "run_hidden", "run_unknown"
 )
 
 func setup() (*behind, *rules) {
 	return &behind{}, &rules{
 		level: map[string]access.Level{"queue:mine": access.Manage, "inv_shown": access.Read, "prj_hidden": access.None},
 		objects: map[string][]string{
-			mine: {"queue:mine"}, shown: {"inv_shown", "queue:mine"}, hidden: {"inv_shown", "prj_hidden", "queue:mine"},
+			mine: {"queue:mine"}, visible: {"inv_shown", "queue:mine"}, hidden: {"inv_shown", "prj_hidden", "queue:mine"},
 		},
 	}
 }
@@ -236,7 +236,7 @@ func TestEveryMethodAsksForItsRight(t *testing.T) {
 		if r.takes == access.None {
 			continue
 		}
-		for _, id := range []string{mine, shown, hidden, unknown} {
+		for _, id := range []string{mine, visible, hidden, unknown} {
 			b, is := setup()
 			err := r.call(t.Context(), over(b, is), id)
 			switch {
@@ -246,7 +246,7 @@ func TestEveryMethodAsksForItsRight(t *testing.T) {
 				if !errors.As(err, &f) || !reflect.DeepEqual(f, want) || b.calls != 0 {
 					t.Errorf("%s of %s: %v after %d calls, want %v", name, id, err, b.calls, want)
 				}
-			case id == shown && r.takes == access.Use:
+			case id == visible && r.takes == access.Use:
 				if !runs.UseRequired.Is(err) || err.Error() != "this takes the right to use its inventory" || b.calls != 0 {
 					t.Errorf("%s of %s: %v after %d calls", name, id, err, b.calls)
 				}
@@ -302,11 +302,11 @@ func TestCompareLooksAtBothSides(t *testing.T) {
 	for _, c := range []struct {
 		id, with, prev string
 		want           fault.Code
-		says           string
+		message        string
 	}{
-		{mine, shown, "", fault.Code{}, ""}, {mine, hidden, "", runs.RunNotFound, hidden}, {mine, unknown, "", runs.RunNotFound, unknown},
+		{mine, visible, "", fault.Code{}, ""}, {mine, hidden, "", runs.RunNotFound, hidden}, {mine, unknown, "", runs.RunNotFound, unknown},
 		{hidden, mine, "", runs.RunNotFound, hidden}, {hidden, unknown, "", runs.RunNotFound, hidden},
-		{mine, "prev", mine, fault.Code{}, ""}, {mine, "", shown, fault.Code{}, ""}, {mine, "prev", "", runs.NoBaseline, "no earlier run"},
+		{mine, "prev", mine, fault.Code{}, ""}, {mine, "", visible, fault.Code{}, ""}, {mine, "prev", "", runs.NoBaseline, "no earlier run"},
 		// What was just found is hidden or gone by now.
 		{mine, "prev", hidden, runs.NoBaseline, "no earlier run"}, {mine, "", unknown, runs.NoBaseline, "no earlier run"},
 		{hidden, "prev", mine, runs.RunNotFound, hidden},
@@ -314,10 +314,10 @@ func TestCompareLooksAtBothSides(t *testing.T) {
 		b, is := setup()
 		b.prev = c.prev
 		got, err := over(b, is).Compare(t.Context(), c.id, c.with)
-		if c.says == "" && (err != nil || got == nil) || c.says != "" && (!c.want.Is(err) || !strings.Contains(err.Error(), c.says) || got != nil) {
+		if c.message == "" && (err != nil || got == nil) || c.message != "" && (!c.want.Is(err) || !strings.Contains(err.Error(), c.message) || got != nil) {
 			t.Errorf("%s with %q (%v): %v, %v", c.id, c.with, c.prev, got, err)
 		}
-		if compared := b.calls > 0; compared != (c.says == "") {
+		if compared := b.calls > 0; compared != (c.message == "") {
 			t.Errorf("%s with %q (%v): compared %t", c.id, c.with, c.prev, compared)
 		}
 		if c.prev != "" && c.id == mine && !slices.Equal(b.scope.Subjects, []string{"user:usr_1"}) {

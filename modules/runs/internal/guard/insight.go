@@ -37,7 +37,7 @@ func (x *Insight) Failures(ctx context.Context, id string) ([]runs.FailureGroup,
 
 // Find implements runs.Insight. What is wrong with the question is told first.
 func (x *Insight) Find(ctx context.Context, id string, q runs.LogQuery) (*runs.LogHits, error) {
-	if err := insight.Judge(q); err != nil {
+	if err := insight.CheckQuery(q); err != nil {
 		return nil, err
 	}
 	if err := x.gate.Read(ctx, id); err != nil {

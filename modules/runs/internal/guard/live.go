@@ -28,7 +28,7 @@ func NewStreamer(next runs.Streamer, g *rights.Gate) *Streamer { return &Streame
 // silent: within askAgain of the moment at which the guard knows, and nothing that comes after that is told. Whoever
 // brings the caller keeps what the guard knows current, so that 15 s lie between the loss and the end at the most.
 func (s *Streamer) Follow(ctx context.Context, id string, after, logOffset int64, emit func(runs.Update) error) error {
-	w := &watch{read: s.gate.Reading(id)}
+	w := &watch{read: s.gate.ReadCheck(id)}
 	w.due.Store(true)
 	if err := w.look(ctx); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (s *Streamer) Follow(ctx context.Context, id string, after, logOffset int64
 	go func() {
 		defer close(watched)
 		defer cancel()
-		w.keep(ctx)
+		w.poll(ctx)
 	}()
 	err := s.next.Follow(ctx, id, after, logOffset, func(u runs.Update) error {
 		if err := w.look(ctx); err != nil {
@@ -63,9 +63,9 @@ type watch struct {
 	err error
 }
 
-// keep makes a look due every askAgain, and looks itself where nobody else does. It returns where the right is lost or ctx
+// poll makes a look due every askAgain, and looks itself where nobody else does. It returns where the right is lost or ctx
 // ends.
-func (w *watch) keep(ctx context.Context) {
+func (w *watch) poll(ctx context.Context) {
 	tick := time.NewTicker(askAgain)
 	defer tick.Stop()
 	for {
@@ -125,6 +125,6 @@ func (t *Tickets) Mint(ctx context.Context, runID string) (string, error) {
 
 // Redeem implements runs.Tickets. It is how the caller becomes known, so there is nobody to ask about yet; the stream
 // asks about the account and the token that the ticket names.
-func (t *Tickets) Redeem(ctx context.Context, ticket, runID string) (runs.Holder, error) {
+func (t *Tickets) Redeem(ctx context.Context, ticket, runID string) (runs.TicketOwner, error) {
 	return t.next.Redeem(ctx, ticket, runID)
 }

@@ -53,8 +53,8 @@ func TestALostRightEndsTheStream(t *testing.T) {
 				if !runs.RunNotFound.Is(err) {
 					t.Fatalf("the stream ended with %v", err)
 				}
-				if told := last.Sub(lost); told > askAgain {
-					t.Errorf("told for %s after the loss", told)
+				if sent := last.Sub(lost); sent > askAgain {
+					t.Errorf("told for %s after the loss", sent)
 				}
 				if ended := time.Since(lost); ended > askAgain || askAgain > bound/2 {
 					t.Errorf("ended %s after the loss", ended)
@@ -105,11 +105,11 @@ func TestAStreamEndsAsItsRunDoes(t *testing.T) {
 	})
 }
 
-func TestAStreamGoesOnWhileTheRightHolds(t *testing.T) {
+func TestAStreamGoesOnWhileTheRightLasts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, is := setup()
-		told := 0
+		sent := 0
 		b.follow = func(_ context.Context, emit func(runs.Update) error) error {
 			for range 100 {
 				time.Sleep(time.Second)
@@ -119,9 +119,9 @@ func TestAStreamGoesOnWhileTheRightHolds(t *testing.T) {
 			}
 			return nil
 		}
-		err := over(b, is).Follow(t.Context(), shown, 0, 0, func(runs.Update) error { told++; return nil })
-		if err != nil || told != 100 {
-			t.Errorf("%d told, %v", told, err)
+		err := over(b, is).Follow(t.Context(), visible, 0, 0, func(runs.Update) error { sent++; return nil })
+		if err != nil || sent != 100 {
+			t.Errorf("%d told, %v", sent, err)
 		}
 	})
 }

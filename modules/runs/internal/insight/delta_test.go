@@ -117,18 +117,18 @@ type family struct {
 	runs.Store
 	runs.EventStore
 	runs.LogStore
-	parent runs.Run
-	kids   []*runs.Run
-	events map[string][]runs.Event
+	parent   runs.Run
+	children []*runs.Run
+	events   map[string][]runs.Event
 }
 
 func (f *family) ByID(context.Context, string) (*runs.Run, error) { return &f.parent, nil }
 
 func (f *family) Children(context.Context, string) ([]*runs.Run, error) {
-	for _, k := range f.kids {
+	for _, k := range f.children {
 		k.EventCount = int64(len(f.events[k.ID]))
 	}
-	return f.kids, nil
+	return f.children, nil
 }
 
 func (f *family) Events(_ context.Context, id string, after int64, limit int) ([]runs.Event, error) {
@@ -147,8 +147,8 @@ func of(run string, t runs.EventType, task, name string) runs.Event {
 
 func TestMatrixOfASplitIsThatOfItsShards(t *testing.T) {
 	t.Parallel()
-	f := &family{events: map[string][]runs.Event{}, parent: runs.Run{ID: "p", Kind: runs.Split}, kids: []*runs.Run{{ID: "a"}, {ID: "b"}}}
-	for _, k := range f.kids {
+	f := &family{events: map[string][]runs.Event{}, parent: runs.Run{ID: "p", Kind: runs.Split}, children: []*runs.Run{{ID: "a"}, {ID: "b"}}}
+	for _, k := range f.children {
 		f.add(k.ID, of(k.ID, runs.EventTaskStarted, "one", ""))
 		f.add(k.ID, of(k.ID, runs.EventHostOK, "one", "host-"+k.ID))
 		f.add(k.ID, of(k.ID, runs.EventHostFailed, "two", "host-"+k.ID))
@@ -176,7 +176,7 @@ func TestDeltasOfAParent(t *testing.T) {
 	t.Parallel()
 	g := &runs.Graph{Steps: []runs.StepState{{StepSpec: runs.StepSpec{Name: "s"}}, {StepSpec: runs.StepSpec{Name: "u"}}}}
 	f := &family{events: map[string][]runs.Event{}, parent: runs.Run{ID: "p", Kind: runs.Pipeline, Graph: g},
-		kids: []*runs.Run{{ID: "a", StepName: "s", Attempt: 1}, {ID: "c", StepName: "u", Attempt: 1}}}
+		children: []*runs.Run{{ID: "a", StepName: "s", Attempt: 1}, {ID: "c", StepName: "u", Attempt: 1}}}
 	x := New(f, f, f)
 	m, order := &mirror{}, int64(0)
 	follow := func(what string) {
@@ -202,7 +202,7 @@ func TestDeltasOfAParent(t *testing.T) {
 	follow("one step")
 	f.add("a", of("a", runs.EventHostFailed, "one", "i"))
 	follow("two steps")
-	f.kids = append(f.kids, &runs.Run{ID: "b", StepName: "s", Attempt: 2})
+	f.children = append(f.children, &runs.Run{ID: "b", StepName: "s", Attempt: 2})
 	f.add("b", of("b", runs.EventHostOK, "one", "i"))
 	follow("another attempt")
 	x = New(f, f, f)
@@ -216,14 +216,14 @@ func TestMatrixOfAPipelineForgetsEarlierAttempts(t *testing.T) {
 	t.Parallel()
 	g := &runs.Graph{Steps: []runs.StepState{{StepSpec: runs.StepSpec{Name: "s"}}}}
 	f := &family{events: map[string][]runs.Event{}, parent: runs.Run{ID: "p", Kind: runs.Pipeline, Graph: g},
-		kids: []*runs.Run{{ID: "a", StepName: "s", Attempt: 1}}}
+		children: []*runs.Run{{ID: "a", StepName: "s", Attempt: 1}}}
 	f.add("a", of("a", runs.EventHostFailed, "one", "h"))
 	x := New(f, f, f)
 	first, err := x.Matrix(t.Context(), "p", runs.MatrixQuery{})
 	if err != nil || first.Hosts != 1 {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	f.kids = append(f.kids, &runs.Run{ID: "b", StepName: "s", Attempt: 2})
+	f.children = append(f.children, &runs.Run{ID: "b", StepName: "s", Attempt: 2})
 	f.add("b", of("b", runs.EventHostOK, "one", "h"))
 	m, err := x.Matrix(t.Context(), "p", runs.MatrixQuery{AfterRev: first.Rev})
 	if err != nil || m.Same || m.Rev <= first.Rev {

@@ -17,7 +17,7 @@ const (
 	maxHits     = 1000
 	maxPattern  = 1000
 	maxLine     = 64 << 10
-	maxShown    = 1 << 10
+	maxHitText  = 1 << 10
 )
 
 // Find implements runs.Insight.
@@ -44,8 +44,8 @@ func (x *Insight) Find(ctx context.Context, id string, q runs.LogQuery) (*runs.L
 	return s.hits, nil
 }
 
-// Judge returns what is wrong with a search, as Find does.
-func Judge(q runs.LogQuery) error {
+// CheckQuery returns what is wrong with a search, as Find does.
+func CheckQuery(q runs.LogQuery) error {
 	_, err := matcher(q)
 	return err
 }
@@ -95,7 +95,7 @@ func (s *search) add(c runs.LogChunk) {
 			return
 		}
 		s.piece(data[:nl])
-		s.judge()
+		s.matchLine()
 		s.line++
 		s.start++ // the line break
 		data = data[nl+1:]
@@ -108,16 +108,16 @@ func (s *search) piece(b []byte) {
 		n := maxLine - len(s.buf)
 		s.buf = append(s.buf, b[:n]...)
 		b = b[n:]
-		s.judge()
+		s.matchLine()
 	}
 	s.buf = append(s.buf, b...)
 }
 
-func (s *search) judge() {
+func (s *search) matchLine() {
 	if s.match(s.buf) {
 		s.hits.Total++
 		if len(s.hits.Hits) < s.limit {
-			text := strings.ToValidUTF8(string(s.buf[:min(len(s.buf), maxShown)]), "\uFFFD")
+			text := strings.ToValidUTF8(string(s.buf[:min(len(s.buf), maxHitText)]), "\uFFFD")
 			s.hits.Hits = append(s.hits.Hits, runs.LogHit{Line: s.line, Offset: s.start, Text: strings.TrimSuffix(text, "\r")})
 		}
 	}
@@ -127,7 +127,7 @@ func (s *search) judge() {
 
 func (s *search) end() {
 	if len(s.buf) > 0 {
-		s.judge()
+		s.matchLine()
 		s.line++
 	}
 }

@@ -49,7 +49,7 @@ func (f *folder) add(e *runs.Event) {
 	if len(msg) > maxMessage {
 		msg = strings.ToValidUTF8(msg[:maxMessage], "")
 	}
-	f.count(runs.FailureGroup{Task: e.Task, Message: msg, Outcome: outcome}, e.Play+"\x00"+e.Task+"\x00"+alike(msg, e.Host), e.Host, 1)
+	f.count(runs.FailureGroup{Task: e.Task, Message: msg, Outcome: outcome}, e.Play+"\x00"+e.Task+"\x00"+normalizeMessage(msg, e.Host), e.Host, 1)
 }
 
 // count adds failures of a host to the group that they are alike with.
@@ -91,14 +91,14 @@ func (g *group) messageOf(host string) string { return replaceName(g.Message, g.
 // reason is why a result failed: its message, and of a command, whose message is always the same, the last line that
 // it printed about it.
 func reason(e *runs.Event) string {
-	said := strings.TrimSpace(cmp.Or(strings.TrimSpace(e.Stderr), e.Stdout))
+	output := strings.TrimSpace(cmp.Or(strings.TrimSpace(e.Stderr), e.Stdout))
 	if e.Message == "" {
-		return said
+		return output
 	}
 	if e.RC == nil || *e.RC == 0 {
 		return e.Message
 	}
-	last := said[strings.LastIndexByte(said, '\n')+1:]
+	last := output[strings.LastIndexByte(output, '\n')+1:]
 	if last == "" || strings.Contains(e.Message, last) {
 		return e.Message
 	}
@@ -110,8 +110,8 @@ var (
 	digits = regexp.MustCompile(`0x[0-9a-fA-F]+|[0-9]+`)
 )
 
-// alike returns a message without what tells one host's from another's.
-func alike(msg, host string) string {
+// normalizeMessage returns a message without what tells one host's from another's.
+func normalizeMessage(msg, host string) string {
 	return digits.ReplaceAllString(paths.ReplaceAllString(replaceName(msg, host, "<host>"), "<path>"), "#")
 }
 

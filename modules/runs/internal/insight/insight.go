@@ -103,7 +103,7 @@ func (x *Insight) withRun(ctx context.Context, r *runs.Run, upTo int64, fn func(
 	b := x.cache.get(r.ID)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.keep(parts)
+	b.dropStale(parts)
 	for _, p := range parts {
 		if err := x.catchUp(ctx, b, p); err != nil {
 			return err
@@ -116,16 +116,16 @@ func (x *Insight) withRun(ctx context.Context, r *runs.Run, upTo int64, fn func(
 // children lists the runs that a parent consists of: its shards, which pass the same tasks, or the newest attempts of
 // its steps, which do not.
 func (x *Insight) children(ctx context.Context, r *runs.Run) ([]part, error) {
-	kids, err := x.store.Children(ctx, r.ID)
+	children, err := x.store.Children(ctx, r.ID)
 	if err != nil {
 		return nil, err
 	}
-	count := make(map[string]int64, len(kids))
-	for _, k := range kids {
+	count := make(map[string]int64, len(children))
+	for _, k := range children {
 		count[k.ID] = k.EventCount
 	}
 	var parts []part
-	for _, id := range lifecycle.Counted(r, kids) {
+	for _, id := range lifecycle.Counted(r, children) {
 		p := part{run: id, events: count[id]}
 		if r.Kind == runs.Pipeline {
 			p.prefix = id
@@ -135,8 +135,8 @@ func (x *Insight) children(ctx context.Context, r *runs.Run) ([]part, error) {
 	return parts, nil
 }
 
-// keep starts the builder anew where it holds a run that counts no more: a step's earlier attempt.
-func (b *builder) keep(parts []part) {
+// dropStale starts the builder anew where it holds a run that counts no more: a step's earlier attempt.
+func (b *builder) dropStale(parts []part) {
 	known := 0
 	for _, p := range parts {
 		if b.feeds[p.run] != nil {

@@ -276,11 +276,11 @@ func TestAlike(t *testing.T) {
 		{"cannot reach db (mongodb)", "db", "cannot reach web (mongodb)", "web"},
 		{"web1.eu, web1.eu!", "web1.eu", "x, x!", "x"},
 	} {
-		if a, b := alike(c[0], c[1]), alike(c[2], c[3]); a != b {
+		if a, b := normalizeMessage(c[0], c[1]), normalizeMessage(c[2], c[3]); a != b {
 			t.Errorf("%q and %q", a, b)
 		}
 	}
-	if alike("disk full", "a") == alike("disk gone", "a") {
+	if normalizeMessage("disk full", "a") == normalizeMessage("disk gone", "a") {
 		t.Error("two causes are one")
 	}
 }

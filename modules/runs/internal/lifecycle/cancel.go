@@ -78,12 +78,12 @@ func (m *Machine) cancelTree(ctx context.Context, was *runs.Run) error {
 	if err := m.noteCancel(ctx, was); err != nil {
 		return err
 	}
-	kids, err := m.Store.Children(ctx, id)
+	children, err := m.Store.Children(ctx, id)
 	if err != nil {
 		return err
 	}
-	seen := make(map[string]bool, len(kids))
-	for _, k := range kids {
+	seen := make(map[string]bool, len(children))
+	for _, k := range children {
 		seen[k.ID] = true
 		if k.Status.Terminal() {
 			continue
@@ -103,24 +103,24 @@ func (m *Machine) cancelTree(ctx context.Context, was *runs.Run) error {
 	if p.Status != was.Status {
 		return ErrAgain
 	}
-	if kids, err = m.Store.Children(ctx, id); err != nil {
+	if children, err = m.Store.Children(ctx, id); err != nil {
 		return err
 	}
-	for _, k := range kids {
+	for _, k := range children {
 		if !seen[k.ID] {
 			return ErrAgain
 		}
 	}
-	return m.cancelParent(ctx, p, kids)
+	return m.cancelParent(ctx, p, children)
 }
 
-func (m *Machine) cancelParent(ctx context.Context, p *runs.Run, kids []*runs.Run) error {
-	if p.Status != runs.Running && len(kids) == 0 {
+func (m *Machine) cancelParent(ctx context.Context, p *runs.Run, children []*runs.Run) error {
+	if p.Status != runs.Running && len(children) == 0 {
 		_, err := m.MoveAlone(ctx, runs.Move{ID: p.ID, From: p.Status, To: runs.Canceled})
 		return err
 	}
 	if err := m.ask(ctx, p); err != nil {
 		return err
 	}
-	return m.settle(ctx, p, kids)
+	return m.settle(ctx, p, children)
 }

@@ -123,10 +123,10 @@ func (m *Machine) MoveAlone(ctx context.Context, mv runs.Move) (*runs.Run, error
 }
 
 // rollUp makes the end of a parent, which is nobody's doing.
-func (m *Machine) rollUp(ctx context.Context, mv runs.Move, p *runs.Run, kids []*runs.Run) error {
+func (m *Machine) rollUp(ctx context.Context, mv runs.Move, p *runs.Run, children []*runs.Run) error {
 	counted := *p
 	counted.HostsTouched, counted.Hosts = mv.Touched, mv.Counts
-	hosts, err := m.HostsDigest(ctx, &counted, kids)
+	hosts, err := m.HostsDigest(ctx, &counted, children)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (m *Machine) move(ctx context.Context, mv runs.Move, by *actor.Actor, a *Ah
 		return r, nil
 	}
 	if mv.Lease != nil {
-		by = holder(*mv.Lease)
+		by = worker(*mv.Lease)
 	}
 	if err := m.final(ctx, r, by, a); err != nil {
 		return nil, err

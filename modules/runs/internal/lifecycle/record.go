@@ -41,7 +41,7 @@ func (m *Machine) Note(ctx context.Context, a audit.Action, r *runs.Run, detail 
 
 // Started records that a worker began a run.
 func (m *Machine) Started(ctx context.Context, r *runs.Run, l runs.Lease) error {
-	return m.Recorder.Record(ctx, audit.Entry{Action: audit.RunStart, Object: object(r), Run: top(r), By: holder(l)})
+	return m.Recorder.Record(ctx, audit.Entry{Action: audit.RunStart, Object: object(r), Run: top(r), By: worker(l)})
 }
 
 func object(r *runs.Run) audit.Object { return audit.Object{Kind: "run", ID: r.ID, Name: r.Name} }
@@ -54,7 +54,7 @@ func top(r *runs.Run) string {
 	return r.ID
 }
 
-func holder(l runs.Lease) *actor.Actor { return &actor.Actor{Type: actor.Worker, ID: l.Worker} }
+func worker(l runs.Lease) *actor.Actor { return &actor.Actor{Type: actor.Worker, ID: l.Worker} }
 
 func system() *actor.Actor { return &actor.Actor{Type: actor.System, Name: "system"} }
 
@@ -117,11 +117,11 @@ func TruncatedLog(r *runs.Run, omitted int64) []runs.Warning {
 
 // HostsDigest returns the digest of a run's host table, of a parent that of its children together. It is empty for a run that
 // has none, see runs.RunDigest.
-func (m *Machine) HostsDigest(ctx context.Context, r *runs.Run, kids []*runs.Run) (string, error) {
+func (m *Machine) HostsDigest(ctx context.Context, r *runs.Run, children []*runs.Run) (string, error) {
 	if !Touched(r) || r.Kind.Parent() && r.HostsTouched > runs.MaxParentHosts {
 		return "", nil
 	}
-	table, err := Hosts(ctx, m.Summaries, Counted(r, kids))
+	table, err := Hosts(ctx, m.Summaries, Counted(r, children))
 	if err != nil {
 		return "", err
 	}

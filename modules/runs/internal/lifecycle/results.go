@@ -10,10 +10,10 @@ import (
 )
 
 // Counted returns the ids of the runs whose results are r's: the newest attempt of each step, the shards, or r alone.
-func Counted(r *runs.Run, kids []*runs.Run) []string {
+func Counted(r *runs.Run, children []*runs.Run) []string {
 	switch r.Kind {
 	case runs.Pipeline:
-		latest := pipeline.Latest(kids)
+		latest := pipeline.Latest(children)
 		var out []string
 		for i := range r.Graph.Steps {
 			if c := latest[r.Graph.Steps[i].Name]; c != nil {
@@ -23,7 +23,7 @@ func Counted(r *runs.Run, kids []*runs.Run) []string {
 		return out
 	case runs.Split:
 		var out []string
-		for _, k := range kids {
+		for _, k := range children {
 			out = append(out, k.ID)
 		}
 		return out

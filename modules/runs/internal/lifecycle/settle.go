@@ -18,33 +18,33 @@ func (m *Machine) Settle(ctx context.Context, parentID string) error {
 	if p.Status != runs.Pending && p.Status != runs.Running {
 		return nil
 	}
-	kids, err := m.Store.Children(ctx, p.ID)
+	children, err := m.Store.Children(ctx, p.ID)
 	if err != nil {
 		return err
 	}
-	return m.settle(ctx, p, kids)
+	return m.settle(ctx, p, children)
 }
 
-func (m *Machine) settle(ctx context.Context, p *runs.Run, kids []*runs.Run) error {
+func (m *Machine) settle(ctx context.Context, p *runs.Run, children []*runs.Run) error {
 	if p.Kind == runs.Pipeline {
-		return m.settlePipeline(ctx, p, kids)
+		return m.settlePipeline(ctx, p, children)
 	}
-	return m.settleSplit(ctx, p, kids)
+	return m.settleSplit(ctx, p, children)
 }
 
-func (m *Machine) settleSplit(ctx context.Context, p *runs.Run, kids []*runs.Run) error {
-	if len(kids) == 0 {
+func (m *Machine) settleSplit(ctx context.Context, p *runs.Run, children []*runs.Run) error {
+	if len(children) == 0 {
 		return nil
 	}
-	for _, k := range kids {
+	for _, k := range children {
 		if !k.Status.Terminal() {
 			return nil
 		}
 	}
-	mv := split.Merge(kids)
+	mv := split.Merge(children)
 	mv.ID, mv.From = p.ID, p.Status
 	mv.Warnings = unknown(p.Warnings, mv.Warnings)
-	return m.rollUp(ctx, mv, p, kids)
+	return m.rollUp(ctx, mv, p, children)
 }
 
 func unknown(known, more []runs.Warning) []runs.Warning {
@@ -61,8 +61,8 @@ next:
 	return out
 }
 
-func (m *Machine) settlePipeline(ctx context.Context, p *runs.Run, kids []*runs.Run) error {
-	plan := pipeline.Advance(p.Graph, kids, p.CancelRequested)
+func (m *Machine) settlePipeline(ctx context.Context, p *runs.Run, children []*runs.Run) error {
+	plan := pipeline.Advance(p.Graph, children, p.CancelRequested)
 	for _, s := range plan.Starts {
 		step := &plan.Graph.Steps[s.Step]
 		r := m.step(p, step, s)
@@ -86,11 +86,11 @@ func (m *Machine) settlePipeline(ctx context.Context, p *runs.Run, kids []*runs.
 	if !plan.Done {
 		return nil
 	}
-	return m.endPipeline(ctx, p, kids, &plan)
+	return m.endPipeline(ctx, p, children, &plan)
 }
 
-func (m *Machine) endPipeline(ctx context.Context, p *runs.Run, kids []*runs.Run, plan *pipeline.Plan) error {
-	hosts, err := Hosts(ctx, m.Summaries, Counted(p, kids))
+func (m *Machine) endPipeline(ctx context.Context, p *runs.Run, children []*runs.Run, plan *pipeline.Plan) error {
+	hosts, err := Hosts(ctx, m.Summaries, Counted(p, children))
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (m *Machine) endPipeline(ctx context.Context, p *runs.Run, kids []*runs.Run
 	for _, h := range hosts {
 		mv.Counts[h.Worst]++
 	}
-	return m.rollUp(ctx, mv, p, kids)
+	return m.rollUp(ctx, mv, p, children)
 }
 
 // step returns the run of one attempt at a step. What the step leaves open it has from the pipeline.

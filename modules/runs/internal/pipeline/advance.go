@@ -174,7 +174,7 @@ func (p *Plan) conclude(canceled bool) {
 		return
 	}
 	var states []runs.Status
-	var told []string
+	var problems []string
 	skipped := false
 	for i := range p.Graph.Steps {
 		s := &p.Graph.Steps[i]
@@ -188,10 +188,10 @@ func (p *Plan) conclude(canceled bool) {
 		}
 		states = append(states, s.Status)
 		if s.Status.Terminal() && s.Status != runs.Succeeded {
-			told = append(told, fmt.Sprintf("step %q %s", s.Name, s.Status))
+			problems = append(problems, fmt.Sprintf("step %q %s", s.Name, s.Status))
 		}
 	}
-	p.Done, p.Status, p.Error = true, runs.Roll(states), strings.Join(told, ", ")
+	p.Done, p.Status, p.Error = true, runs.Roll(states), strings.Join(problems, ", ")
 	if p.Status == runs.Succeeded && canceled && skipped {
 		p.Status = runs.Canceled
 	}

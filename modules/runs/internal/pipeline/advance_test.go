@@ -11,25 +11,25 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// world runs a pipeline without a store: starts become children, which end as they are told to.
-type world struct {
+// fixture runs a pipeline without a store: starts become children, which end as they are told to.
+type fixture struct {
 	graph    *runs.Graph
 	children []*runs.Run
 	canceled bool
 	last     Plan
 }
 
-func newWorld(t interface{ Fatal(...any) }, steps ...runs.StepSpec) *world {
+func newFixture(t interface{ Fatal(...any) }, steps ...runs.StepSpec) *fixture {
 	g, err := New(steps, runs.Vars{"base": []byte("1")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{graph: g}
+	w := &fixture{graph: g}
 	w.advance()
 	return w
 }
 
-func (w *world) advance() {
+func (w *fixture) advance() {
 	p := Advance(w.graph, w.children, w.canceled)
 	for _, s := range p.Starts {
 		st := &p.Graph.Steps[s.Step]
@@ -40,7 +40,7 @@ func (w *world) advance() {
 	w.graph, w.last = p.Graph, p
 }
 
-func (w *world) open() []*runs.Run {
+func (w *fixture) open() []*runs.Run {
 	var out []*runs.Run
 	for _, c := range w.children {
 		if !c.Status.Terminal() {
@@ -50,7 +50,7 @@ func (w *world) open() []*runs.Run {
 	return out
 }
 
-func (w *world) end(id string, s runs.Status, outputs runs.Vars) {
+func (w *fixture) end(id string, s runs.Status, outputs runs.Vars) {
 	for _, c := range w.children {
 		if c.ID == id {
 			c.Status, c.Outputs = s, outputs
@@ -59,7 +59,7 @@ func (w *world) end(id string, s runs.Status, outputs runs.Vars) {
 	w.advance()
 }
 
-func (w *world) states() map[string]runs.Status {
+func (w *fixture) states() map[string]runs.Status {
 	out := map[string]runs.Status{}
 	for _, s := range w.graph.Steps {
 		out[s.Name] = s.Status
@@ -69,7 +69,7 @@ func (w *world) states() map[string]runs.Status {
 
 func TestAdvanceRunsStepsInOrder(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, step("a"), step("b"))
+	w := newFixture(t, step("a"), step("b"))
 	if len(w.open()) != 1 || w.open()[0].ID != "a#1" {
 		t.Fatalf("open at first: %v", w.states())
 	}
@@ -86,7 +86,7 @@ func TestAdvanceRunsStepsInOrder(t *testing.T) {
 
 func TestAdvanceSkipsDependentsOfAFailedStep(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, step("a"), step("b", "a"), step("c", "b"), step("d"))
+	w := newFixture(t, step("a"), step("b", "a"), step("c", "b"), step("d"))
 	w.end("a#1", runs.Failed, nil)
 	if w.last.Done {
 		t.Fatal("done while d runs")
@@ -105,7 +105,7 @@ func TestAdvanceContinuesOnFailure(t *testing.T) {
 	t.Parallel()
 	a := step("a")
 	a.ContinueOnFailure = true
-	w := newWorld(t, a, step("b"))
+	w := newFixture(t, a, step("b"))
 	w.end("a#1", runs.Failed, nil)
 	if len(w.last.Warnings) != 1 || w.last.Warnings[0].Code != runs.WarnStepFailedContinued {
 		t.Errorf("warnings %v", w.last.Warnings)
@@ -124,13 +124,13 @@ func TestAdvanceRetriesFailedStepsAndNoInterruptedOnes(t *testing.T) {
 	t.Parallel()
 	a := step("a")
 	a.Retries = 1
-	w := newWorld(t, a)
+	w := newFixture(t, a)
 	w.end("a#1", runs.Failed, nil)
 	w.end("a#2", runs.Failed, nil)
 	if !w.last.Done || w.last.Status != runs.Failed || len(w.children) != 2 {
 		t.Errorf("%d attempts, ended as %s", len(w.children), w.last.Status)
 	}
-	w = newWorld(t, a)
+	w = newFixture(t, a)
 	w.end("a#1", runs.Interrupted, nil)
 	if !w.last.Done || w.last.Status != runs.Interrupted || len(w.children) != 1 {
 		t.Errorf("%d attempts, ended as %s", len(w.children), w.last.Status)
@@ -139,7 +139,7 @@ func TestAdvanceRetriesFailedStepsAndNoInterruptedOnes(t *testing.T) {
 
 func TestAdvanceCanceled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, step("a"), step("b"))
+	w := newFixture(t, step("a"), step("b"))
 	w.canceled = true
 	w.end("a#1", runs.Succeeded, nil)
 	if !w.last.Done || w.last.Status != runs.Canceled || w.states()["b"] != runs.Skipped {
@@ -164,7 +164,7 @@ func TestAdvanceAlwaysEnds(t *testing.T) {
 			}
 			specs = append(specs, s)
 		}
-		w := newWorld(t, rapid.Permutation(specs).Draw(t, "order")...)
+		w := newFixture(t, rapid.Permutation(specs).Draw(t, "order")...)
 		for range 3*n + 1 {
 			if w.last.Done {
 				break
@@ -187,7 +187,7 @@ func TestAdvanceAlwaysEnds(t *testing.T) {
 	})
 }
 
-func checkStarts(t *rapid.T, w *world) {
+func checkStarts(t *rapid.T, w *fixture) {
 	for _, s := range w.last.Starts {
 		st := w.graph.Steps[s.Step]
 		if w.canceled {

@@ -33,10 +33,10 @@ func TestNewOrdersStepsThatNameNoDependency(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name  string
-		steps []runs.StepSpec
-		at    string
-		says  string
+		name    string
+		steps   []runs.StepSpec
+		at      string
+		message string
 	}{
 		{"duplicate", []runs.StepSpec{step("a"), step("a")}, "steps[1].name", "steps[0]"},
 		{"unknown", []runs.StepSpec{step("a"), step("b", "a", "x")}, "steps[1].depends_on[1]", `"x"`},
@@ -51,8 +51,8 @@ func TestNewRefuses(t *testing.T) {
 			if !errors.As(err, &f) || !runs.BadGraph.Is(err) {
 				t.Fatalf("got %v, want a BadGraph fault", err)
 			}
-			if len(f.Fields) != 1 || f.Fields[0].Location != c.at || !strings.Contains(f.Message, c.says) {
-				t.Errorf("got %+v, want %s that says %s", f, c.at, c.says)
+			if len(f.Fields) != 1 || f.Fields[0].Location != c.at || !strings.Contains(f.Message, c.message) {
+				t.Errorf("got %+v, want %s that says %s", f, c.at, c.message)
 			}
 		})
 	}

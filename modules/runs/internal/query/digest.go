@@ -28,9 +28,9 @@ func (q *Digests) Digest(ctx context.Context, id string) (*runs.RunDigest, error
 	if err != nil {
 		return nil, err
 	}
-	var kids []*runs.Run
+	var children []*runs.Run
 	if r.Kind.Parent() {
-		if kids, err = q.machine.Store.Children(ctx, id); err != nil {
+		if children, err = q.machine.Store.Children(ctx, id); err != nil {
 			return nil, err
 		}
 	}
@@ -43,7 +43,7 @@ func (q *Digests) Digest(ctx context.Context, id string) (*runs.RunDigest, error
 	if d.Events, err = q.events(ctx, r); err != nil {
 		return nil, err
 	}
-	if d.Hosts, err = q.machine.HostsDigest(ctx, r, kids); err != nil {
+	if d.Hosts, err = q.machine.HostsDigest(ctx, r, children); err != nil {
 		return nil, err
 	}
 	d.Inputs, err = digest.Inputs(r)

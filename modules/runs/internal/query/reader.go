@@ -62,15 +62,15 @@ func (q *Reader) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
 
 // Children implements runs.Reader.
 func (q *Reader) Children(ctx context.Context, id string) ([]*runs.Run, error) {
-	r, kids, err := q.family(ctx, id)
+	r, children, err := q.family(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	secrets := view.Secrets(r)
-	for i, k := range kids {
-		kids[i] = view.ShowWith(k, secrets)
+	for i, k := range children {
+		children[i] = view.ShowWith(k, secrets)
 	}
-	return kids, nil
+	return children, nil
 }
 
 // family returns a run with its children.
@@ -79,8 +79,8 @@ func (q *Reader) family(ctx context.Context, id string) (*runs.Run, []*runs.Run,
 	if err != nil || !r.Kind.Parent() {
 		return r, nil, err
 	}
-	kids, err := q.store.Children(ctx, id)
-	return r, kids, err
+	children, err := q.store.Children(ctx, id)
+	return r, children, err
 }
 
 // Events implements runs.Reader. The limit is 500 where none is given, and at most 5,000.
@@ -105,20 +105,20 @@ func (q *Reader) Events(ctx context.Context, id string, after int64, limit int) 
 
 // Hosts implements runs.Reader. A parent's are those of its shards or of the newest attempts of its steps.
 func (q *Reader) Hosts(ctx context.Context, id string) ([]runs.HostSummary, error) {
-	r, kids, err := q.family(ctx, id)
+	r, children, err := q.family(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return lifecycle.Hosts(ctx, q.summaries, lifecycle.Counted(r, kids))
+	return lifecycle.Hosts(ctx, q.summaries, lifecycle.Counted(r, children))
 }
 
 // Tasks implements runs.Reader.
 func (q *Reader) Tasks(ctx context.Context, id string) ([]runs.TaskSummary, error) {
-	r, kids, err := q.family(ctx, id)
+	r, children, err := q.family(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return q.tasks(ctx, r, kids)
+	return q.tasks(ctx, r, children)
 }
 
 // Before returns the id of the run that a run is compared with where none is named: the newest one before it that the scope
@@ -157,14 +157,14 @@ func (q *Reader) Compare(ctx context.Context, id, with string) (*runs.Comparison
 }
 
 func (q *Reader) side(ctx context.Context, id string) (s compare.Side, err error) {
-	r, kids, err := q.family(ctx, id)
+	r, children, err := q.family(ctx, id)
 	if err != nil {
 		return s, err
 	}
 	s.Run = r
-	if s.Hosts, err = lifecycle.Hosts(ctx, q.summaries, lifecycle.Counted(r, kids)); err != nil {
+	if s.Hosts, err = lifecycle.Hosts(ctx, q.summaries, lifecycle.Counted(r, children)); err != nil {
 		return s, err
 	}
-	s.Tasks, err = q.tasks(ctx, r, kids)
+	s.Tasks, err = q.tasks(ctx, r, children)
 	return s, err
 }

@@ -12,8 +12,8 @@ import (
 
 // tasks returns the tasks of a run, or of a parent's children: those of shards folded by position and name, those of
 // steps one after the other.
-func (q *Reader) tasks(ctx context.Context, r *runs.Run, kids []*runs.Run) ([]runs.TaskSummary, error) {
-	of := lifecycle.Counted(r, kids)
+func (q *Reader) tasks(ctx context.Context, r *runs.Run, children []*runs.Run) ([]runs.TaskSummary, error) {
+	of := lifecycle.Counted(r, children)
 	if len(of) == 1 {
 		return q.summaries.Tasks(ctx, of[0])
 	}

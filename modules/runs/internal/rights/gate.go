@@ -42,10 +42,10 @@ func (g *Gate) May(ctx context.Context, want access.Level, objects ...string) (b
 
 // Read is RunNotFound for a run that the caller may not read, the same as for one that does not exist. Of a caller who
 // may read everything it asks nothing, so that an unknown run is left to whoever reads it.
-func (g *Gate) Read(ctx context.Context, id string) error { return g.Reading(id)(ctx) }
+func (g *Gate) Read(ctx context.Context, id string) error { return g.ReadCheck(id)(ctx) }
 
-// Reading returns Read for a run that is asked about again and again; what the run names is looked up once.
-func (g *Gate) Reading(id string) func(context.Context) error {
+// ReadCheck returns Read for a run that is asked about again and again; what the run names is looked up once.
+func (g *Gate) ReadCheck(id string) func(context.Context) error {
 	var objects []string
 	return func(ctx context.Context) error {
 		s, err := g.Scope(ctx)

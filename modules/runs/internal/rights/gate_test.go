@@ -19,8 +19,8 @@ func (l lenient) Objects(_ context.Context, id string) ([]string, error) { retur
 // TestOfNothingNobodyMayDoAnything takes a run that names nothing, which no store returns.
 func TestOfNothingNobodyMayDoAnything(t *testing.T) {
 	t.Parallel()
-	world := lenient{"run_1": {"queue:default"}, "run_none": {}}
-	g := New(world, world)
+	fake := lenient{"run_1": {"queue:default"}, "run_none": {}}
+	g := New(fake, fake)
 	for _, want := range []access.Level{access.Read, access.Use, access.Manage} {
 		if ok, err := g.May(t.Context(), want); ok || err != nil {
 			t.Errorf("%s: %t, %v", want, ok, err)

@@ -55,7 +55,7 @@ func (s *Streamer) Follow(ctx context.Context, id string, after, offset int64, e
 	defer f.beat.Stop()
 	f.poll = time.NewTimer(s.times.Poll)
 	defer f.poll.Stop()
-	f.matrix = newPace(max(after, 0))
+	f.matrix = newDeltaTimer(max(after, 0))
 	defer f.matrix.stop()
 	for {
 		ended, err := f.catchUp(ctx)
@@ -80,7 +80,7 @@ type follower struct {
 	last   *runs.Run
 	beat   *time.Timer
 	poll   *time.Timer
-	matrix *pace
+	matrix *deltaTimer
 }
 
 func (f *follower) emit(u runs.Update) error {
@@ -118,7 +118,7 @@ func (f *follower) catchUp(ctx context.Context) (ended bool, err error) {
 		if err := f.flush(); err != nil {
 			return false, err
 		}
-		if err := f.tellMatrix(ctx); err != nil {
+		if err := f.sendMatrix(ctx); err != nil {
 			return false, err
 		}
 	}
@@ -142,7 +142,7 @@ func (f *follower) storedEvents(ctx context.Context, r *runs.Run) error {
 		if len(page) == 0 {
 			return nil
 		}
-		if err := f.tellEvents(page); err != nil {
+		if err := f.sendEvents(page); err != nil {
 			return err
 		}
 	}
@@ -153,17 +153,17 @@ func (f *follower) storedLog(ctx context.Context, r *runs.Run) error {
 	if f.offset >= r.LogBytes {
 		return nil
 	}
-	return f.logs.ReadLog(ctx, f.id, f.offset, r.LogBytes, f.tellLog)
+	return f.logs.ReadLog(ctx, f.id, f.offset, r.LogBytes, f.sendLog)
 }
 
-func (f *follower) tellEvents(events []runs.Event) error {
+func (f *follower) sendEvents(events []runs.Event) error {
 	for i := range events {
 		e := events[i]
 		if err := f.emit(runs.Update{Event: &e}); err != nil {
 			return err
 		}
 		f.after = e.Seq
-		f.matrix.heard(&e)
+		f.matrix.observe(&e)
 	}
 	return nil
 }
@@ -172,11 +172,11 @@ func (f *follower) tellEvents(events []runs.Event) error {
 func (f *follower) live(ctx context.Context) error {
 	for {
 		log, events, gap := f.sub.take(f.after, f.offset)
-		if err := f.tellEvents(events); err != nil {
+		if err := f.sendEvents(events); err != nil {
 			return err
 		}
 		for _, c := range log {
-			if err := f.tellLog(c); err != nil {
+			if err := f.sendLog(c); err != nil {
 				return err
 			}
 		}
@@ -190,7 +190,7 @@ func (f *follower) live(ctx context.Context) error {
 		case <-f.poll.C:
 			return nil
 		case <-f.matrix.C():
-			if err := f.tellMatrix(ctx); err != nil {
+			if err := f.sendMatrix(ctx); err != nil {
 				return err
 			}
 		case <-f.beat.C:

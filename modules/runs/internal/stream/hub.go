@@ -98,7 +98,7 @@ func (h *Hub) WakeAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, f := range h.feeds {
-		f.tell(true)
+		f.notify(true)
 	}
 }
 
@@ -120,11 +120,11 @@ func (h *Hub) with(id string, stale bool, change func(*feed)) {
 	defer h.mu.Unlock()
 	if f := h.feeds[id]; f != nil {
 		change(f)
-		f.tell(stale)
+		f.notify(stale)
 	}
 }
 
-func (f *feed) tell(stale bool) {
+func (f *feed) notify(stale bool) {
 	for s := range f.subs {
 		s.signal(stale)
 	}

@@ -22,13 +22,13 @@ func TestMatrixDeltasAreFewAndComplete(t *testing.T) {
 		r := &tape{run: runs.Run{Status: runs.Running}}
 		hub := NewHub()
 		s := NewStreamer(hub, r, r, r, times).WithMatrix(echo{})
-		var told []runs.MatrixDelta
+		var sent []runs.MatrixDelta
 		var at []time.Time
 		done := make(chan error, 1)
 		go func() {
 			done <- s.Follow(t.Context(), "run", 2, 0, func(u runs.Update) error {
 				if u.Matrix != nil {
-					told, at = append(told, *u.Matrix), append(at, time.Now())
+					sent, at = append(sent, *u.Matrix), append(at, time.Now())
 				}
 				return nil
 			})
@@ -47,7 +47,7 @@ func TestMatrixDeltasAreFewAndComplete(t *testing.T) {
 			t.Fatal(err)
 		}
 		rev := int64(2)
-		for i, d := range told {
+		for i, d := range sent {
 			if d.Since != rev {
 				t.Errorf("delta %d is since %d, after %d", i, d.Since, rev)
 			}
@@ -56,8 +56,8 @@ func TestMatrixDeltasAreFewAndComplete(t *testing.T) {
 				t.Errorf("eleven deltas in %s", at[i].Sub(at[i-10]))
 			}
 		}
-		if rev != 300 || len(told) < 20 {
-			t.Errorf("%d deltas up to %d", len(told), rev)
+		if rev != 300 || len(sent) < 20 {
+			t.Errorf("%d deltas up to %d", len(sent), rev)
 		}
 	})
 }

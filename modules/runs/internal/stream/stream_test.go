@@ -234,7 +234,7 @@ func TestFollowEndsWithItsContextAndItsReader(t *testing.T) {
 }
 
 // A reader that takes nothing must not hold up who reports, and gets everything in the end.
-func TestASlowReaderHoldsNobodyUp(t *testing.T) {
+func TestASlowReaderBlocksNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &tape{run: runs.Run{Status: runs.Running}}

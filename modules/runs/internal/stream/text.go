@@ -6,9 +6,9 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// tellLog tells a chunk that begins at or after the follower's offset. A character whose bytes have not all come is held
+// sendLog tells a chunk that begins at or after the follower's offset. A character whose bytes have not all come is held
 // back until the rest is there, so that every chunk is text by itself wherever the output is.
-func (f *follower) tellLog(c runs.LogChunk) error {
+func (f *follower) sendLog(c runs.LogChunk) error {
 	end := c.Offset + int64(len(c.Data))
 	if end <= f.offset {
 		return nil

@@ -41,7 +41,7 @@ func (t *Tickets) Mint(ctx context.Context, runID string) (string, error) {
 	ticket := hex.EncodeToString(b[:])
 	by := actor.From(ctx)
 	err := t.unit.Do(ctx, func(ctx context.Context) error {
-		return t.tickets.SaveTicket(ctx, sha256.Sum256([]byte(ticket)), runID, runs.Holder{Account: by.ID, Token: by.Token}, runs.TicketTTL)
+		return t.tickets.SaveTicket(ctx, sha256.Sum256([]byte(ticket)), runID, runs.TicketOwner{Account: by.ID, Token: by.Token}, runs.TicketTTL)
 	})
 	if err != nil {
 		return "", err
@@ -50,22 +50,22 @@ func (t *Tickets) Mint(ctx context.Context, runID string) (string, error) {
 }
 
 // Redeem implements runs.Tickets. A ticket that is shown for another run is used up too: it has leaked.
-func (t *Tickets) Redeem(ctx context.Context, ticket, runID string) (runs.Holder, error) {
+func (t *Tickets) Redeem(ctx context.Context, ticket, runID string) (runs.TicketOwner, error) {
 	if len(ticket) != hex.EncodedLen(secretBytes) {
-		return runs.Holder{}, runs.BadTicket.New("the stream ticket is not valid")
+		return runs.TicketOwner{}, runs.BadTicket.New("the stream ticket is not valid")
 	}
 	var forRun string
-	var holder runs.Holder
+	var owner runs.TicketOwner
 	err := t.unit.Do(ctx, func(ctx context.Context) error {
 		var err error
-		forRun, holder, err = t.tickets.TakeTicket(ctx, sha256.Sum256([]byte(ticket)))
+		forRun, owner, err = t.tickets.TakeTicket(ctx, sha256.Sum256([]byte(ticket)))
 		return err
 	})
 	if err != nil {
-		return runs.Holder{}, err
+		return runs.TicketOwner{}, err
 	}
 	if forRun != runID {
-		return runs.Holder{}, runs.BadTicket.New("the stream ticket is not valid")
+		return runs.TicketOwner{}, runs.BadTicket.New("the stream ticket is not valid")
 	}
-	return holder, nil
+	return owner, nil
 }

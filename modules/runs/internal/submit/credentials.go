@@ -31,29 +31,29 @@ func union(lists ...[]string) []string {
 	return out
 }
 
-// lend marks the credentials that come from the inventory as well: whoever may use that needs no right to them. Those that nothing else
+// markInherited marks the credentials that come from the inventory as well: whoever may use that needs no right to them. Those that nothing else
 // names follow, under the path of the inventory.
-func lend(list []reference, inventory string, lent []string) []reference {
-	from := make(map[string]bool, len(lent)) // whether it is named beside the inventory
-	for _, id := range lent {
+func markInherited(list []reference, inventory string, inherited []string) []reference {
+	from := make(map[string]bool, len(inherited)) // whether it is named beside the inventory
+	for _, id := range inherited {
 		from[id] = false
 	}
 	for i := range list {
 		if _, ok := from[list[i].id]; ok && list[i].kind == ids.Credential {
-			list[i].lent, from[list[i].id] = true, true
+			list[i].inherited, from[list[i].id] = true, true
 		}
 	}
-	for _, id := range lent {
+	for _, id := range inherited {
 		if !from[id] {
-			list = append(list, reference{path: inventory, kind: ids.Credential, id: id, lent: true})
+			list = append(list, reference{path: inventory, kind: ids.Credential, id: id, inherited: true})
 		}
 	}
 	return list
 }
 
-// most judges how many credentials a run has together with those of its inventory. A list that is too long by itself is told of elsewhere.
-func (c checks) most(given, all []string) {
-	if len(given) <= maxItems && len(all) > maxItems {
+// total judges how many credentials a run has together with those of its inventory. A list that is too long by itself is told of elsewhere.
+func (c checks) total(requested, all []string) {
+	if len(requested) <= maxItems && len(all) > maxItems {
 		c.bad("credential_ids", "has more than %d members together with those of the inventory", maxItems)
 	}
 }
@@ -63,7 +63,7 @@ func (s *Submitter) compatible(ctx context.Context, path string, credentials []s
 	if s.credentials == nil || len(credentials) == 0 {
 		return nil
 	}
-	err := s.credentials.Judge(ctx, credentials)
+	err := s.credentials.Validate(ctx, credentials)
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Kind != fault.Conflict {
 		return err
@@ -76,7 +76,7 @@ func (s *Submitter) compatible(ctx context.Context, path string, credentials []s
 
 // compatibleSteps does the same for what each step of a pipeline gets.
 func (s *Submitter) compatibleSteps(ctx context.Context, of *runs.Spec, g *runs.Graph) error {
-	judged := make(map[string]bool)
+	checked := make(map[string]bool)
 	for i := range g.Steps {
 		path, x := "credential_ids", &g.Steps[i].StepSpec
 		if x.CredentialIDs != nil {
@@ -84,10 +84,10 @@ func (s *Submitter) compatibleSteps(ctx context.Context, of *runs.Spec, g *runs.
 		}
 		list := pipeline.Spec(of, x).CredentialIDs
 		key := strings.Join(list, "\x00")
-		if judged[key] {
+		if checked[key] {
 			continue
 		}
-		judged[key] = true
+		checked[key] = true
 		if err := s.compatible(ctx, path, list); err != nil {
 			return err
 		}

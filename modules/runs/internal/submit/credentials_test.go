@@ -24,9 +24,9 @@ import (
 
 // vault is the credentials of a table. It counts questions and judges as it is told, by the list.
 type vault struct {
-	knows  knows
-	judges map[string]error
-	asked  map[string]int
+	knows   knows
+	results map[string]error
+	asked   map[string]int
 }
 
 func (v vault) Exists(_ context.Context, id string) (bool, error) {
@@ -36,11 +36,11 @@ func (v vault) Exists(_ context.Context, id string) (bool, error) {
 	return v.knows[id], nil
 }
 
-func (v vault) Judge(_ context.Context, list []string) error {
+func (v vault) Validate(_ context.Context, list []string) error {
 	if v.asked != nil {
 		v.asked[short(list)]++
 	}
-	return v.judges[short(list)]
+	return v.results[short(list)]
 }
 
 // padded makes an id of a name.
@@ -72,20 +72,20 @@ func short(list []string) string {
 	return strings.Join(out, " ")
 }
 
-// estate is inventories with the credentials that each lends.
-type estate map[string]string
+// inventories is inventories with the credentials that each lends.
+type inventories map[string]string
 
-func (e estate) id(name string) string {
+func (e inventories) id(name string) string {
 	if name == "" {
 		return ""
 	}
 	return padded(ids.Inventory, name)
 }
 
-// lending returns a submitter of inventories that lend credentials, all of which exist; its caller may use everything but what is not for it.
-func lending(e estate, judges map[string]error, not ...string) *Submitter {
-	refs, may := lends{knows{}, map[string][]string{}}, levels{"queue:default": access.Use, "prj_" + used: access.Use}
-	v := vault{knows: knows{}, judges: judges, asked: map[string]int{}}
+// submitterOver returns a submitter of inventories that lend credentials, all of which exist; its caller may use everything but what is not for it.
+func submitterOver(e inventories, results map[string]error, not ...string) *Submitter {
+	refs, may := withDefaults{knows{}, map[string][]string{}}, levels{"queue:default": access.Use, "prj_" + used: access.Use}
+	v := vault{knows: knows{}, results: results, asked: map[string]int{}}
 	for name, list := range e {
 		refs.knows[e.id(name)], refs.of[e.id(name)], may[e.id(name)] = true, crds(list), access.Use
 	}
@@ -99,30 +99,32 @@ func lending(e estate, judges map[string]error, not ...string) *Submitter {
 	return New(&lifecycle.Machine{}, nil, execution.Tools{"ansible": nil, "bash": nil}, refs, v, nil, rights.New(may, nil))
 }
 
-type lends struct {
+type withDefaults struct {
 	knows
 	of map[string][]string
 }
 
-func (l lends) Defaults(_ context.Context, id string) (string, []string, error) {
+func (l withDefaults) Defaults(_ context.Context, id string) (string, []string, error) {
 	return "", l.of[id], nil
 }
 
 // TestARunHasTheCredentialsOfItsInventory beside its own, each once, in that order.
 func TestARunHasTheCredentialsOfItsInventory(t *testing.T) {
 	t.Parallel()
-	s := lending(estate{"ab": "a b", "none": ""}, nil)
-	for _, c := range []struct{ given, inventory, want string }{
+	s := submitterOver(inventories{"ab": "a b", "none": ""}, nil)
+	for _, c := range []struct{ requested, inventory, want string }{
 		{"-", "", "-"}, {"", "", ""}, {"c", "", "c"}, {"c d c", "", "c d"}, {"-", "none", ""}, {"-", "ab", "a b"}, {"c", "ab", "c a b"},
 		{"b c", "ab", "b c a"}, {"a b", "ab", "a b"}, {"b b", "ab", "b a"},
 	} {
-		q := playbook(func(x *runs.Submission) { x.CredentialIDs, x.InventoryID = crds(c.given), estate{}.id(c.inventory) })
-		given := slices.Clone(q.CredentialIDs)
+		q := playbook(func(x *runs.Submission) {
+			x.CredentialIDs, x.InventoryID = crds(c.requested), inventories{}.id(c.inventory)
+		})
+		requested := slices.Clone(q.CredentialIDs)
 		named := q.CredentialIDs
 		if err := s.complete(t.Context(), &q); err != nil || short(q.CredentialIDs) != c.want {
 			t.Errorf("%+v: %s, %v", c, short(q.CredentialIDs), err)
 		}
-		if !slices.Equal(given, named) {
+		if !slices.Equal(requested, named) {
 			t.Errorf("%+v: the caller's list was changed", c)
 		}
 	}
@@ -134,17 +136,17 @@ type stepCase struct{ inventory, own, want string }
 // TestAStepHasTheCredentialsOfWhereItRuns beside its own list or the pipeline's. What an inventory lends reaches no step over another one.
 func TestAStepHasTheCredentialsOfWhereItRuns(t *testing.T) {
 	t.Parallel()
-	e := estate{"ab": "a b", "c": "c", "none": ""}
+	e := inventories{"ab": "a b", "c": "c", "none": ""}
 	for _, c := range []struct {
-		given, inventory, record string
-		steps                    []stepCase
+		requested, inventory, record string
+		steps                        []stepCase
 	}{
 		{"-", "", "-", []stepCase{{"", "-", "-"}, {"", "x", "x"}, {"", "x x", "x"}, {"ab", "-", "a b"}, {"ab", "x", "x a b"}, {"none", "-", "-"}}},
 		{"x", "", "x", []stepCase{{"", "-", "x"}, {"", "", ""}, {"", "y", "y"}, {"ab", "-", "x a b"}, {"ab", "", "a b"}, {"ab", "y b", "y b a"}}},
 		{"-", "ab", "-", []stepCase{{"", "-", "a b"}, {"", "x", "x a b"}, {"", "", "a b"}, {"c", "-", "c"}, {"c", "x", "x c"}, {"none", "-", "-"}, {"none", "x", "x"}}},
 		{"x a x", "ab", "x a", []stepCase{{"", "-", "x a b"}, {"", "y", "y a b"}, {"c", "-", "x a c"}, {"none", "-", "x a"}, {"none", "", ""}}},
 	} {
-		q := runs.PipelineSubmission{CredentialIDs: crds(c.given), InventoryID: e.id(c.inventory)}
+		q := runs.PipelineSubmission{CredentialIDs: crds(c.requested), InventoryID: e.id(c.inventory)}
 		for i, x := range c.steps {
 			q.Steps = append(q.Steps, runs.StepSpec{
 				Name: fmt.Sprint(i), Tool: "bash", Command: "true", InventoryID: e.id(x.inventory), CredentialIDs: crds(x.own),
@@ -152,7 +154,7 @@ func TestAStepHasTheCredentialsOfWhereItRuns(t *testing.T) {
 		}
 		was := slices.Clone(q.Steps)
 		steps, r := q.Steps, &runs.Run{}
-		if err := lending(e, nil).completePipeline(t.Context(), r, &q); err != nil {
+		if err := submitterOver(e, nil).completePipeline(t.Context(), r, &q); err != nil {
 			t.Errorf("%+v: %v", c, err)
 			continue
 		}
@@ -161,7 +163,7 @@ func TestAStepHasTheCredentialsOfWhereItRuns(t *testing.T) {
 		}
 		for i, x := range c.steps {
 			if got := short(carried(r, i)); got != x.want {
-				t.Errorf("%s over %q, %+v: %s", c.given, c.inventory, x, got)
+				t.Errorf("%s over %q, %+v: %s", c.requested, c.inventory, x, got)
 			}
 		}
 		if d := cmp.Diff(was, steps); d != "" {
@@ -170,69 +172,69 @@ func TestAStepHasTheCredentialsOfWhereItRuns(t *testing.T) {
 	}
 }
 
-// TestCredentialsAreLentByTheInventoryAlone: whoever may use an inventory needs no right to what it lends, there and nowhere else.
-func TestCredentialsAreLentByTheInventoryAlone(t *testing.T) {
+// TestCredentialsAreInheritedFromTheInventoryAlone: whoever may use an inventory needs no right to what it lends, there and nowhere else.
+func TestCredentialsAreInheritedFromTheInventoryAlone(t *testing.T) {
 	t.Parallel()
-	e := estate{"a": "a", "b": "b", "none": ""}
+	e := inventories{"a": "a", "b": "b", "none": ""}
 	for name, c := range map[string]struct {
-		given, inventory, vouched string
-		says                      string
+		requested, inventory, vouched string
+		message                       string
 	}{
-		"lent":                          {given: "-", inventory: "a"},
-		"lent and named":                {given: "x a", inventory: "a"},
-		"named and not lent":            {given: "a", inventory: "b", says: `credential_ids[0]: no credential "` + crds("a")[0] + `"`},
-		"named without an inventory":    {given: "x a", says: `credential_ids[1]: no credential "` + crds("a")[0] + `"`},
-		"vouched for, and not readable": {given: "a", inventory: "none", vouched: "a"},
-		"another is vouched for":        {given: "a", vouched: "b", says: `credential_ids[0]: no credential "` + crds("a")[0] + `"`},
+		"lent":                          {requested: "-", inventory: "a"},
+		"lent and named":                {requested: "x a", inventory: "a"},
+		"named and not lent":            {requested: "a", inventory: "b", message: `credential_ids[0]: no credential "` + crds("a")[0] + `"`},
+		"named without an inventory":    {requested: "x a", message: `credential_ids[1]: no credential "` + crds("a")[0] + `"`},
+		"vouched for, and not readable": {requested: "a", inventory: "none", vouched: "a"},
+		"another is vouched for":        {requested: "a", vouched: "b", message: `credential_ids[0]: no credential "` + crds("a")[0] + `"`},
 	} {
 		q := playbook(func(x *runs.Submission) {
-			x.CredentialIDs, x.InventoryID = crds(c.given), e.id(c.inventory)
+			x.CredentialIDs, x.InventoryID = crds(c.requested), e.id(c.inventory)
 			if c.vouched != "" {
 				x.Vouched = append([]string{"tpl_1"}, crds(c.vouched)...)
 			}
 		})
-		s := lending(e, nil, "a", "b")
+		s := submitterOver(e, nil, "a", "b")
 		if c.vouched != "" { // the template names no queue but its own, which has to be readable
 			s.gate = rights.New(levels{e.id("none"): access.Use, "queue:default": access.Read}, nil)
 		}
-		if err := s.complete(t.Context(), &q); says(err) != c.says {
+		if err := s.complete(t.Context(), &q); message(err) != c.message {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-func says(err error) string {
+func message(err error) string {
 	if err == nil {
 		return ""
 	}
 	return err.Error()
 }
 
-// TestStepsAreLentWhatTheirInventoryHas: what the pipeline's inventory lends is not the pipeline's to give to steps over another one.
-func TestStepsAreLentWhatTheirInventoryHas(t *testing.T) {
+// TestStepsInheritWhatTheirInventoryHas: what the pipeline's inventory lends is not the pipeline's to give to steps over another one.
+func TestStepsInheritWhatTheirInventoryHas(t *testing.T) {
 	t.Parallel()
-	e := estate{"a": "a", "b": "b", "none": ""}
+	e := inventories{"a": "a", "b": "b", "none": ""}
 	missing := func(path, name string) string { return path + `: no credential "` + crds(name)[0] + `"` }
 	for name, c := range map[string]struct {
-		given, inventory string
-		step             stepCase
-		says             string
+		requested, inventory string
+		step                 stepCase
+		message              string
 	}{
-		"of the pipeline's":              {given: "-", inventory: "a", step: stepCase{"", "-", "a"}},
-		"beside its own":                 {given: "-", inventory: "a", step: stepCase{"", "x", "x a"}},
-		"named by the step":              {given: "-", inventory: "a", step: stepCase{"", "a", "a"}},
-		"of its own":                     {given: "-", inventory: "a", step: stepCase{"b", "-", "b"}},
-		"named over its own":             {given: "-", inventory: "a", step: stepCase{"b", "b", "b"}},
-		"of the pipeline's over another": {given: "-", inventory: "a", step: stepCase{"b", "a", ""}, says: missing("steps[0].credential_ids[0]", "a")},
-		"for all steps":                  {given: "a", inventory: "a", step: stepCase{"b", "-", ""}, says: missing("credential_ids[0]", "a")},
-		"for all, though none takes it":  {given: "b", inventory: "a", step: stepCase{"b", "x", ""}, says: missing("credential_ids[0]", "b")},
+		"of the pipeline's":              {requested: "-", inventory: "a", step: stepCase{"", "-", "a"}},
+		"beside its own":                 {requested: "-", inventory: "a", step: stepCase{"", "x", "x a"}},
+		"named by the step":              {requested: "-", inventory: "a", step: stepCase{"", "a", "a"}},
+		"of its own":                     {requested: "-", inventory: "a", step: stepCase{"b", "-", "b"}},
+		"named over its own":             {requested: "-", inventory: "a", step: stepCase{"b", "b", "b"}},
+		"of the pipeline's over another": {requested: "-", inventory: "a", step: stepCase{"b", "a", ""}, message: missing("steps[0].credential_ids[0]", "a")},
+		"for all steps":                  {requested: "a", inventory: "a", step: stepCase{"b", "-", ""}, message: missing("credential_ids[0]", "a")},
+		"for all, though none takes it":  {requested: "b", inventory: "a", step: stepCase{"b", "x", ""}, message: missing("credential_ids[0]", "b")},
 	} {
-		q := runs.PipelineSubmission{CredentialIDs: crds(c.given), InventoryID: e.id(c.inventory), Steps: []runs.StepSpec{
+		q := runs.PipelineSubmission{CredentialIDs: crds(c.requested), InventoryID: e.id(c.inventory), Steps: []runs.StepSpec{
 			{Name: "s", Tool: "bash", Command: "true", InventoryID: e.id(c.step.inventory), CredentialIDs: crds(c.step.own)},
 		}}
 		r := &runs.Run{}
-		err := lending(e, nil, "a", "b").completePipeline(t.Context(), r, &q)
-		if says(err) != c.says {
+		err := submitterOver(e, nil, "a", "b").completePipeline(t.Context(), r, &q)
+		if message(err) != c.message {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err == nil && short(carried(r, 0)) != c.step.want {
@@ -241,52 +243,52 @@ func TestStepsAreLentWhatTheirInventoryHas(t *testing.T) {
 	}
 }
 
-// TestWhatIsLentMustExist: an inventory that lends what is gone is told of by its own member.
-func TestWhatIsLentMustExist(t *testing.T) {
+// TestWhatIsInheritedMustExist: an inventory that lends what is gone is told of by its own member.
+func TestWhatIsInheritedMustExist(t *testing.T) {
 	t.Parallel()
-	e := estate{"gone": "q"}
+	e := inventories{"gone": "q"}
 	q := playbook(func(x *runs.Submission) { x.InventoryID = e.id("gone") })
-	err := lending(e, nil).complete(t.Context(), &q)
+	err := submitterOver(e, nil).complete(t.Context(), &q)
 	if !secrets.CredentialNotFound.Is(err) || !cmp.Equal(locations(err), []string{"inventory_id"}) {
 		t.Error(err, locations(err))
 	}
 	p := runs.PipelineSubmission{Steps: []runs.StepSpec{
 		{Name: "a", Tool: "bash", Command: "true"}, {Name: "b", Tool: "bash", Command: "true", InventoryID: e.id("gone")},
 	}}
-	err = lending(e, nil).completePipeline(t.Context(), &runs.Run{}, &p)
+	err = submitterOver(e, nil).completePipeline(t.Context(), &runs.Run{}, &p)
 	if !secrets.CredentialNotFound.Is(err) || !cmp.Equal(locations(err), []string{"steps[1].inventory_id"}) {
 		t.Error(err, locations(err))
 	}
-	s := lending(estate{"ab": "a b"}, nil)
+	s := submitterOver(inventories{"ab": "a b"}, nil)
 	s.credentials = nil // nobody knows of credentials
-	q = playbook(func(x *runs.Submission) { x.InventoryID = estate{}.id("ab") })
+	q = playbook(func(x *runs.Submission) { x.InventoryID = inventories{}.id("ab") })
 	if err := s.complete(t.Context(), &q); !secrets.CredentialNotFound.Is(err) {
 		t.Error(err)
 	}
 }
 
-// TestCredentialsAreJudgedLast, for each list of a request once, and a refusal names where the list is.
-func TestCredentialsAreJudgedLast(t *testing.T) {
+// TestCredentialsAreValidatedLast, for each list of a request once, and a refusal names where the list is.
+func TestCredentialsAreValidatedLast(t *testing.T) {
 	t.Parallel()
-	e := estate{"ab": "a b"}
+	e := inventories{"ab": "a b"}
 	clash := secrets.Clash.New("two of one kind")
-	judges := map[string]error{"a b": clash, "x a b": secrets.SecretMissing.New("x has none"), "y": secrets.KeyLost.New("y is lost"), "z": context.Canceled}
+	results := map[string]error{"a b": clash, "x a b": secrets.SecretMissing.New("x has none"), "y": secrets.KeyLost.New("y is lost"), "z": context.Canceled}
 	for _, c := range []struct {
-		given, inventory string
-		want             error
+		requested, inventory string
+		want                 error
 	}{
-		{"x", "", nil}, {"-", "ab", clash}, {"b a", "ab", nil}, {"x", "ab", judges["x a b"]}, {"y", "", judges["y"]}, {"z", "", context.Canceled},
+		{"x", "", nil}, {"-", "ab", clash}, {"b a", "ab", nil}, {"x", "ab", results["x a b"]}, {"y", "", results["y"]}, {"z", "", context.Canceled},
 	} {
-		q := playbook(func(x *runs.Submission) { x.CredentialIDs, x.InventoryID = crds(c.given), e.id(c.inventory) })
-		err := lending(e, judges).complete(t.Context(), &q)
+		q := playbook(func(x *runs.Submission) { x.CredentialIDs, x.InventoryID = crds(c.requested), e.id(c.inventory) })
+		err := submitterOver(e, results).complete(t.Context(), &q)
 		if want := c.want; want == nil && err != nil || want == context.Canceled && err != want ||
-			want != nil && want != context.Canceled && (says(err) != "credential_ids: "+want.Error() || !fault.Is(err, fault.Conflict)) {
+			want != nil && want != context.Canceled && (message(err) != "credential_ids: "+want.Error() || !fault.Is(err, fault.Conflict)) {
 			t.Errorf("%+v: %v", c, err)
 		}
 		hidden := playbook(func(x *runs.Submission) {
-			x.CredentialIDs, x.InventoryID, x.ProjectID = crds(c.given), e.id(c.inventory), "prj_"+absent
+			x.CredentialIDs, x.InventoryID, x.ProjectID = crds(c.requested), e.id(c.inventory), "prj_"+absent
 		})
-		if err := lending(e, judges).complete(t.Context(), &hidden); !fault.Is(err, fault.NotFound) {
+		if err := submitterOver(e, results).complete(t.Context(), &hidden); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%+v comes before what is missing: %v", c, err)
 		}
 	}
@@ -299,7 +301,7 @@ func TestCredentialsAreJudgedLast(t *testing.T) {
 		"steps[0].credential_ids": {InventoryID: e.id("ab"), Steps: []runs.StepSpec{step("a", "", "-")}},
 		"":                        {CredentialIDs: crds("y"), Steps: []runs.StepSpec{step("a", "", "x"), step("b", "", "x"), step("c", "", "")}},
 	} {
-		s := lending(e, judges)
+		s := submitterOver(e, results)
 		err := s.completePipeline(t.Context(), &runs.Run{}, &c)
 		if at == "" && err != nil || at != "" && (!fault.Is(err, fault.Conflict) || !cmp.Equal(locations(err), []string{at})) {
 			t.Errorf("%s: %v", at, err)
@@ -321,29 +323,29 @@ func TestTooManyCredentials(t *testing.T) {
 		return out
 	}
 	for _, c := range []struct {
-		given, lent []string
-		ok          bool
+		requested, inherited []string
+		ok                   bool
 	}{
 		{list(0, 1000), nil, true}, {list(0, 1001), nil, false}, {list(0, 500), list(0, 1000), true}, {list(0, 500), list(400, 1000), false},
 		{nil, list(0, 1001), false},
 	} {
-		s := lending(estate{"i": ""}, nil)
-		refs := s.refs.(lends)
-		refs.of[estate{}.id("i")] = c.lent
+		s := submitterOver(inventories{"i": ""}, nil)
+		refs := s.refs.(withDefaults)
+		refs.of[inventories{}.id("i")] = c.inherited
 		v := s.credentials.(vault)
-		for _, id := range slices.Concat(c.given, c.lent) {
+		for _, id := range slices.Concat(c.requested, c.inherited) {
 			v.knows[id] = true
 		}
 		s.gate = rights.New(open{}, nil)
-		q := playbook(func(x *runs.Submission) { x.CredentialIDs, x.InventoryID = c.given, estate{}.id("i") })
+		q := playbook(func(x *runs.Submission) { x.CredentialIDs, x.InventoryID = c.requested, inventories{}.id("i") })
 		single := s.complete(t.Context(), &q)
-		p := runs.PipelineSubmission{InventoryID: estate{}.id("i"), Steps: []runs.StepSpec{
-			{Name: "a", Tool: "bash", Command: "true", CredentialIDs: c.given}, {Name: "b", Tool: "bash", Command: "true", CredentialIDs: c.given},
+		p := runs.PipelineSubmission{InventoryID: inventories{}.id("i"), Steps: []runs.StepSpec{
+			{Name: "a", Tool: "bash", Command: "true", CredentialIDs: c.requested}, {Name: "b", Tool: "bash", Command: "true", CredentialIDs: c.requested},
 		}}
 		asked := len(v.asked)
 		steps := s.completePipeline(t.Context(), &runs.Run{}, &p)
 		if (single == nil) != c.ok || (steps == nil) != c.ok {
-			t.Errorf("%d and %d: %v, %v", len(c.given), len(c.lent), single, steps)
+			t.Errorf("%d and %d: %v, %v", len(c.requested), len(c.inherited), single, steps)
 		}
 		if !c.ok && (!cmp.Equal(locations(single), []string{"credential_ids"}) ||
 			!cmp.Equal(locations(steps), []string{"steps[0].credential_ids", "steps[1].credential_ids"})) {

@@ -28,15 +28,15 @@ func (s *Submitter) inherit(ctx context.Context, inventory string, queue *string
 
 // inheritSteps does the same for the pipeline and its steps, where the pipeline itself names no queue. What it returns is by inventory.
 func (s *Submitter) inheritSteps(ctx context.Context, r *runs.Run, q *runs.PipelineSubmission) (map[string][]string, error) {
-	lent, queues := make(map[string][]string), make(map[string]string)
+	inherited, queues := make(map[string][]string), make(map[string]string)
 	ask := func(inventory string, queue *string) error {
-		if _, asked := lent[inventory]; !asked {
+		if _, asked := inherited[inventory]; !asked {
 			name := ""
 			list, err := s.inherit(ctx, inventory, &name)
 			if err != nil {
 				return err
 			}
-			lent[inventory], queues[inventory] = list, name
+			inherited[inventory], queues[inventory] = list, name
 		}
 		if *queue == "" {
 			*queue = queues[inventory]
@@ -56,7 +56,7 @@ func (s *Submitter) inheritSteps(ctx context.Context, r *runs.Run, q *runs.Pipel
 			x.Queue = queue
 		}
 	}
-	return lent, nil
+	return inherited, nil
 }
 
 // pin fixes the commit that a run executes. What repeats a part of another run executes what that one did; whatever else is made of

@@ -49,20 +49,20 @@ func (s *Submitter) completePipeline(ctx context.Context, r *runs.Run, q *runs.P
 		Notifications: q.Notifications, RequireApproval: q.RequireApproval,
 	}
 	q.Steps = slices.Clone(q.Steps)
-	lent, err := s.inheritSteps(ctx, r, q)
+	inherited, err := s.inheritSteps(ctx, r, q)
 	if err != nil {
 		return err
 	}
 	normalise(&r.Spec)
 	r.Spec.Tool = "" // each step has its own
-	r.Graph, err = s.judgePipeline(ctx, r, q, lent)
+	r.Graph, err = s.validatePipeline(ctx, r, q, inherited)
 	return err
 }
 
-// judgePipeline judges a pipeline with what its inventories lend, by their ids, and leaves in the record and in each step the credentials
+// validatePipeline judges a pipeline with what its inventories lend, by their ids, and leaves in the record and in each step the credentials
 // that they have. What an inventory lends to a step is of that step alone, so that it reaches none over another inventory.
-func (s *Submitter) judgePipeline(
-	ctx context.Context, r *runs.Run, q *runs.PipelineSubmission, lent map[string][]string,
+func (s *Submitter) validatePipeline(
+	ctx context.Context, r *runs.Run, q *runs.PipelineSubmission, inherited map[string][]string,
 ) (*runs.Graph, error) {
 	steps := q.Steps
 	c := newChecks()
@@ -88,14 +88,14 @@ func (s *Submitter) judgePipeline(
 			return nil, err
 		}
 		s.step(c.under(at), x, &spec)
-		from, add := "inventory_id", lent[spec.InventoryID]
+		from, add := "inventory_id", inherited[spec.InventoryID]
 		if x.InventoryID != "" {
 			from = at + ".inventory_id"
 		}
-		refs = append(refs, lend(references(at+".", x.InventoryID, "", x.Queue, x.CredentialIDs), from, add)...)
+		refs = append(refs, markInherited(references(at+".", x.InventoryID, "", x.Queue, x.CredentialIDs), from, add)...)
 		if x.CredentialIDs != nil || len(add) > 0 {
 			x.CredentialIDs = union(spec.CredentialIDs, add)
-			c.under(at).most(spec.CredentialIDs, x.CredentialIDs)
+			c.under(at).total(spec.CredentialIDs, x.CredentialIDs)
 		}
 	}
 	r.Spec.CredentialIDs = union(r.Spec.CredentialIDs)

@@ -19,10 +19,10 @@ type References = catalog.References
 
 // reference is an id inside a request, with its path.
 type reference struct {
-	path string
-	kind ids.Prefix
-	id   string
-	lent bool // by the inventory, whose user needs no right to it
+	path      string
+	kind      ids.Prefix
+	id        string
+	inherited bool // by the inventory, whose user needs no right to it
 }
 
 func references(prefix, inventory, project, queue string, credentials []string) []reference {
@@ -52,21 +52,21 @@ func (r reference) object() string {
 
 // missing is the NotFound fault of a reference to nothing, and of one to what the caller may not read.
 func (r reference) missing() error {
-	f, said := runs.QueueNotFound.New("no such queue"), "no such queue"
+	f, message := runs.QueueNotFound.New("no such queue"), "no such queue"
 	if r.kind != "" {
 		f = fault.Missing(rights.Noun(string(r.kind)), r.id)
-		said = f.Message
+		message = f.Message
 	}
-	f.Message = r.path + ": " + said
-	f.Fields = []fault.Field{{Location: r.path, Message: said}}
+	f.Message = r.path + ": " + message
+	f.Fields = []fault.Field{{Location: r.path, Message: message}}
 	return f
 }
 
 // unusable is the fault of a reference to what the caller may read and not use.
 func (r reference) unusable() error {
-	said := fmt.Sprintf("this takes the right to use the %s", rights.Noun(r.object()))
-	f := runs.UseRequired.New("%s: %s", r.path, said)
-	f.Fields = []fault.Field{{Location: r.path, Message: said}}
+	message := fmt.Sprintf("this takes the right to use the %s", rights.Noun(r.object()))
+	f := runs.UseRequired.New("%s: %s", r.path, message)
+	f.Fields = []fault.Field{{Location: r.path, Message: message}}
 	return f
 }
 
@@ -74,14 +74,14 @@ func (r reference) unusable() error {
 // no queue but its own.
 func (r reference) vouched(list []string) bool {
 	template := func(id string) bool { return strings.HasPrefix(id, string(ids.Template)) }
-	return r.lent || slices.Contains(list, r.object()) || r.kind == "" && slices.ContainsFunc(list, template)
+	return r.inherited || slices.Contains(list, r.object()) || r.kind == "" && slices.ContainsFunc(list, template)
 }
 
 // hidden is the fault of what a template names and the caller may not read: the run would be one that its own launcher cannot see.
 func (r reference) hidden() error {
-	said := fmt.Sprintf("this takes the right to read the %s that the template names", rights.Noun(r.object()))
-	f := runs.UseRequired.New("%s: %s", r.path, said)
-	f.Fields = []fault.Field{{Location: r.path, Message: said}}
+	message := fmt.Sprintf("this takes the right to read the %s that the template names", rights.Noun(r.object()))
+	f := runs.UseRequired.New("%s: %s", r.path, message)
+	f.Fields = []fault.Field{{Location: r.path, Message: message}}
 	return f
 }
 

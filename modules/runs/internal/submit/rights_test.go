@@ -45,9 +45,9 @@ func limited() *Submitter {
 func TestWhatIsNamedMustBeUsable(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		at, says string
-		code     string
-		change   func(*runs.Submission)
+		at, message string
+		code        string
+		change      func(*runs.Submission)
 	}{
 		{"queue", "queue: no such queue", "queue_not_found", func(s *runs.Submission) { s.Queue = "hidden" }},
 		{"queue", "queue: this takes the right to use the queue", "use_required", func(s *runs.Submission) { s.Queue = "read" }},
@@ -68,15 +68,15 @@ func TestWhatIsNamedMustBeUsable(t *testing.T) {
 		{"playbook", "playbook: is required for ansible", "invalid", func(s *runs.Submission) { s.Playbook, s.Queue = "", "hidden" }},
 	} {
 		q := playbook(c.change)
-		err := limited().judge(t.Context(), &q)
-		if err == nil || err.Error() != c.says || !cmp.Equal(locations(err), []string{c.at}) || !(fault.Code{Name: c.code}).Is(err) {
-			t.Errorf("got %v at %v, want %s (%s) at %s", err, locations(err), c.says, c.code, c.at)
+		err := limited().validate(t.Context(), &q)
+		if err == nil || err.Error() != c.message || !cmp.Equal(locations(err), []string{c.at}) || !(fault.Code{Name: c.code}).Is(err) {
+			t.Errorf("got %v at %v, want %s (%s) at %s", err, locations(err), c.message, c.code, c.at)
 		}
 	}
 	q := playbook(func(s *runs.Submission) {
 		s.InventoryID, s.ProjectID, s.CredentialIDs = "inv_"+used, "prj_"+used, []string{"crd_" + used}
 	})
-	if err := limited().judge(t.Context(), &q); err != nil {
+	if err := limited().validate(t.Context(), &q); err != nil {
 		t.Errorf("what may be used: %v", err)
 	}
 }
@@ -85,8 +85,8 @@ func TestWhatIsNamedMustBeUsable(t *testing.T) {
 func TestWhatATemplateNamesIsVouchedFor(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		change func(*runs.Submission)
-		says   string
+		change  func(*runs.Submission)
+		message string
 	}{
 		"all of it":         {func(s *runs.Submission) { s.Queue = "read" }, ""},
 		"a hidden queue":    {func(s *runs.Submission) { s.Queue = "hidden" }, "queue: this takes the right to read"},
@@ -101,8 +101,8 @@ func TestWhatATemplateNamesIsVouchedFor(t *testing.T) {
 			s.Vouched = []string{"tpl_1", "inv_" + read, "prj_" + read}
 			c.change(s)
 		})
-		err := limited().judge(t.Context(), &q)
-		if (err == nil) != (c.says == "") || err != nil && !strings.HasPrefix(err.Error(), c.says) {
+		err := limited().validate(t.Context(), &q)
+		if (err == nil) != (c.message == "") || err != nil && !strings.HasPrefix(err.Error(), c.message) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -113,7 +113,7 @@ func TestTheDefaultQueueMustBeUsable(t *testing.T) {
 	s := limited()
 	s.gate = rights.New(levels{}, nil)
 	q := playbook(func(*runs.Submission) {})
-	if err := s.judge(t.Context(), &q); !runs.QueueNotFound.Is(err) || !cmp.Equal(locations(err), []string{"queue"}) {
+	if err := s.validate(t.Context(), &q); !runs.QueueNotFound.Is(err) || !cmp.Equal(locations(err), []string{"queue"}) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -121,8 +121,8 @@ func TestTheDefaultQueueMustBeUsable(t *testing.T) {
 func TestWhatStepsNameMustBeUsable(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		at, says string
-		change   func(*runs.StepSpec)
+		at, message string
+		change      func(*runs.StepSpec)
 	}{
 		{"steps[1].queue", "steps[1].queue: no such queue", func(s *runs.StepSpec) { s.Queue = "hidden" }},
 		{"steps[1].queue", "steps[1].queue: this takes the right to use the queue", func(s *runs.StepSpec) { s.Queue = "read" }},
@@ -134,9 +134,9 @@ func TestWhatStepsNameMustBeUsable(t *testing.T) {
 		c.change(&steps[1])
 		r := &runs.Run{}
 		normalise(&r.Spec)
-		_, err := limited().judgePipeline(t.Context(), r, &runs.PipelineSubmission{Steps: steps}, nil)
-		if err == nil || err.Error() != c.says || !cmp.Equal(locations(err), []string{c.at}) {
-			t.Errorf("got %v at %v, want %s", err, locations(err), c.says)
+		_, err := limited().validatePipeline(t.Context(), r, &runs.PipelineSubmission{Steps: steps}, nil)
+		if err == nil || err.Error() != c.message || !cmp.Equal(locations(err), []string{c.at}) {
+			t.Errorf("got %v at %v, want %s", err, locations(err), c.message)
 		}
 	}
 }

@@ -53,8 +53,8 @@ type Request struct {
 	Of *runs.Run
 	// ShardHosts makes a split whose shards are known.
 	ShardHosts [][]string
-	// lent are the credentials that its inventory adds.
-	lent []string
+	// inherited are the credentials that its inventory adds.
+	inherited []string
 }
 
 // Submit implements runs.Submitter.
@@ -70,11 +70,11 @@ func (s *Submitter) Check(ctx context.Context, sub runs.Submission) error {
 // complete fills a request in and judges it.
 func (s *Submitter) complete(ctx context.Context, q *Request) error {
 	var err error
-	if q.lent, err = s.inherit(ctx, q.InventoryID, &q.Queue); err != nil {
+	if q.inherited, err = s.inherit(ctx, q.InventoryID, &q.Queue); err != nil {
 		return err
 	}
 	normalise(&q.Spec)
-	return s.judge(ctx, q)
+	return s.validate(ctx, q)
 }
 
 // Take is Submit for requests that are made of other runs.
@@ -96,7 +96,7 @@ func (s *Submitter) Take(ctx context.Context, q Request) (*runs.Run, bool, error
 	return s.store(ctx, r, q.Idempotency)
 }
 
-func (s *Submitter) judge(ctx context.Context, q *Request) error {
+func (s *Submitter) validate(ctx context.Context, q *Request) error {
 	if err := s.known("tool", q.Tool); err != nil {
 		return err
 	}
@@ -106,12 +106,12 @@ func (s *Submitter) judge(ctx context.Context, q *Request) error {
 	c.vars("extra_vars", q.ExtraVars)
 	s.spec(c, &q.Spec)
 	c.key(q.Idempotency)
-	all := union(q.CredentialIDs, q.lent)
-	c.most(q.CredentialIDs, all)
+	all := union(q.CredentialIDs, q.inherited)
+	c.total(q.CredentialIDs, all)
 	if err := c.fault(); err != nil {
 		return err
 	}
-	refs := lend(references("", q.InventoryID, q.ProjectID, q.Queue, q.CredentialIDs), "inventory_id", q.lent)
+	refs := markInherited(references("", q.InventoryID, q.ProjectID, q.Queue, q.CredentialIDs), "inventory_id", q.inherited)
 	if err := s.resolve(ctx, refs, q.Vouched); err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (s *Submitter) store(ctx context.Context, r *runs.Run, key *runs.Idempotenc
 	if err != nil {
 		return nil, false, err
 	}
-	told, err := s.targets.Seal(ctx, r.Spec.Notifications)
+	sealed, err := s.targets.Seal(ctx, r.Spec.Notifications)
 	if err != nil {
 		return nil, false, err
 	}
@@ -168,7 +168,7 @@ func (s *Submitter) store(ctx context.Context, r *runs.Run, key *runs.Idempotenc
 		if err := s.note(ctx, r, asked); err != nil {
 			return err
 		}
-		return s.enter(ctx, r, told)
+		return s.enter(ctx, r, sealed)
 	})
 	if err != nil {
 		return nil, false, err
@@ -184,9 +184,9 @@ func (s *Submitter) store(ctx context.Context, r *runs.Run, key *runs.Idempotenc
 }
 
 // enter makes a run exist in the open unit. Of its notification targets the record holds masks.
-func (s *Submitter) enter(ctx context.Context, r *runs.Run, told notify.SealedTargets) (err error) {
+func (s *Submitter) enter(ctx context.Context, r *runs.Run, sealed notify.SealedTargets) (err error) {
 	entered := *r
-	if entered.Spec.Notifications, err = s.targets.Keep(ctx, told); err != nil {
+	if entered.Spec.Notifications, err = s.targets.Save(ctx, sealed); err != nil {
 		return err
 	}
 	if err := s.machine.Enter(ctx, &entered); err != nil {

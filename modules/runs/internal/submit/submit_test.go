@@ -80,7 +80,7 @@ func locations(err error) []string {
 	return out
 }
 
-func TestJudgeNamesTheField(t *testing.T) {
+func TestValidateNamesTheField(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 256)
 	for _, c := range []struct {
@@ -138,7 +138,7 @@ func TestJudgeNamesTheField(t *testing.T) {
 		{"Idempotency-Key", func(s *runs.Submission) { s.Idempotency = &runs.Idempotency{Key: strings.Repeat("k", 256)} }},
 	} {
 		q := playbook(c.change)
-		err := subject().judge(t.Context(), &q)
+		err := subject().validate(t.Context(), &q)
 		if !fault.Is(err, fault.Invalid) || !cmp.Equal(locations(err), []string{c.at}) {
 			t.Errorf("%s: got %v at %v", c.at, err, locations(err))
 		}
@@ -149,16 +149,16 @@ func telling(n runs.Notification) func(*runs.Submission) {
 	return func(s *runs.Submission) { s.Notifications = []runs.Notification{n} }
 }
 
-func TestJudgeTellsEveryFinding(t *testing.T) {
+func TestValidateReportsEveryFinding(t *testing.T) {
 	t.Parallel()
 	q := playbook(func(s *runs.Submission) { s.Priority, s.Forks, s.Limit = 99, -1, "-x" })
 	want := []string{"limit", "forks", "priority"}
-	if diff := cmp.Diff(want, locations(subject().judge(t.Context(), &q))); diff != "" {
+	if diff := cmp.Diff(want, locations(subject().validate(t.Context(), &q))); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestJudgeAccepts(t *testing.T) {
+func TestValidateAccepts(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*runs.Submission){
 		"plain":          func(*runs.Submission) {},
@@ -171,7 +171,7 @@ func TestJudgeAccepts(t *testing.T) {
 		"label":          func(s *runs.Submission) { s.Labels = map[string]string{"a/b.c_d-e": "Ünï"} },
 	} {
 		q := playbook(change)
-		if err := subject().judge(t.Context(), &q); err != nil {
+		if err := subject().validate(t.Context(), &q); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -189,7 +189,7 @@ func TestNormaliseClamps(t *testing.T) {
 func TestUnknownToolAndUnknownIDs(t *testing.T) {
 	t.Parallel()
 	q := playbook(func(s *runs.Submission) { s.Tool = "cobol" })
-	if err := subject().judge(t.Context(), &q); !runs.UnknownTool.Is(err) || locations(err)[0] != "tool" {
+	if err := subject().validate(t.Context(), &q); !runs.UnknownTool.Is(err) || locations(err)[0] != "tool" {
 		t.Errorf("tool: %v", err)
 	}
 	for at, change := range map[string]func(*runs.Submission){
@@ -198,7 +198,7 @@ func TestUnknownToolAndUnknownIDs(t *testing.T) {
 		"credential_ids[0]": func(s *runs.Submission) { s.CredentialIDs = []string{"nope"} },
 	} {
 		q := playbook(change)
-		err := subject().judge(t.Context(), &q)
+		err := subject().validate(t.Context(), &q)
 		if !fault.Is(err, fault.NotFound) || !cmp.Equal(locations(err), []string{at}) {
 			t.Errorf("%s: got %v", at, err)
 		}
@@ -229,7 +229,7 @@ func TestPipelineSteps(t *testing.T) {
 		c.change(&second)
 		r := &runs.Run{}
 		normalise(&r.Spec)
-		_, err := subject().judgePipeline(t.Context(), r, &runs.PipelineSubmission{Steps: []runs.StepSpec{ok, second}}, nil)
+		_, err := subject().validatePipeline(t.Context(), r, &runs.PipelineSubmission{Steps: []runs.StepSpec{ok, second}}, nil)
 		if fault.KindOf(err) != c.kind || !cmp.Equal(locations(err), []string{c.at}) {
 			t.Errorf("%s: got %v at %v", c.at, err, locations(err))
 		}

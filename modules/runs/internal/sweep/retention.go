@@ -27,8 +27,8 @@ type Retention struct {
 }
 
 // NewRetention returns the retention of ended runs and of their events; zero keeps them for ever.
-func NewRetention(unit tx.Unit, p runs.Purger, c clock.Clock, keepRuns, keepEvents time.Duration) *Retention {
-	return &Retention{unit: unit, purger: p, clock: c, runs: keepRuns, events: keepEvents}
+func NewRetention(unit tx.Unit, p runs.Purger, c clock.Clock, runAge, eventAge time.Duration) *Retention {
+	return &Retention{unit: unit, purger: p, clock: c, runs: runAge, events: eventAge}
 }
 
 // Pass drops what is due, a batch in each unit of work, and returns how many runs it dropped or emptied.

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// shelf counts down what it has to purge.
-type shelf struct {
+// fakePurger counts down what it has to purge.
+type fakePurger struct {
 	runs, events, keys int
 	calls              int
 	cut                time.Time
 }
 
-func (s *shelf) Do(ctx context.Context, fn func(context.Context) error) error { return fn(ctx) }
-func (s *shelf) Now() time.Time                                               { return time.Unix(1_000_000, 0).UTC() }
+func (s *fakePurger) Do(ctx context.Context, fn func(context.Context) error) error { return fn(ctx) }
+func (s *fakePurger) Now() time.Time                                               { return time.Unix(1_000_000, 0).UTC() }
 
-func (s *shelf) PurgeRuns(_ context.Context, t time.Time, limit int) (int, error) {
+func (s *fakePurger) PurgeRuns(_ context.Context, t time.Time, limit int) (int, error) {
 	s.calls++
 	s.cut = t
 	n := min(s.runs, limit)
@@ -24,17 +24,17 @@ func (s *shelf) PurgeRuns(_ context.Context, t time.Time, limit int) (int, error
 	return n, nil
 }
 
-func (s *shelf) PurgeEvents(_ context.Context, _ time.Time, limit int) (int, error) {
+func (s *fakePurger) PurgeEvents(_ context.Context, _ time.Time, limit int) (int, error) {
 	n := min(s.events, limit)
 	s.events -= n
 	return n, nil
 }
 
-func (s *shelf) PurgeKeys(context.Context, time.Time) error { s.keys++; return nil }
+func (s *fakePurger) PurgeKeys(context.Context, time.Time) error { s.keys++; return nil }
 
 func TestRetentionGoesInBatches(t *testing.T) {
 	t.Parallel()
-	s := &shelf{runs: 250, events: 7}
+	s := &fakePurger{runs: 250, events: 7}
 	n, err := NewRetention(s, s, s, time.Hour, time.Minute).Pass(t.Context())
 	if err != nil || n != 257 || s.calls != 3 || s.keys != 1 {
 		t.Errorf("%d dropped in %d batches, keys %d, %v", n, s.calls, s.keys, err)
@@ -46,7 +46,7 @@ func TestRetentionGoesInBatches(t *testing.T) {
 
 func TestRetentionOfZeroKeepsEverything(t *testing.T) {
 	t.Parallel()
-	s := &shelf{runs: 5, events: 5}
+	s := &fakePurger{runs: 5, events: 5}
 	if n, err := NewRetention(s, s, s, 0, 0).Pass(t.Context()); err != nil || n != 0 || s.runs != 5 || s.keys != 1 {
 		t.Errorf("%d dropped, %v", n, err)
 	}

@@ -46,7 +46,7 @@ func (w *Worklist) look(ctx context.Context, l runs.Lease, e *runs.Ending) (*fol
 	if to > 0 && e.LogOmitted == 0 && e.LogBytes <= w.journal.cap {
 		err = w.foldLog(ctx, l.RunID, to, f)
 	}
-	if err == nil && longTold(e) {
+	if err == nil && hasManyEvents(e) {
 		err = w.machine.Fold(ctx, l.RunID, &f.ahead.Events, -1)
 	}
 	if err == nil && len(e.Hosts) == 0 && e.Touched > manyHosts {
@@ -58,8 +58,8 @@ func (w *Worklist) look(ctx context.Context, l runs.Lease, e *runs.Ending) (*fol
 	return f, err
 }
 
-// longTold reports whether a run is likely to have stored many events before its ending.
-func longTold(e *runs.Ending) bool {
+// hasManyEvents reports whether a run is likely to have stored many events before its ending.
+func hasManyEvents(e *runs.Ending) bool {
 	if len(e.Events) > 0 {
 		return e.Events[0].Seq > lifecycle.FewEvents
 	}

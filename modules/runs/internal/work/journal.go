@@ -37,7 +37,7 @@ func (j *Journal) AppendLog(ctx context.Context, l runs.Lease, c runs.LogChunk) 
 	var state runs.LogState
 	err := j.machine.Do(ctx, func(ctx context.Context) error {
 		var err error
-		state, err = j.keep(ctx, l, c)
+		state, err = j.storeChunk(ctx, l, c)
 		return err
 	})
 	if err != nil {
@@ -47,9 +47,9 @@ func (j *Journal) AppendLog(ctx context.Context, l runs.Lease, c runs.LogChunk) 
 	return state.Next, nil
 }
 
-// keep stores a chunk, and drops from the middle what the cap leaves no room for: the beginning and the end of an output tell
+// storeChunk stores a chunk, and drops from the middle what the cap leaves no room for: the beginning and the end of an output tell
 // the most.
-func (j *Journal) keep(ctx context.Context, l runs.Lease, c runs.LogChunk) (runs.LogState, error) {
+func (j *Journal) storeChunk(ctx context.Context, l runs.Lease, c runs.LogChunk) (runs.LogState, error) {
 	state, err := j.logs.AppendLog(ctx, l, c)
 	if err != nil || state.Next-state.Omitted <= j.cap {
 		return state, err
@@ -80,21 +80,21 @@ func (j *Journal) AppendEvents(ctx context.Context, l runs.Lease, events []runs.
 
 // SaveHosts implements runs.Journal.
 func (j *Journal) SaveHosts(ctx context.Context, l runs.Lease, hosts []runs.HostSummary) error {
-	return j.held(ctx, l, func(ctx context.Context) error { return j.summaries.SaveHosts(ctx, l.RunID, hosts) })
+	return j.underLease(ctx, l, func(ctx context.Context) error { return j.summaries.SaveHosts(ctx, l.RunID, hosts) })
 }
 
 // SaveTasks implements runs.Journal.
 func (j *Journal) SaveTasks(ctx context.Context, l runs.Lease, tasks []runs.TaskSummary) error {
-	return j.held(ctx, l, func(ctx context.Context) error { return j.summaries.SaveTasks(ctx, l.RunID, tasks) })
+	return j.underLease(ctx, l, func(ctx context.Context) error { return j.summaries.SaveTasks(ctx, l.RunID, tasks) })
 }
 
 // SaveFacts implements runs.Journal.
 func (j *Journal) SaveFacts(ctx context.Context, l runs.Lease, facts []runs.HostFacts) error {
-	return j.held(ctx, l, func(ctx context.Context) error { return j.summaries.SaveFacts(ctx, l.RunID, facts) })
+	return j.underLease(ctx, l, func(ctx context.Context) error { return j.summaries.SaveFacts(ctx, l.RunID, facts) })
 }
 
-// held stores something under a lease that the store of it knows nothing of.
-func (j *Journal) held(ctx context.Context, l runs.Lease, save func(ctx context.Context) error) error {
+// underLease stores something under a lease that the store of it knows nothing of.
+func (j *Journal) underLease(ctx context.Context, l runs.Lease, save func(ctx context.Context) error) error {
 	return j.machine.Do(ctx, func(ctx context.Context) error {
 		if err := j.machine.Store.Amend(ctx, l.RunID, runs.Amendment{Lease: &l}); err != nil {
 			return err

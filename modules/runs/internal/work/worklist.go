@@ -108,9 +108,9 @@ func giveBack(ctx context.Context, m *lifecycle.Machine, r *runs.Run, l *runs.Le
 	return m.Signals.Signal(ctx, events.TopicQueue, r.Spec.Queue)
 }
 
-// Held implements runs.Worklist.
-func (w *Worklist) Held(ctx context.Context, worker string) ([]*runs.Run, error) {
-	return w.queue.Held(ctx, worker)
+// Leased implements runs.Worklist.
+func (w *Worklist) Leased(ctx context.Context, worker string) ([]*runs.Run, error) {
+	return w.queue.Leased(ctx, worker)
 }
 
 // Divide implements runs.Worklist. Without hosts the split ends as succeeded, with the warning that none matched.

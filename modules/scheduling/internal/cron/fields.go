@@ -26,8 +26,8 @@ func fields() [5]field {
 // sunday is the second number of Sunday, which lets a range end with it.
 const sunday = 7
 
-// word returns the expression that a word such as @daily stands for.
-func word(w string) (string, bool) {
+// macro returns the expression that a word such as @daily stands for.
+func macro(w string) (string, bool) {
 	switch strings.ToLower(w) {
 	case "@yearly", "@annually":
 		return "0 0 1 1 *", true

@@ -17,7 +17,7 @@ func (e *Expr) Next(after time.Time) (time.Time, bool) {
 	if u >= last {
 		return time.Time{}, false
 	}
-	from := e.unshown(u)
+	from := e.nextUnseen(u)
 	s, ok := e.slot(from, from+horizon)
 	if !ok {
 		return time.Time{}, false
@@ -29,11 +29,11 @@ func (e *Expr) Next(after time.Time) (time.Time, bool) {
 	return time.Unix(at, 0).UTC(), true
 }
 
-// unshown returns the first whole minute that the clock has neither shown nor passed up to and including an instant.
-func (e *Expr) unshown(u int64) wall {
+// nextUnseen returns the first whole minute that the clock has neither shown nor passed up to and including an instant.
+func (e *Expr) nextUnseen(u int64) wall {
 	now := segmentAt(e.loc, u)
-	shown := max(u+now.offset, e.reached(now)-1)
-	return shown - mod(shown, minute) + minute
+	latest := max(u+now.offset, e.reached(now)-1)
+	return latest - mod(latest, minute) + minute
 }
 
 // reached returns the reading that the clock came up to before a segment, itself not shown. It lies behind the segment's

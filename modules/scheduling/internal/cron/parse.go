@@ -27,15 +27,15 @@ func (e *Expr) parse(expr string) error {
 	case e.text == "":
 		return bad("an expression is needed: %s, such as 30 2 * * mon-fri", order)
 	case e.text[0] == '@':
-		return e.parseWord()
+		return e.parseMacro()
 	case strings.HasPrefix(e.text, "TZ=") || strings.HasPrefix(e.text, "CRON_TZ="):
 		return bad("a zone does not stand in the expression; put it into timezone")
 	}
 	return e.parseFields(split(expr))
 }
 
-func (e *Expr) parseWord() error {
-	if fields, ok := word(e.text); ok {
+func (e *Expr) parseMacro() error {
+	if fields, ok := macro(e.text); ok {
 		return e.parseFields(split(fields))
 	}
 	name := split(e.text)[0].text
@@ -45,7 +45,7 @@ func (e *Expr) parseWord() error {
 	case "@reboot":
 		return bad("@reboot is not supported: a schedule fires by the clock, not when a machine starts")
 	}
-	if _, ok := word(name); ok {
+	if _, ok := macro(name); ok {
 		return bad("%s stands alone, nothing may follow it", name)
 	}
 	return bad("%s is no known word; the words are @yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly", quote(e.text))

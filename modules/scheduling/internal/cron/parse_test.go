@@ -128,7 +128,7 @@ func refusal(t *testing.T, err error) *fault.Error {
 
 func TestRefusedExpressions(t *testing.T) {
 	t.Parallel()
-	for expr, says := range map[string]string{
+	for expr, want := range map[string]string{
 		"":                                    "an expression is needed",
 		" \t ":                                "an expression is needed",
 		"0 0 * *":                             "has 4 of five fields",
@@ -206,8 +206,8 @@ func TestRefusedExpressions(t *testing.T) {
 	} {
 		_, err := cron.Parse(expr, "UTC", nil)
 		f := refusal(t, err)
-		if f.Fields[0].Location != "cron" || !strings.Contains(f.Message, says) || strings.ContainsAny(f.Message, "\n\x00") || len(f.Message) > 300 {
-			t.Errorf("%q: %v\n\twanted %s", expr, err, says)
+		if f.Fields[0].Location != "cron" || !strings.Contains(f.Message, want) || strings.ContainsAny(f.Message, "\n\x00") || len(f.Message) > 300 {
+			t.Errorf("%q: %v\n\twanted %s", expr, err, want)
 		}
 	}
 }
@@ -217,7 +217,7 @@ func TestZoneNames(t *testing.T) {
 	for _, zone := range []string{"UTC", "Etc/UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Etc/GMT+5", "EST5EDT", "America/Port-au-Prince"} {
 		parse(t, "@daily", zone)
 	}
-	for zone, says := range map[string]string{
+	for zone, want := range map[string]string{
 		"Mars/Base":                   `"Mars/Base" is no known zone`,
 		"europe/berlinn":              "is no known zone",
 		"Europe":                      "is no known zone",
@@ -240,8 +240,8 @@ func TestZoneNames(t *testing.T) {
 	} {
 		_, err := cron.Parse("@daily", zone, nil)
 		f := refusal(t, err)
-		if f.Fields[0].Location != "timezone" || !strings.Contains(f.Message, says) {
-			t.Errorf("%q: %v\n\twanted %s", zone, err, says)
+		if f.Fields[0].Location != "timezone" || !strings.Contains(f.Message, want) {
+			t.Errorf("%q: %v\n\twanted %s", zone, err, want)
 		}
 	}
 }

@@ -179,10 +179,10 @@ func setOf(f field) uint64 {
 }
 
 // enumerate joins words as in a sentence.
-func enumerate(words []string) string {
-	out := words[0]
-	for i, w := range words[1:] {
-		if i == len(words)-2 {
+func enumerate(items []string) string {
+	out := items[0]
+	for i, w := range items[1:] {
+		if i == len(items)-2 {
 			out += " and " + w
 		} else {
 			out += ", " + w

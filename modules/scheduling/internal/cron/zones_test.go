@@ -9,32 +9,32 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// reading is what a clock on the wall and the calendar below it show.
-type reading struct{ minute, hour, dom, month, dow int }
+// civilTime is what a clock on the wall and the calendar below it show.
+type civilTime struct{ minute, hour, dom, month, dow int }
 
 // pattern is an expression, and the same in Go: whether a date and a time of day are meant.
 type pattern struct {
 	expr  string
-	day   func(r reading) bool
-	time  func(r reading) bool
+	day   func(r civilTime) bool
+	time  func(r civilTime) bool
 	dense bool // fires so often that only the days around changes of the clocks are compared
 }
 
-func everyDay(reading) bool { return true }
+func everyDay(civilTime) bool { return true }
 
-func clock(hour, minute int) func(reading) bool {
-	return func(r reading) bool { return r.hour == hour && r.minute == minute }
+func clock(hour, minute int) func(civilTime) bool {
+	return func(r civilTime) bool { return r.hour == hour && r.minute == minute }
 }
 
 func patterns() []pattern {
-	weekday := func(r reading) bool { return r.dow >= 1 && r.dow <= 5 }
+	weekday := func(r civilTime) bool { return r.dow >= 1 && r.dow <= 5 }
 	return []pattern{
-		{"* * * * *", everyDay, func(reading) bool { return true }, true},
-		{"*/5 * * * *", everyDay, func(r reading) bool { return r.minute%5 == 0 }, true},
-		{"7-59/15 * * * *", everyDay, func(r reading) bool { return r.minute >= 7 && (r.minute-7)%15 == 0 }, true},
-		{"*/20 0-3 * * mon-fri", weekday, func(r reading) bool { return r.hour <= 3 && r.minute%20 == 0 }, false},
-		{"@hourly", everyDay, func(r reading) bool { return r.minute == 0 }, true},
-		{"59 * * * *", everyDay, func(r reading) bool { return r.minute == 59 }, true},
+		{"* * * * *", everyDay, func(civilTime) bool { return true }, true},
+		{"*/5 * * * *", everyDay, func(r civilTime) bool { return r.minute%5 == 0 }, true},
+		{"7-59/15 * * * *", everyDay, func(r civilTime) bool { return r.minute >= 7 && (r.minute-7)%15 == 0 }, true},
+		{"*/20 0-3 * * mon-fri", weekday, func(r civilTime) bool { return r.hour <= 3 && r.minute%20 == 0 }, false},
+		{"@hourly", everyDay, func(r civilTime) bool { return r.minute == 0 }, true},
+		{"59 * * * *", everyDay, func(r civilTime) bool { return r.minute == 59 }, true},
 		{"@daily", everyDay, clock(0, 0), false},
 		{"1 0 * * *", everyDay, clock(0, 1), false},
 		{"30 0 * * *", everyDay, clock(0, 30), false},
@@ -43,17 +43,17 @@ func patterns() []pattern {
 		{"15 2 * * *", everyDay, clock(2, 15), false},
 		{"0 3 * * *", everyDay, clock(3, 0), false},
 		{"45 23 * * *", everyDay, clock(23, 45), false},
-		{"0 */6 * * *", everyDay, func(r reading) bool { return r.hour%6 == 0 && r.minute == 0 }, false},
-		{"30 2 * * sun", func(r reading) bool { return r.dow == 0 }, clock(2, 30), false},
-		{"30 1,2,3 * 3,4,10-11 7", func(r reading) bool {
+		{"0 */6 * * *", everyDay, func(r civilTime) bool { return r.hour%6 == 0 && r.minute == 0 }, false},
+		{"30 2 * * sun", func(r civilTime) bool { return r.dow == 0 }, clock(2, 30), false},
+		{"30 1,2,3 * 3,4,10-11 7", func(r civilTime) bool {
 			return r.dow == 0 && (r.month == 3 || r.month == 4 || r.month == 10 || r.month == 11)
-		}, func(r reading) bool { return r.minute == 30 && r.hour >= 1 && r.hour <= 3 }, false},
-		{"0 12 13 * fri", func(r reading) bool { return r.dom == 13 || r.dow == 5 }, clock(12, 0), false},
-		{"0 0 */2 * mon", func(r reading) bool { return r.dom%2 == 1 && r.dow == 1 }, clock(0, 0), false},
-		{"15 10 31 * *", func(r reading) bool { return r.dom == 31 }, clock(10, 15), false},
-		{"0 0 30,31 dec *", func(r reading) bool { return r.month == 12 && r.dom >= 30 }, clock(0, 0), false},
-		{"0 4 29 2 *", func(r reading) bool { return r.month == 2 && r.dom == 29 }, clock(4, 0), false},
-		{"0 0 30 2 *", func(reading) bool { return false }, clock(0, 0), false},
+		}, func(r civilTime) bool { return r.minute == 30 && r.hour >= 1 && r.hour <= 3 }, false},
+		{"0 12 13 * fri", func(r civilTime) bool { return r.dom == 13 || r.dow == 5 }, clock(12, 0), false},
+		{"0 0 */2 * mon", func(r civilTime) bool { return r.dom%2 == 1 && r.dow == 1 }, clock(0, 0), false},
+		{"15 10 31 * *", func(r civilTime) bool { return r.dom == 31 }, clock(10, 15), false},
+		{"0 0 30,31 dec *", func(r civilTime) bool { return r.month == 12 && r.dom >= 30 }, clock(0, 0), false},
+		{"0 4 29 2 *", func(r civilTime) bool { return r.month == 2 && r.dom == 29 }, clock(4, 0), false},
+		{"0 0 30 2 *", func(civilTime) bool { return false }, clock(0, 0), false},
 	}
 }
 
@@ -100,7 +100,7 @@ func places() map[string]int {
 type walk struct {
 	from, to time.Time
 	base     int64   // minutes from 1970 to the first reading that is kept
-	shown    []int64 // for each reading from base on, the first instant that shows it, or unseen
+	firstAt  []int64 // for each reading from base on, the first instant that shows it, or unseen
 	changes  []int64 // instants at which the clocks were changed
 }
 
@@ -115,7 +115,7 @@ func walkZone(loc *time.Location, year int) *walk {
 	start, end := w.from.Add(-margin).Unix(), w.to.Add(margin).Unix()
 	const oneDay = 24 * 60 // the kept readings are whole days, one more on either side
 	w.base = start/60 - oneDay
-	w.shown = slices.Repeat([]int64{unseen}, int((end-start)/60)+2*oneDay)
+	w.firstAt = slices.Repeat([]int64{unseen}, int((end-start)/60)+2*oneDay)
 	offset := func(u int64) int64 {
 		_, seconds := time.Unix(u, 0).In(loc).Zone()
 		return int64(seconds)
@@ -129,8 +129,8 @@ func walkZone(loc *time.Location, year int) *walk {
 				last = offset(u)
 				w.changes = append(w.changes, u)
 			}
-			if i := (u+last)/60 - w.base; w.shown[i] == unseen {
-				w.shown[i] = u
+			if i := (u+last)/60 - w.base; w.firstAt[i] == unseen {
+				w.firstAt[i] = u
 			}
 		}
 	}
@@ -142,23 +142,23 @@ func walkZone(loc *time.Location, year int) *walk {
 func (w *walk) expected(p pattern) []int64 {
 	var times []int // minutes of a day
 	for i := range 24 * 60 {
-		if p.time(reading{minute: i % 60, hour: i / 60}) {
+		if p.time(civilTime{minute: i % 60, hour: i / 60}) {
 			times = append(times, i)
 		}
 	}
 	var out []int64
-	for midnight := 0; midnight < len(w.shown); midnight += 24 * 60 {
+	for midnight := 0; midnight < len(w.firstAt); midnight += 24 * 60 {
 		date := time.Unix((w.base+int64(midnight))*60, 0).UTC()
-		if !p.day(reading{dom: date.Day(), month: int(date.Month()), dow: int(date.Weekday())}) {
+		if !p.day(civilTime{dom: date.Day(), month: int(date.Month()), dow: int(date.Weekday())}) {
 			continue
 		}
 		for _, i := range times {
 			i += midnight
-			for i < len(w.shown) && w.shown[i] == unseen {
+			for i < len(w.firstAt) && w.firstAt[i] == unseen {
 				i++
 			}
-			if i < len(w.shown) {
-				out = append(out, w.shown[i])
+			if i < len(w.firstAt) {
+				out = append(out, w.firstAt[i])
 			}
 		}
 	}

@@ -14,11 +14,11 @@ import (
 
 // Settings of an Engine. All are required.
 type Settings struct {
-	Topic   string        // of the signal that a schedule was saved
-	Catchup time.Duration // a slot that is missed by more makes no run
-	Hold    time.Duration // how long a slot is this server's, and so how long it tries
-	Poll    time.Duration // how long it sleeps at most, and how often it looks for abandoned slots
-	Pool    int           // how many runs are made at once
+	Topic     string        // of the signal that a schedule was saved
+	Catchup   time.Duration // a slot that is missed by more makes no run
+	LeaseTime time.Duration // how long a slot is this server's, and so how long it tries
+	Poll      time.Duration // how long it sleeps at most, and how often it looks for abandoned slots
+	Pool      int           // how many runs are made at once
 }
 
 // Times computes slots: the latest one of a schedule that is due, which is not after now, and the first one after now, zero where it

@@ -11,9 +11,9 @@ import (
 const (
 	// batch bounds how many schedules are looked at before the store is asked again.
 	batch = 100
-	// again is the pause after something failed, and soon the one where others were quicker.
-	again = time.Second
-	soon  = 20 * time.Millisecond
+	// retryPause is the pause after something failed, and soon the one where others were quicker.
+	retryPause    = time.Second
+	conflictPause = 20 * time.Millisecond
 	// askTime bounds one question to the store.
 	askTime = 30 * time.Second
 )
@@ -28,7 +28,7 @@ func (e *Engine) pass(ctx context.Context) time.Duration {
 		if ctx.Err() == nil {
 			e.log.ErrorContext(ctx, "schedules that are due were not read; it is tried again", "err", err)
 		}
-		return min(again, e.set.Poll)
+		return min(retryPause, e.set.Poll)
 	}
 	e.now = now
 	grace := e.set.Catchup + e.waited
@@ -39,7 +39,7 @@ func (e *Engine) pass(ctx context.Context) time.Duration {
 		if next.IsZero() {
 			return e.set.Poll
 		}
-		return min(max(next.Sub(now), soon), e.set.Poll)
+		return min(max(next.Sub(now), conflictPause), e.set.Poll)
 	}
 	moved := false
 	for i := range due {
@@ -49,12 +49,12 @@ func (e *Engine) pass(ctx context.Context) time.Duration {
 			return 0
 		case err != nil:
 			e.log.ErrorContext(ctx, "a slot was not booked; it is tried again", "schedule", due[i].ID, "err", err)
-			return min(again, e.set.Poll)
+			return min(retryPause, e.set.Poll)
 		}
 		moved = moved || ok
 	}
 	if !moved {
-		return soon
+		return conflictPause
 	}
 	return 0
 }
@@ -82,14 +82,14 @@ func (e *Engine) advance(ctx context.Context, s *scheduling.Schedule, now time.T
 		return false, ctx.Err()
 	}
 	// What is done in this time ends before the hold of the slot does, which begins later.
-	held, cancel := context.WithTimeout(ctx, e.set.Hold)
-	ok, err = e.slots.Advance(held, s.ID, s.NextRunAt, next, slot, e.set.Hold)
+	leased, cancel := context.WithTimeout(ctx, e.set.LeaseTime)
+	ok, err = e.slots.Advance(leased, s.ID, s.NextRunAt, next, slot, e.set.LeaseTime)
 	if err != nil || !ok {
 		cancel()
 		e.leave()
 		return false, err
 	}
-	e.start(held, cancel, &scheduling.Firing{Schedule: *s, Slot: slot}, false)
+	e.start(leased, cancel, &scheduling.Firing{Schedule: *s, Slot: slot}, false)
 	return true, nil
 }
 
@@ -105,9 +105,9 @@ func (e *Engine) retake(ctx context.Context) {
 	if free == 0 || ctx.Err() != nil || e.now.IsZero() {
 		return
 	}
-	held, cancel := context.WithTimeout(ctx, e.set.Hold)
+	leased, cancel := context.WithTimeout(ctx, e.set.LeaseTime)
 	defer cancel()
-	list, err := e.slots.Abandoned(held, e.set.Hold, free)
+	list, err := e.slots.Abandoned(leased, e.set.LeaseTime, free)
 	if err != nil {
 		if ctx.Err() == nil {
 			e.log.ErrorContext(ctx, "abandoned slots were not read; it is tried again", "err", err)
@@ -120,8 +120,8 @@ func (e *Engine) retake(ctx context.Context) {
 		}
 		// Whoever takes a slot over comes a hold and a look after it was booked. One that is much older was held while no server ran,
 		// and counts as missed; beyond a day nobody would remember its key either.
-		stale := e.now.Sub(list[i].Slot) > e.set.Catchup+e.set.Hold+2*e.set.Poll
-		one, done := context.WithTimeout(ctx, e.set.Hold)
+		stale := e.now.Sub(list[i].Slot) > e.set.Catchup+e.set.LeaseTime+2*e.set.Poll
+		one, done := context.WithTimeout(ctx, e.set.LeaseTime)
 		e.start(one, done, &list[i], stale)
 	}
 }

@@ -121,7 +121,7 @@ func TestRefusals(t *testing.T) {
 // TestUnavailable lets what makes runs be away for a while, and for longer than the slot is held.
 func TestUnavailable(t *testing.T) {
 	set := usual
-	set.Hold = 5 * time.Second
+	set.LeaseTime = 5 * time.Second
 	eachEngine(t, set, func(t *testing.T, b *bundle) {
 		slot := b.storeTime().Truncate(time.Minute)
 		var calls atomic.Int64
@@ -138,7 +138,7 @@ func TestUnavailable(t *testing.T) {
 		if calls.Load() != 3 || b.maker.count() != 1 {
 			t.Errorf("%d attempts, %d runs", calls.Load(), b.maker.count())
 		}
-		b.set.Hold = time.Second
+		b.set.LeaseTime = time.Second
 		b.maker.first = func(context.Context, *scheduling.Firing) error { return away }
 		s = b.add(once(slot), slot)
 		b.all()

@@ -29,12 +29,12 @@ func TestServers(t *testing.T) {
 	const servers = 4
 	schedules, rounds := depthtest.Of(5, 20), depthtest.Of(3, 12)
 	url := dbtest.Fresh(t, db.Postgres, migrations.FS)
-	book := newLedger()
+	recorder := newLedger()
 	// The hold is longer than a slow machine needs for a run, and shorter than the test.
-	set := Settings{Topic: schedule.Topic, Catchup: time.Minute, Hold: 3 * time.Second, Poll: 500 * time.Millisecond, Pool: 8}
+	set := Settings{Topic: schedule.Topic, Catchup: time.Minute, LeaseTime: 3 * time.Second, Poll: 500 * time.Millisecond, Pool: 8}
 	var all []*bundle
 	for i := range servers {
-		b := setup(t, dbtest.Connect(t, db.Config{URL: url, UnitTimeout: time.Minute}), set, seconds{}, book)
+		b := setup(t, dbtest.Connect(t, db.Config{URL: url, UnitTimeout: time.Minute}), set, seconds{}, recorder)
 		b.clock = &stepping{by: time.Duration(i-2) * 7 * time.Hour}
 		all = append(all, b)
 	}
@@ -47,7 +47,7 @@ func TestServers(t *testing.T) {
 		}
 		defer close(resumed)
 		// A stopped process does not hear that its time is over.
-		for book.made(f.Key()) == "" {
+		for recorder.made(f.Key()) == "" {
 			<-taken
 		}
 		return nil
@@ -62,21 +62,21 @@ func TestServers(t *testing.T) {
 	limit := time.After(2 * time.Minute)
 	for n := 0; n < schedules*rounds; {
 		select {
-		case <-book.seen:
+		case <-recorder.seen:
 			n++
 			select {
 			case taken <- struct{}{}:
 			default:
 			}
 		case <-limit:
-			t.Fatalf("%d runs", book.count())
+			t.Fatalf("%d runs", recorder.count())
 		}
 	}
 	for woken := false; !woken; {
 		select {
 		case <-resumed:
 			woken = true
-		case <-book.seen:
+		case <-recorder.seen:
 			select {
 			case taken <- struct{}{}:
 			default:
@@ -88,7 +88,7 @@ func TestServers(t *testing.T) {
 	for _, b := range all {
 		b.Stop()
 	}
-	check(t, all[0], book)
+	check(t, all[0], recorder)
 }
 
 // stepping is a clock that goes wrong by some hours and steps by as much, forth and back, at every second look.
@@ -106,7 +106,7 @@ func (c *stepping) Now() time.Time {
 }
 
 // check holds what is stored against what was made: a run for every slot, and no run for anything else.
-func check(t *testing.T, b *bundle, book *ledger) {
+func check(t *testing.T, b *bundle, recorder *ledger) {
 	t.Helper()
 	b.expire()
 	b.all()
@@ -124,20 +124,20 @@ func check(t *testing.T, b *bundle, book *ledger) {
 			t.Fatal(err)
 		}
 		stored++
-		if made := book.made(key(id, slot.Time)); run == "" || made != run {
+		if made := recorder.made(key(id, slot.Time)); run == "" || made != run {
 			t.Errorf("the slot %s has the run %q, %q was made", key(id, slot.Time), run, made)
 		}
 	}
 	if err := rows.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range book.asked {
+	for _, n := range recorder.asked {
 		if n > 1 {
 			again++
 		}
 	}
-	if stored != book.count() || again == 0 {
-		t.Errorf("%d slots, %d runs, %d asked for more than once", stored, book.count(), again)
+	if stored != recorder.count() || again == 0 {
+		t.Errorf("%d slots, %d runs, %d asked for more than once", stored, recorder.count(), again)
 	}
 	t.Logf("%d slots, %d asked for more than once", stored, again)
 }

@@ -70,7 +70,7 @@ type bundle struct {
 	maker *maker
 }
 
-var usual = Settings{Topic: schedule.Topic, Catchup: 5 * time.Minute, Hold: time.Minute, Poll: 20 * time.Second, Pool: 8}
+var usual = Settings{Topic: schedule.Topic, Catchup: 5 * time.Minute, LeaseTime: time.Minute, Poll: 20 * time.Second, Pool: 8}
 
 func eachEngine(t *testing.T, set Settings, test func(t *testing.T, b *bundle)) {
 	t.Helper()
@@ -158,7 +158,7 @@ func (b *bundle) remove(id string) {
 func (b *bundle) all() {
 	b.t.Helper()
 	for range 10 {
-		if b.pass(b.t.Context()) > soon {
+		if b.pass(b.t.Context()) > conflictPause {
 			break
 		}
 	}

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// hold bounds a launch; a delivery whose server died is taken anew after it.
-	hold = time.Minute
+	// launchTimeout bounds a launch; a delivery whose server died is taken anew after it.
+	launchTimeout = time.Minute
 	// noteTime bounds what is written down after a launch.
 	noteTime = 10 * time.Second
 )
@@ -74,17 +74,17 @@ func (h *Hooks) Deliver(ctx context.Context, d scheduling.Delivery) (scheduling.
 	if !wanted(t.Events, event) {
 		return ignored("the event is not one that the trigger waits for"), nil
 	}
-	said, err := p.read(event)
+	raw, err := p.read(event)
 	if err != nil {
 		return scheduling.Delivered{}, err
 	}
 	switch {
-	case t.Branch != "" && said.onto != t.Branch:
+	case t.Branch != "" && raw.targetBranch != t.Branch:
 		return ignored("the branch is not the one that the trigger waits for"), nil
-	case said.deleted:
+	case raw.deleted:
 		return ignored("a deletion leaves nothing to run on"), nil
 	}
-	return h.once(ctx, &t.Trigger, from.id(&d), said.push)
+	return h.once(ctx, &t.Trigger, from.id(&d), raw.push)
 }
 
 func ignored(why string) scheduling.Delivered { return scheduling.Delivered{Ignored: why, Done: true} }
@@ -102,7 +102,7 @@ func (h *Hooks) prove(ctx context.Context, t *scheduling.StoredTrigger, d *sched
 	if err != nil {
 		return fmt.Errorf("open a signing secret: %w", err)
 	}
-	if len(secret) == 0 || !holds(d, secret) {
+	if len(secret) == 0 || !verify(d, secret) {
 		return refused()
 	}
 	return nil
@@ -126,7 +126,7 @@ const (
 func (h *Hooks) once(ctx context.Context, t *scheduling.Trigger, id string, p push) (scheduling.Delivered, error) {
 	pause := firstLook
 	for n := 1; ; n++ {
-		was, fresh, err := h.deliveries.Remember(ctx, t.ID, id, hold)
+		was, fresh, err := h.deliveries.Remember(ctx, t.ID, id, launchTimeout)
 		switch {
 		case err != nil:
 			return scheduling.Delivered{}, err
@@ -135,7 +135,7 @@ func (h *Hooks) once(ctx context.Context, t *scheduling.Trigger, id string, p pu
 		case was.Done:
 			return was, nil
 		case n == looks:
-			return scheduling.Delivered{}, &fault.Error{Kind: fault.Unavailable, Message: "this delivery is under way", RetryAfter: hold}
+			return scheduling.Delivered{}, &fault.Error{Kind: fault.Unavailable, Message: "this delivery is under way", RetryAfter: launchTimeout}
 		}
 		timer := time.NewTimer(pause)
 		select {
@@ -172,20 +172,20 @@ func (h *Hooks) fire(ctx context.Context, t *scheduling.Trigger, id string, p pu
 }
 
 func (h *Hooks) launch(ctx context.Context, t *scheduling.Trigger, id string, p push) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, hold)
+	ctx, cancel := context.WithTimeout(ctx, launchTimeout)
 	defer cancel()
 	ctx, err := h.as(ctx, t)
 	if err != nil {
 		return "", err
 	}
-	given, err := p.vars()
+	vars, err := p.vars()
 	if err != nil {
 		return "", err
 	}
 	sum := sha256.Sum256([]byte(t.ID + "\n" + id))
 	key := hex.EncodeToString(sum[:])
 	run, _, err := h.launcher.Launch(ctx, t.TemplateID, catalog.Launch{
-		Source: runs.FromTrigger, By: t.ID, Given: given,
+		Source: runs.FromTrigger, By: t.ID, SystemVars: vars,
 		Idempotency: &runs.Idempotency{Key: key, Scope: "hook", Digest: sha256.Sum256([]byte(key))},
 	})
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 
 // text is a string of a body. Anything else there is remembered as being wrong, and refused only by what asks for it.
 type text struct {
-	s     string
-	given bool
-	wrong bool
+	s       string
+	present bool
+	wrong   bool
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -24,7 +24,7 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 	if bytes.Equal(raw, []byte("null")) {
 		return nil
 	}
-	t.given = true
+	t.present = true
 	t.wrong = json.Unmarshal(raw, &t.s) != nil
 	return nil
 }
@@ -40,7 +40,7 @@ func (p *part[T]) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, &p.v)
 }
 
-type person struct {
+type account struct {
 	Login    text `json:"login"`
 	Name     text `json:"name"`
 	Username text `json:"username"`
@@ -64,9 +64,9 @@ type payload struct {
 	Deleted    json.RawMessage  `json:"deleted"`
 	Repository part[repository] `json:"repository"`
 	Project    part[repository] `json:"project"`
-	Pusher     part[person]     `json:"pusher"`
-	Sender     part[person]     `json:"sender"`
-	User       part[person]     `json:"user"`
+	Pusher     part[account]    `json:"pusher"`
+	Sender     part[account]    `json:"sender"`
+	User       part[account]    `json:"user"`
 	UserName   text             `json:"user_username"`
 	HeadCommit part[struct {
 		ID text `json:"id"`
@@ -104,10 +104,10 @@ func decode(d *scheduling.Delivery) (*payload, error) {
 }
 
 func document(d *scheduling.Delivery) ([]byte, error) {
-	said := d.Header.Get("Content-Type")
-	media, _, err := mime.ParseMediaType(said)
+	raw := d.Header.Get("Content-Type")
+	media, _, err := mime.ParseMediaType(raw)
 	switch {
-	case said == "", err == nil && media == "application/json":
+	case raw == "", err == nil && media == "application/json":
 		return d.Body, nil
 	case err != nil || media != "application/x-www-form-urlencoded":
 		return nil, fault.BadField("Content-Type", "expected application/json or application/x-www-form-urlencoded")
@@ -125,7 +125,7 @@ func (p *payload) event(header string) string {
 		return header
 	}
 	for _, t := range []text{p.EventName, p.ObjectKind} {
-		if t.given && !t.wrong {
+		if t.present && !t.wrong {
 			return strings.ToLower(t.s)
 		}
 	}
@@ -135,7 +135,7 @@ func (p *payload) event(header string) string {
 // first returns the first member that is there.
 func first(list ...text) text {
 	for _, t := range list {
-		if t.given {
+		if t.present {
 			return t
 		}
 	}

@@ -43,8 +43,8 @@ func proven(d *scheduling.Delivery) bool {
 	return false
 }
 
-// holds reports whether every proof that a delivery carries is made with the secret, over the body as it came.
-func holds(d *scheduling.Delivery, secret []byte) bool {
+// verify reports whether every proof that a delivery carries is made with the secret, over the body as it came.
+func verify(d *scheduling.Delivery, secret []byte) bool {
 	mac := hmac.New(sha256.New, secret)
 	_, _ = mac.Write(d.Body) // it never fails
 	sum := mac.Sum(nil)
@@ -60,8 +60,8 @@ func holds(d *scheduling.Delivery, secret []byte) bool {
 
 func one(header, value string, sum, secret []byte) bool {
 	if header == gitlabProof {
-		said, is := sha256.Sum256([]byte(value)), sha256.Sum256(secret)
-		return subtle.ConstantTimeCompare(said[:], is[:]) == 1
+		raw, is := sha256.Sum256([]byte(value)), sha256.Sum256(secret)
+		return subtle.ConstantTimeCompare(raw[:], is[:]) == 1
 	}
 	if header == githubProof {
 		var ok bool
@@ -69,6 +69,6 @@ func one(header, value string, sum, secret []byte) bool {
 			return false
 		}
 	}
-	said, err := hex.DecodeString(value)
-	return err == nil && hmac.Equal(said, sum)
+	raw, err := hex.DecodeString(value)
+	return err == nil && hmac.Equal(raw, sum)
 }

@@ -15,8 +15,8 @@ import (
 const Variable = "writ_push"
 
 const (
-	heads     = "refs/heads/"
-	maxMember = 512 // characters
+	branchPrefix = "refs/heads/"
+	maxMember    = 512 // characters
 )
 
 var (
@@ -33,32 +33,32 @@ type push struct {
 	Pusher     string `json:"pusher"`
 }
 
-// told is what a body says, and what of it decides whether the trigger fires.
-type told struct {
+// pushEvent is what a body says, and what of it decides whether the trigger fires.
+type pushEvent struct {
 	push
-	onto    string // the branch that it is about: the one pushed to, or the one that a request is to be merged into
-	deleted bool
+	targetBranch string // the branch that it is about: the one pushed to, or the one that a request is to be merged into
+	deleted      bool
 }
 
 // pushes reports whether an event is a push to a branch or of a tag.
 func pushes(event string) bool { return event == "push" || event == "tag_push" }
 
 // read takes what is known of an event out of a body and checks it. Invalid faults name the member as a run sees it.
-func (p *payload) read(event string) (told, error) {
+func (p *payload) read(event string) (pushEvent, error) {
 	if pushes(event) {
 		return p.readPush()
 	}
-	var out told
+	var out pushEvent
 	ref, sha, onto := p.request()
-	if ref.given {
-		ref.s = heads + ref.s
+	if ref.present {
+		ref.s = branchPrefix + ref.s
 	}
 	err := out.take(ref, sha, first(p.Repository.v.FullName, p.Project.v.Path), first(p.Sender.v.Login, p.User.v.Username))
 	if err != nil {
-		return told{}, err
+		return pushEvent{}, err
 	}
-	if onto.given && !onto.wrong {
-		out.onto = onto.s
+	if onto.present && !onto.wrong {
+		out.targetBranch = onto.s
 	}
 	return out, nil
 }
@@ -69,23 +69,23 @@ func (p *payload) request() (ref, sha, onto text) {
 	return first(pull.Head.v.Ref, merge.Source), first(pull.Head.v.SHA, merge.Last.v.ID), first(pull.Base.v.Ref, merge.Target)
 }
 
-func (p *payload) readPush() (told, error) {
-	if !p.Ref.given || p.Ref.wrong {
-		return told{}, fault.BadField("ref", "a push names its ref")
+func (p *payload) readPush() (pushEvent, error) {
+	if !p.Ref.present || p.Ref.wrong {
+		return pushEvent{}, fault.BadField("ref", "a push names its ref")
 	}
 	commit := first(p.Checkout, p.After)
 	if strings.HasPrefix(p.Ref.s, "refs/tags/") {
 		// An annotated tag is an object of its own; the commit is what it stands for.
 		commit = first(p.Checkout, p.HeadCommit.v.ID, p.After)
 	}
-	var out told
+	var out pushEvent
 	err := out.take(p.Ref, commit, first(p.Repository.v.FullName, p.Project.v.Path),
 		first(p.Pusher.v.Login, p.Pusher.v.Username, p.UserName, p.Pusher.v.Name, p.Sender.v.Login))
 	if err != nil {
-		return told{}, err
+		return pushEvent{}, err
 	}
-	if branch, ok := strings.CutPrefix(out.Ref, heads); ok {
-		out.onto = branch
+	if branch, ok := strings.CutPrefix(out.Ref, branchPrefix); ok {
+		out.targetBranch = branch
 	}
 	out.deleted = string(p.Deleted) == "true" || zeros(p.After.s)
 	if out.deleted {
@@ -98,7 +98,7 @@ func (p *payload) readPush() (told, error) {
 func zeros(s string) bool { return s != "" && strings.Trim(s, "0") == "" }
 
 // take checks members and keeps them.
-func (t *told) take(ref, commit, repository, pusher text) error {
+func (t *pushEvent) take(ref, commit, repository, pusher text) error {
 	for _, m := range []struct {
 		name string
 		text
@@ -109,7 +109,7 @@ func (t *told) take(ref, commit, repository, pusher text) error {
 		{"repository", repository, &t.Repository, nil}, {"pusher", pusher, &t.Pusher, nil},
 	} {
 		switch {
-		case !m.given:
+		case !m.present:
 			continue
 		case m.wrong || !object.Line(m.s, maxMember):
 			return fault.BadField(m.name, "expected a text of at most %d characters on one line", maxMember)
@@ -118,7 +118,7 @@ func (t *told) take(ref, commit, repository, pusher text) error {
 		}
 		*m.into = m.s
 	}
-	t.Branch, _ = strings.CutPrefix(t.Ref, heads)
+	t.Branch, _ = strings.CutPrefix(t.Ref, branchPrefix)
 	if t.Branch == t.Ref {
 		t.Branch = ""
 	}

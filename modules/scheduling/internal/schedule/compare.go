@@ -14,17 +14,17 @@ func (s *Schedules) Compare(ctx context.Context, id string, x scheduling.Schedul
 		return nil, err
 	}
 	stored, wanted := was.Target, clean(x.Target)
-	told, member := notifications(&wanted)
+	sealedTargets, member := notifications(&wanted)
 	list, other := notifications(&stored)
-	if told != nil && list != nil && member == other {
-		same, err := s.targets.Same(ctx, *told, *list)
+	if sealedTargets != nil && list != nil && member == other {
+		same, err := s.targets.Same(ctx, *sealedTargets, *list)
 		if err != nil {
 			return nil, err
 		}
 		if !same {
 			return []string{member}, nil
 		}
-		*told = *list
+		*sealedTargets = *list
 	}
 	var out []string
 	for _, m := range []struct {

@@ -23,7 +23,7 @@ type Schedules struct {
 	permissions *object.Permissions
 	store       scheduling.ScheduleStore
 	slots       scheduling.SlotStore
-	judge       Judge
+	checker     TargetChecker
 	times       Times
 	signals     events.Signals
 	targets     notify.Targets
@@ -33,10 +33,10 @@ var _ scheduling.Schedules = (*Schedules)(nil)
 
 // New makes the keeper of schedules.
 func New(
-	k object.Kernel, p *object.Permissions, s scheduling.ScheduleStore, slots scheduling.SlotStore, j Judge, t Times, sig events.Signals,
+	k object.Kernel, p *object.Permissions, s scheduling.ScheduleStore, slots scheduling.SlotStore, j TargetChecker, t Times, sig events.Signals,
 	n notify.Targets,
 ) *Schedules {
-	return &Schedules{Kernel: k, permissions: p, store: s, slots: slots, judge: j, times: t, signals: sig, targets: n}
+	return &Schedules{Kernel: k, permissions: p, store: s, slots: slots, checker: j, times: t, signals: sig, targets: n}
 }
 
 const kind = "schedule"
@@ -59,12 +59,12 @@ func (s *Schedules) Create(ctx context.Context, x scheduling.Schedule) (scheduli
 		},
 		Cron: x.Cron, Timezone: x.Timezone, Enabled: x.Enabled, Target: x.Target,
 	}
-	told, err := s.told(ctx, x.Target, scheduling.Target{})
+	sealedTargets, err := s.sealTargets(ctx, x.Target, scheduling.Target{})
 	if err != nil {
 		return scheduling.Schedule{}, err
 	}
 	err = s.Unit.Do(ctx, func(ctx context.Context) (err error) {
-		if made.Target, err = s.keep(ctx, x.Target, told); err != nil {
+		if made.Target, err = s.storeTargets(ctx, x.Target, sealedTargets); err != nil {
 			return err
 		}
 		if err := s.plan(ctx, &made); err != nil {
@@ -91,8 +91,8 @@ func (s *Schedules) settle(ctx context.Context, x *scheduling.Schedule) (err err
 		return err
 	}
 	x.Target = clean(x.Target)
-	said := judged(x.Target)
-	return s.judge.target(ctx, &said, x.Enabled)
+	input := asStored(x.Target)
+	return s.checker.target(ctx, &input, x.Enabled)
 }
 
 // plan sets the next slot by the time of the store, which decides what is due.
@@ -125,12 +125,12 @@ func (s *Schedules) record(ctx context.Context, a audit.Action, x *scheduling.Sc
 		Action: a, Object: audit.Object{Kind: kind, ID: x.ID, Name: x.Name},
 		Detail: map[string]any{
 			"cron": x.Cron, "timezone": x.Timezone, "enabled": x.Enabled, "org_id": x.Org, "owner": x.Owner,
-			"target": word(&x.Target), "names": anys(refs(&x.Target).IDs()),
+			"target": targetKind(&x.Target), "names": toAny(refs(&x.Target).IDs()),
 		},
 	})
 }
 
-func anys(list []string) []any {
+func toAny(list []string) []any {
 	out := make([]any, len(list))
 	for i, s := range list {
 		out[i] = s
@@ -188,13 +188,13 @@ func (s *Schedules) update(ctx context.Context, id string, revision int64, x sch
 	next := was
 	next.Name, next.Org, next.Owner, next.UpdatedAt = x.Name, x.Org, records.Owner(ctx), s.Clock.Now()
 	next.Cron, next.Timezone, next.Enabled, next.Target = x.Cron, x.Timezone, x.Enabled, x.Target
-	told, err := s.told(ctx, x.Target, was.Target)
+	sealedTargets, err := s.sealTargets(ctx, x.Target, was.Target)
 	if err != nil {
 		return out, err
 	}
 	err = s.Unit.Do(ctx, func(ctx context.Context) error {
 		changed := next
-		if changed.Target, err = s.keep(ctx, x.Target, told); err != nil {
+		if changed.Target, err = s.storeTargets(ctx, x.Target, sealedTargets); err != nil {
 			return err
 		}
 		if err := s.plan(ctx, &changed); err != nil {

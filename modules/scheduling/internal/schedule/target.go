@@ -14,8 +14,8 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// Judge decides whether the caller could submit a target now.
-type Judge struct {
+// TargetChecker decides whether the caller could submit a target now.
+type TargetChecker struct {
 	Launcher catalog.Launcher
 	Checker  runs.Checker
 }
@@ -37,7 +37,7 @@ func clean(t scheduling.Target) scheduling.Target {
 
 // target returns the fault that the caller's own submission of the target would be, nil where it would make a run. Whether a template can
 // be launched now is nothing to a schedule that fires nothing: one that cannot fire any more can always be disabled.
-func (j Judge) target(ctx context.Context, t *scheduling.Target, enabled bool) error {
+func (j TargetChecker) target(ctx context.Context, t *scheduling.Target, enabled bool) error {
 	named := 0
 	for _, is := range []bool{t.TemplateID != "", t.Run != nil, t.Pipeline != nil} {
 		if is {
@@ -108,8 +108,8 @@ func plainPipeline(p *runs.PipelineSubmission) error {
 	return nil
 }
 
-// word says what sort of target it is.
-func word(t *scheduling.Target) string {
+// targetKind says what sort of target it is.
+func targetKind(t *scheduling.Target) string {
 	switch {
 	case t.Run != nil:
 		return "run"

@@ -46,14 +46,14 @@ func NewSource(engines map[string]extension.Engine, s *secrets.Source, extra sec
 	if d, ok := out.engine.(extension.ConfigDescriber); ok {
 		out.fields, out.known = d.ConfigFields(), true
 	}
-	given, err := plain(s.Config)
+	config, err := plain(s.Config)
 	if err != nil {
 		return nil, err
 	}
 	for name, text := range extra {
-		given[name] = text.Reveal()
+		config[name] = text.Reveal()
 	}
-	return out, out.split(given)
+	return out, out.split(config)
 }
 
 func listed(engines map[string]extension.Engine) string {
@@ -90,10 +90,10 @@ func (s *Source) field(name string) (extension.ConfigField, bool) {
 	return extension.ConfigField{Name: name, Secret: true}, !s.known
 }
 
-func (s *Source) split(given map[string]any) error {
-	for _, name := range slices.Sorted(maps.Keys(given)) {
+func (s *Source) split(config map[string]any) error {
+	for _, name := range slices.Sorted(maps.Keys(config)) {
 		f, ok := s.field(name)
-		v := given[name]
+		v := config[name]
 		switch {
 		case !ok:
 			return fault.BadField(below+name, "is no member of the config of %s", s.Engine)
@@ -138,17 +138,17 @@ func (s *Source) Same(was *secrets.Source) bool {
 	return s.Engine == was.Engine && len(s.Secret) == 0 && alike(s.Public, was.Config)
 }
 
-// Keeps reports whether a stored source may have secret members that the caller says nothing of.
-func (s *Source) Keeps(was *secrets.Source) bool {
+// RetainsSecrets reports whether a stored source may have secret members that the caller says nothing of.
+func (s *Source) RetainsSecrets(was *secrets.Source) bool {
 	if s == nil || was == nil || s.Engine != was.Engine {
 		return false
 	}
-	said := func(f extension.ConfigField) bool { _, ok := s.Secret[f.Name]; return ok || !f.Secret }
-	return !s.known || !all(s.fields, said)
+	reported := func(f extension.ConfigField) bool { _, ok := s.Secret[f.Name]; return ok || !f.Secret }
+	return !s.known || !all(s.fields, reported)
 }
 
-func all[T any](list []T, holds func(T) bool) bool {
-	return !slices.ContainsFunc(list, func(x T) bool { return !holds(x) })
+func all[T any](list []T, match func(T) bool) bool {
+	return !slices.ContainsFunc(list, func(x T) bool { return !match(x) })
 }
 
 // alike compares two configs by their JSON.
@@ -169,7 +169,7 @@ func (s *Source) Join(was *secrets.Source, stored map[string]any) (map[string]an
 		return nil, nil
 	}
 	sealed := map[string]any{}
-	if s.Keeps(was) {
+	if s.RetainsSecrets(was) {
 		for name, v := range stored {
 			if f, ok := s.field(name); ok && f.Secret {
 				sealed[name] = v
@@ -193,7 +193,7 @@ func (s *Source) Join(was *secrets.Source, stored map[string]any) (map[string]an
 			return nil, fault.BadField(below+at, "has to be given anew where %s%s is another one", below, where)
 		}
 	}
-	return sealed, s.judge(now)
+	return sealed, s.validate(now)
 }
 
 // moved returns the member by which a config says where to go that is another one than before.
@@ -206,8 +206,8 @@ func moved(before, now map[string]any) string {
 	return ""
 }
 
-// judge asks the engine about a whole config.
-func (s *Source) judge(config map[string]any) error {
+// validate asks the engine about a whole config.
+func (s *Source) validate(config map[string]any) error {
 	for _, f := range s.fields {
 		if _, ok := config[f.Name]; f.Required && !ok {
 			return fault.BadField(below+f.Name, "is required")
@@ -221,22 +221,22 @@ func (s *Source) judge(config map[string]any) error {
 	if err == nil {
 		return nil
 	}
-	var said *extension.ConfigError
+	var reported *extension.ConfigError
 	switch {
-	case !errors.As(err, &said) || s.tells(config, said):
+	case !errors.As(err, &reported) || s.leaks(config, reported):
 		return fault.BadField("source.config", "is refused by the engine %s", s.Engine)
-	case said.Field == "":
-		return fault.BadField("source.config", "%s", said.Message)
+	case reported.Field == "":
+		return fault.BadField("source.config", "%s", reported.Message)
 	default:
-		return fault.BadField(below+said.Field, "%s", said.Message)
+		return fault.BadField(below+reported.Field, "%s", reported.Message)
 	}
 }
 
-// tells reports whether an engine says a secret member of the config, which none should.
-func (s *Source) tells(config map[string]any, said *extension.ConfigError) bool {
+// leaks reports whether an engine says a secret member of the config, which none should.
+func (s *Source) leaks(config map[string]any, reported *extension.ConfigError) bool {
 	for name, v := range config {
 		f, _ := s.field(name)
-		if text, ok := v.(string); ok && f.Secret && !Short(text) && text != "" && (strings.Contains(said.Message, text) || strings.Contains(said.Field, text)) {
+		if text, ok := v.(string); ok && f.Secret && !Short(text) && text != "" && (strings.Contains(reported.Message, text) || strings.Contains(reported.Field, text)) {
 			return true
 		}
 	}

@@ -41,8 +41,8 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// TestNothingIsTold: neither a document nor an error about one prints what is in it.
-func TestNothingIsTold(t *testing.T) {
+// TestNothingIsPrinted: neither a document nor an error about one prints what is in it.
+func TestNothingIsPrinted(t *testing.T) {
 	t.Parallel()
 	d := envelope.Document{Secret: secrets.Values{"password": canary}, Source: map[string]any{"token": canary}}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {

@@ -62,8 +62,8 @@ func soundsSecret(name string) bool {
 			return false
 		}
 	}
-	for _, word := range []string{"key", "secret", "token", "password", "passphrase"} {
-		if strings.Contains(name, word) {
+	for _, marker := range []string{"key", "secret", "token", "password", "passphrase"} {
+		if strings.Contains(name, marker) {
 			return true
 		}
 	}

@@ -19,7 +19,7 @@ const (
 )
 
 // renewer returns the loop that renews what was minted for owners that are not released.
-func (b *Book) renewer() *background.Loop {
+func (b *Ledger) renewer() *background.Loop {
 	wait := mostWait
 	return &background.Loop{
 		Name: "lease renewal", First: mostWait, Next: func() time.Duration { return wait },
@@ -30,11 +30,11 @@ func (b *Book) renewer() *background.Loop {
 // renewal is a minted secret that is to be renewed, with its owner.
 type renewal struct {
 	owner secrets.Owner
-	held  *Held
+	held  *Entry
 }
 
 // renew renews what is due and returns how long to wait.
-func (b *Book) renew(ctx context.Context) time.Duration {
+func (b *Ledger) renew(ctx context.Context) time.Duration {
 	due, _ := b.renewals()
 	each(due, func(r renewal) { b.renewOne(ctx, r) })
 	_, wait := b.renewals()
@@ -42,12 +42,12 @@ func (b *Book) renew(ctx context.Context) time.Duration {
 }
 
 // renewals returns what is due, and how long it takes until something is.
-func (b *Book) renewals() (due []renewal, wait time.Duration) {
+func (b *Ledger) renewals() (due []renewal, wait time.Duration) {
 	now := b.Clock.Now()
 	wait = mostWait
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for o, list := range b.held {
+	for o, list := range b.tracked {
 		for _, h := range list {
 			switch left := h.renewAt.Sub(now); {
 			case h.renewAt.IsZero():
@@ -62,19 +62,19 @@ func (b *Book) renewals() (due []renewal, wait time.Duration) {
 	return due, wait
 }
 
-func (b *Book) renewOne(ctx context.Context, r renewal) {
+func (b *Ledger) renewOne(ctx context.Context, r renewal) {
 	h := r.held
 	life, err := Do(ctx, b.Calls, h.Engine, renewTime, h.lease.Renew, func(time.Duration, error) {})
 	if ctx.Err() != nil {
 		return
 	}
-	if warning := b.renewed(h, life, Words(err, h.hidden...), err == nil); warning != "" && b.holds(r) {
+	if warning := b.renewed(h, life, Redact(err, h.hidden...), err == nil); warning != "" && b.holds(r) {
 		b.Log.WarnContext(ctx, "a minted secret was not renewed", "run", r.owner.ID, "lease", h.ID, "reason", warning)
 	}
 }
 
 // renewed notes what came of a renewal and when the next one is due. It returns why the secret may end before its owner is done.
-func (b *Book) renewed(h *Held, life time.Duration, words string, ok bool) string {
+func (b *Ledger) renewed(h *Entry, life time.Duration, message string, ok bool) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now, before := b.Clock.Now(), h.expires
@@ -90,19 +90,19 @@ func (b *Book) renewed(h *Held, life time.Duration, words string, ok bool) strin
 		h.warning = about + " cannot be renewed any longer; it ends at " + h.expires.UTC().Format(time.RFC3339)
 	case !ok && left <= leastWait:
 		h.renewAt = time.Time{}
-		h.warning = about + " was not renewed and has ended: " + words
+		h.warning = about + " was not renewed and has ended: " + message
 	case !ok:
 		h.renewAt = now.Add(max(left/3, leastWait))
-		h.warning = about + " could not be renewed: " + words
+		h.warning = about + " could not be renewed: " + message
 	}
 	return h.warning
 }
 
 // holds reports whether a secret is still held for its owner.
-func (b *Book) holds(r renewal) bool {
+func (b *Ledger) holds(r renewal) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, h := range b.held[r.owner] {
+	for _, h := range b.tracked[r.owner] {
 		if h == r.held {
 			return true
 		}
@@ -111,11 +111,11 @@ func (b *Book) holds(r renewal) bool {
 }
 
 // Warnings returns why secrets of an owner could not be renewed.
-func (b *Book) Warnings(o secrets.Owner) []string {
+func (b *Ledger) Warnings(o secrets.Owner) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []string
-	for _, h := range b.held[o] {
+	for _, h := range b.tracked[o] {
 		if h.warning != "" {
 			out = append(out, h.warning)
 		}

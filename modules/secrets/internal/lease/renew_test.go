@@ -89,11 +89,11 @@ func TestRenewer(t *testing.T) {
 				}
 				w := b.Work(false)
 				w.Start()
-				h, err := b.Note(t.Context(), owner, "crd_1", "mint", nil, r.lease(life))
+				h, err := b.Record(t.Context(), owner, "crd_1", "mint", nil, r.lease(life))
 				if err != nil {
 					t.Fatal(err)
 				}
-				b.Keep(owner, []*lease.Held{h})
+				b.Track(owner, []*lease.Entry{h})
 				time.Sleep(c.after)
 				if c.alter != nil {
 					r.set(func() { c.alter(r) })

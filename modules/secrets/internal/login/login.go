@@ -24,23 +24,23 @@ const loginTime = 30 * time.Minute
 // Logins implements catalog.Logins. It is safe for concurrent use.
 type Logins struct {
 	provider *provide.Provider
-	book     *lease.Book
+	ledger   *lease.Ledger
 }
 
 var _ catalog.Logins = (*Logins)(nil)
 
 // New returns logins out of what a provider opens.
-func New(p *provide.Provider, b *lease.Book) *Logins { return &Logins{provider: p, book: b} }
+func New(p *provide.Provider, b *lease.Ledger) *Logins { return &Logins{provider: p, ledger: b} }
 
 // Login implements catalog.Logins. A token comes without a user name, so that one in the address counts, as deploy tokens need it; where
 // there is none, adapters send a name of theirs, and GitHub, GitLab and Gitea take any name beside a token.
 func (l *Logins) Login(ctx context.Context, credentialID string) (catalog.Login, error) {
 	owner := secrets.Owner{ID: credentialID}
-	opened, injection, held, err := l.provider.Fetch(ctx, owner, []string{credentialID}, opensRepositories)
+	opened, injection, entries, err := l.provider.Fetch(ctx, owner, []string{credentialID}, opensRepositories)
 	if err != nil {
 		return catalog.Login{}, err
 	}
-	l.book.Later(held, loginTime)
+	l.ledger.RevokeAfter(entries, loginTime)
 	var out catalog.Login
 	for _, o := range opened {
 		switch o.Kind {
@@ -68,12 +68,12 @@ func opensRepositories(c secrets.Credential) error {
 // basic form; both are beside what the credential gives to programs.
 func (l *Logins) Access(ctx context.Context, sourceID, credentialID string) (catalog.Access, func(), error) {
 	owner := secrets.Owner{ID: sourceID}
-	opened, injection, held, err := l.provider.Fetch(ctx, owner, []string{credentialID}, helpsSources)
+	opened, injection, entries, err := l.provider.Fetch(ctx, owner, []string{credentialID}, helpsSources)
 	if err != nil {
 		return catalog.Access{}, func() {}, err
 	}
 	var once sync.Once
-	done := func() { once.Do(func() { l.book.GiveBack(context.WithoutCancel(ctx), held) }) }
+	done := func() { once.Do(func() { l.ledger.Revoke(context.WithoutCancel(ctx), entries) }) }
 	out := catalog.Access{Env: maps.Clone(injection.Env), Headers: map[string]secret.Text{}, Files: map[string]secret.Text{}}
 	for _, f := range injection.Files {
 		out.Files[f.Name] = f.Content

@@ -25,12 +25,12 @@ const (
 
 // answer is what came of one credential.
 type answer struct {
-	held *lease.Held
-	err  error
+	entry *lease.Entry
+	err   error
 }
 
 // ask fetches what the sources say and fills the credentials with it. It returns what was minted; after a fault nothing is.
-func (p *Provider) ask(ctx context.Context, o secrets.Owner, list []*unsealed) ([]*lease.Held, error) {
+func (p *Provider) ask(ctx context.Context, o secrets.Owner, list []*unsealed) ([]*lease.Entry, error) {
 	bound, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answers := make([]answer, len(list))
@@ -43,31 +43,31 @@ func (p *Provider) ask(ctx context.Context, o secrets.Owner, list []*unsealed) (
 		slots <- struct{}{}
 		work.Go(func() {
 			defer func() { <-slots }()
-			if answers[i].held, answers[i].err = p.askOne(bound, o, u); answers[i].err != nil {
+			if answers[i].entry, answers[i].err = p.askOne(bound, o, u); answers[i].err != nil {
 				cancel() // the others are not needed any more
 			}
 		})
 	}
 	work.Wait()
-	var held []*lease.Held
+	var tracked []*lease.Entry
 	var fault error
 	for _, a := range answers {
-		if a.held != nil {
-			held = append(held, a.held)
+		if a.entry != nil {
+			tracked = append(tracked, a.entry)
 		}
 		if a.err != nil && (fault == nil || errors.Is(fault, context.Canceled)) {
 			fault = a.err
 		}
 	}
 	if fault != nil {
-		p.Book.GiveBack(context.WithoutCancel(ctx), held)
+		p.Ledger.Revoke(context.WithoutCancel(ctx), tracked)
 		return nil, fault
 	}
-	return held, nil
+	return tracked, nil
 }
 
 // askOne asks the engine of one credential. What it returns beside a fault was minted all the same.
-func (p *Provider) askOne(ctx context.Context, o secrets.Owner, u *unsealed) (*lease.Held, error) {
+func (p *Provider) askOne(ctx context.Context, o secrets.Owner, u *unsealed) (*lease.Entry, error) {
 	engine, ok := p.Engines[u.Source.Engine]
 	if !ok || engine.Resolver == nil && engine.Minter == nil {
 		return nil, unresolved(u.Credential, "is not installed here")
@@ -84,35 +84,35 @@ func (p *Provider) askOne(ctx context.Context, o secrets.Owner, u *unsealed) (*l
 	}, func(got minted, _ error) {
 		// Nobody waits for it any more.
 		ctx := context.WithoutCancel(ctx)
-		if held, err := p.Book.Note(ctx, o, u.ID, u.Source.Engine, config, got.lease); err == nil && held != nil {
-			p.Book.GiveBack(ctx, []*lease.Held{held})
+		if tracked, err := p.Ledger.Record(ctx, o, u.ID, u.Source.Engine, config, got.lease); err == nil && tracked != nil {
+			p.Ledger.Revoke(ctx, []*lease.Entry{tracked})
 		}
 	})
-	held, noted := p.Book.Note(ctx, o, u.ID, u.Source.Engine, config, got.lease)
+	tracked, noted := p.Ledger.Record(ctx, o, u.ID, u.Source.Engine, config, got.lease)
 	switch {
 	case noted != nil:
 		return nil, noted
 	case err != nil && errors.Is(ctx.Err(), context.Canceled):
-		return held, fmt.Errorf("ask for the secret of the credential %s: %w", u.ID, context.Canceled)
+		return tracked, fmt.Errorf("ask for the secret of the credential %s: %w", u.ID, context.Canceled)
 	case errors.Is(err, lease.ErrSilent):
-		return held, unresolved(u.Credential, "did not answer in time")
+		return tracked, unresolved(u.Credential, "did not answer in time")
 	case err != nil:
-		return held, refused(u.Credential, lease.Words(err, append(lease.Texts(u.document.Source), got.value)...))
+		return tracked, refused(u.Credential, lease.Redact(err, append(lease.Texts(u.document.Source), got.value)...))
 	case len(got.value) > maxValue:
-		return held, unresolved(u.Credential, fmt.Sprintf("gave more than %d bytes", maxValue))
+		return tracked, unresolved(u.Credential, fmt.Sprintf("gave more than %d bytes", maxValue))
 	}
 	if text := fill(u, got.value); text != "" {
-		return held, unresolved(u.Credential, text)
+		return tracked, unresolved(u.Credential, text)
 	}
-	return held, nil
+	return tracked, nil
 }
 
 // refused is the fault of an engine that gave nothing, with its words, if any may be told.
-func refused(c secrets.Credential, words string) error {
-	if words == "" {
+func refused(c secrets.Credential, message string) error {
+	if message == "" {
 		return unresolved(c, "did not give the secret")
 	}
-	return unresolved(c, "did not give the secret: "+words)
+	return unresolved(c, "did not give the secret: "+message)
 }
 
 // minted is what an engine returned; of one that only fetches there is no lease.

@@ -17,12 +17,12 @@ import (
 func canaryConfig() map[string]any { return map[string]any{"key": "canary-config"} }
 
 // minting installs an engine that mints and returns a credential of it.
-func minting(w *world, m extension.SecretMinter) string {
+func minting(w *fixture, m extension.SecretMinter) string {
 	w.engines["mint"] = extension.Engine{Minter: m}
 	return w.sourced(secrets.Token, "mint", canaryConfig())
 }
 
-func provide(t *testing.T, w *world, o secrets.Owner, ids ...string) secrets.Injection {
+func provide(t *testing.T, w *fixture, o secrets.Owner, ids ...string) secrets.Injection {
 	t.Helper()
 	got, err := w.Provider.Provide(t.Context(), o, ids)
 	if err != nil {
@@ -32,7 +32,7 @@ func provide(t *testing.T, w *world, o secrets.Owner, ids ...string) secrets.Inj
 }
 
 func TestReleaseRevokesWhatWasMinted(t *testing.T) {
-	eachEngine(t, func(t *testing.T, w *world) {
+	eachEngine(t, func(t *testing.T, w *fixture) {
 		m := newMint()
 		id := minting(w, revoker{m})
 		got := provide(t, w, owner, id)
@@ -53,7 +53,7 @@ func TestReleaseRevokesWhatWasMinted(t *testing.T) {
 	})
 }
 
-func TestLeasesHoldNothingInTheOpen(t *testing.T) {
+func TestLeasesStoreNothingInTheOpen(t *testing.T) {
 	t.Parallel()
 	w := onSQLite(t)
 	provide(t, w, owner, minting(w, revoker{newMint()}))
@@ -76,7 +76,7 @@ func TestLeasesHoldNothingInTheOpen(t *testing.T) {
 func TestAnotherProcessRevokes(t *testing.T) {
 	for name, with := range map[string]bool{"by closure and handle": false, "by handle alone": true} {
 		t.Run(name, func(t *testing.T) {
-			eachEngine(t, func(t *testing.T, w *world) {
+			eachEngine(t, func(t *testing.T, w *fixture) {
 				m := newMint()
 				m.forever = with
 				provide(t, w, owner, minting(w, revoker{m}))
@@ -102,7 +102,7 @@ func TestAnotherProcessRevokes(t *testing.T) {
 }
 
 func TestReleaseByAProcessThatDidNotMint(t *testing.T) {
-	eachEngine(t, func(t *testing.T, w *world) {
+	eachEngine(t, func(t *testing.T, w *fixture) {
 		m := newMint()
 		provide(t, w, owner, minting(w, revoker{m}))
 		w.another(true).Provider.Release(t.Context(), owner)
@@ -113,7 +113,7 @@ func TestReleaseByAProcessThatDidNotMint(t *testing.T) {
 }
 
 func TestAFaultLeavesNothingMinted(t *testing.T) {
-	eachEngine(t, func(t *testing.T, w *world) {
+	eachEngine(t, func(t *testing.T, w *fixture) {
 		m := newMint()
 		w.engines["mint"] = extension.Engine{Minter: revoker{m}}
 		minted := w.sourced(secrets.Env, "mint", canaryConfig()) // a text, which is no object of strings
@@ -136,7 +136,7 @@ func TestAFaultLeavesNothingMinted(t *testing.T) {
 }
 
 func TestWhatCannotBeRevokedIsTriedAgain(t *testing.T) {
-	eachEngine(t, func(t *testing.T, w *world) {
+	eachEngine(t, func(t *testing.T, w *fixture) {
 		m := newMint()
 		provide(t, w, owner, minting(w, revoker{m}))
 		m.set(func() { m.broken = errors.New("handle-1 is locked, says canary-config") })
@@ -153,26 +153,26 @@ func TestWhatCannotBeRevokedIsTriedAgain(t *testing.T) {
 		if w.leases(owner) != 0 {
 			t.Error("the lease is still there")
 		}
-		said := w.journal.String()
-		if !strings.Contains(said, "lse_") || !strings.Contains(said, "engine=mint") || !strings.Contains(said, "crd_") {
-			t.Errorf("the log does not name the lease: %s", said)
+		logged := w.journal.String()
+		if !strings.Contains(logged, "lse_") || !strings.Contains(logged, "engine=mint") || !strings.Contains(logged, "crd_") {
+			t.Errorf("the log does not name the lease: %s", logged)
 		}
-		if strings.Contains(said, "handle-") || strings.Contains(said, "canary") {
-			t.Errorf("the log tells what is secret: %s", said)
+		if strings.Contains(logged, "handle-") || strings.Contains(logged, "canary") {
+			t.Errorf("the log tells what is secret: %s", logged)
 		}
 	})
 }
 
 func TestAfterTenAttemptsALeaseIsForgotten(t *testing.T) {
-	eachEngine(t, func(t *testing.T, w *world) {
+	eachEngine(t, func(t *testing.T, w *fixture) {
 		m := newMint()
 		m.broken = errors.New("never")
 		w.engines["mint"] = extension.Engine{Minter: revoker{m}}
 		for _, attempts := range []int{8, 9} {
 			l := secrets.Lease{ID: fmt.Sprintf("lse_%026d", attempts), Owner: owner, CredentialID: "crd_1", Engine: "mint", Attempts: attempts}
 			var err error
-			const held = `{"handle":"handle-1","config":{"path":"app","key":"canary-config"}}`
-			if l.Sealed, err = w.box.Seal(t.Context(), secrets.LeaseRecord(l.ID), []byte(held)); err != nil {
+			const tracked = `{"handle":"handle-1","config":{"path":"app","key":"canary-config"}}`
+			if l.Sealed, err = w.box.Seal(t.Context(), secrets.LeaseRecord(l.ID), []byte(tracked)); err != nil {
 				t.Fatal(err)
 			}
 			if err := w.d.Do(t.Context(), func(ctx context.Context) error { return w.store.InsertLease(ctx, l) }); err != nil {
@@ -190,9 +190,9 @@ func TestAfterTenAttemptsALeaseIsForgotten(t *testing.T) {
 		if err := w.Background.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		said := w.journal.String()
-		if strings.Count(said, "it ends by itself") != 1 || !strings.Contains(said, "level=ERROR") {
-			t.Errorf("logged %s", said)
+		logged := w.journal.String()
+		if strings.Count(logged, "it ends by itself") != 1 || !strings.Contains(logged, "level=ERROR") {
+			t.Errorf("logged %s", logged)
 		}
 	})
 }
@@ -250,7 +250,7 @@ func TestAnEngineThatDoesNotHeedItsTime(t *testing.T) {
 	t.Parallel()
 	w := onSQLite(t)
 	m := newMint()
-	m.hold = make(chan struct{})
+	m.blocked = make(chan struct{})
 	id := minting(w, revoker{m})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
@@ -258,7 +258,7 @@ func TestAnEngineThatDoesNotHeedItsTime(t *testing.T) {
 	if want := "the credential " + id + ": its engine mint did not answer in time"; !secrets.Unresolved.Is(err) || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
-	close(m.hold)
+	close(m.blocked)
 	if err := w.Background.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +286,7 @@ func TestACallerThatLeaves(t *testing.T) {
 
 // TestManyOwnersAtOnce mints and releases side by side, while a sweeper works, and leaves nothing.
 func TestManyOwnersAtOnce(t *testing.T) {
-	eachEngine(t, func(t *testing.T, w *world) {
+	eachEngine(t, func(t *testing.T, w *fixture) {
 		m := newMint()
 		id := minting(w, revoker{m})
 		w.Background.Start()

@@ -17,7 +17,7 @@ import (
 const source = "src_00000000000000000000000001"
 
 func TestLoginOfProjects(t *testing.T) {
-	eachEngine(t, func(t *testing.T, w *world) {
+	eachEngine(t, func(t *testing.T, w *fixture) {
 		w.resolve("e", func(context.Context, map[string]any) (string, error) { return "fetched\n", nil })
 		user := map[string]any{"username": "bot"}
 		for _, tt := range []struct {
@@ -69,15 +69,15 @@ func TestLoginOfNoProject(t *testing.T) {
 }
 
 func TestLoginKeepsWhatIsMintedForAWhile(t *testing.T) {
-	eachEngine(t, func(t *testing.T, w *world) {
+	eachEngine(t, func(t *testing.T, w *fixture) {
 		m := newMint()
 		id := minting(w, revoker{m})
 		got, err := w.Logins.Login(t.Context(), id)
 		if err != nil || got.Password.Reveal() != "minted-1" {
 			t.Fatalf("%v, %v", got, err)
 		}
-		if held := w.leases(secrets.Owner{ID: id}); held != 1 {
-			t.Errorf("%d leases", held)
+		if tracked := w.leases(secrets.Owner{ID: id}); tracked != 1 {
+			t.Errorf("%d leases", tracked)
 		}
 		w.clock.move(29 * time.Minute)
 		first := w.another(false) // whose start takes no lease that may be needed
@@ -168,8 +168,8 @@ func TestAccessRefuses(t *testing.T) {
 	}
 }
 
-func TestAccessIsGivenBack(t *testing.T) {
-	eachEngine(t, func(t *testing.T, w *world) {
+func TestAccessIsRevoked(t *testing.T) {
+	eachEngine(t, func(t *testing.T, w *fixture) {
 		m := newMint()
 		id := minting(w, revoker{m})
 		_, first, err := w.Logins.Access(t.Context(), source, id)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/writ-automation/writ/modules/secrets/internal/envelope"
 	"github.com/writ-automation/writ/modules/secrets/internal/inject"
-	"github.com/writ-automation/writ/modules/secrets/internal/judge"
 	"github.com/writ-automation/writ/modules/secrets/internal/lease"
+	"github.com/writ-automation/writ/modules/secrets/internal/references"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/secrets"
@@ -22,7 +22,7 @@ type Params struct {
 	Sealer  secrets.Sealer
 	Keys    secrets.KeyReader
 	Engines map[string]extension.Engine
-	Book    *lease.Book
+	Ledger  *lease.Ledger
 	Calls   *lease.Calls
 }
 
@@ -36,39 +36,39 @@ func New(p Params) *Provider { return &Provider{p} }
 
 // Provide implements secrets.Provider.
 func (p *Provider) Provide(ctx context.Context, o secrets.Owner, credentials []string) (secrets.Injection, error) {
-	_, injection, held, err := p.Fetch(ctx, o, credentials, nil)
+	_, injection, tracked, err := p.Fetch(ctx, o, credentials, nil)
 	if err != nil {
 		return secrets.Injection{}, err
 	}
-	p.Book.Keep(o, held)
+	p.Ledger.Track(o, tracked)
 	return injection, nil
 }
 
 // Warnings implements secrets.Provider.
-func (p *Provider) Warnings(o secrets.Owner) []string { return p.Book.Warnings(o) }
+func (p *Provider) Warnings(o secrets.Owner) []string { return p.Ledger.Warnings(o) }
 
 // Release implements secrets.Provider.
-func (p *Provider) Release(ctx context.Context, o secrets.Owner) { p.Book.Release(ctx, o) }
+func (p *Provider) Release(ctx context.Context, o secrets.Owner) { p.Ledger.Release(ctx, o) }
 
 // Fetch does what Provide does, and returns what was minted to its caller, with the credentials as they were opened. Where fits is not nil
 // its fault is returned for a credential that it refuses, before any engine is asked.
 func (p *Provider) Fetch(
 	ctx context.Context, o secrets.Owner, credentials []string, fits func(secrets.Credential) error,
-) ([]inject.Opened, secrets.Injection, []*lease.Held, error) {
+) ([]inject.Opened, secrets.Injection, []*lease.Entry, error) {
 	list, err := p.open(ctx, credentials, fits)
 	if err != nil {
 		return nil, secrets.Injection{}, nil, err
 	}
-	held, err := p.ask(ctx, o, list)
+	tracked, err := p.ask(ctx, o, list)
 	if err != nil {
 		return nil, secrets.Injection{}, nil, err // nothing is left minted
 	}
 	opened, injection, err := p.inject(list)
 	if err != nil {
-		p.Book.GiveBack(context.WithoutCancel(ctx), held)
+		p.Ledger.Revoke(context.WithoutCancel(ctx), tracked)
 		return nil, secrets.Injection{}, nil, err
 	}
-	return opened, injection, held, nil
+	return opened, injection, tracked, nil
 }
 
 // unsealed is a credential with what was sealed of it.
@@ -91,7 +91,7 @@ func (p *Provider) open(ctx context.Context, ids []string, fits func(secrets.Cre
 		}
 		out, all = append(out, u), append(all, u.Credential)
 	}
-	return out, judge.Together(all)
+	return out, references.Compatible(all)
 }
 
 func (p *Provider) openOne(ctx context.Context, id string, fits func(secrets.Credential) error) (*unsealed, error) {
@@ -107,11 +107,11 @@ func (p *Provider) openOne(ctx context.Context, id string, fits func(secrets.Cre
 			return nil, err
 		}
 	}
-	if err := judge.Ready(c); err != nil {
+	if err := references.Ready(c); err != nil {
 		return nil, err
 	}
 	u := &unsealed{Opened: inject.Opened{Credential: c}}
-	if u.document, err = judge.Open(ctx, p.Sealer, c, sealed); err != nil {
+	if u.document, err = references.Open(ctx, p.Sealer, c, sealed); err != nil {
 		return nil, err
 	}
 	if c.Kind == secrets.Custom {

@@ -50,7 +50,7 @@ func reveal(i secrets.Injection) map[string]string {
 }
 
 func TestProvideOfStoredSecrets(t *testing.T) {
-	eachEngine(t, func(t *testing.T, w *world) {
+	eachEngine(t, func(t *testing.T, w *fixture) {
 		ty := w.typed([]secrets.Field{{Name: "api_key", Type: secrets.Text, Secret: true, Required: true}, {Name: "host", Type: secrets.Text}},
 			secrets.Injectors{Env: map[string]string{"API": "{{api_key}}@{{host}}"}})
 		ids := []string{
@@ -67,8 +67,8 @@ func TestProvideOfStoredSecrets(t *testing.T) {
 		if diff := cmp.Diff(want, reveal(got)); diff != "" {
 			t.Errorf("injection (-want +got):\n%s", diff)
 		}
-		if shown := fmt.Sprintf("%v %+v %#v", got.Keys, got.Hide, got.Login); strings.Contains(shown, "-1") || strings.Contains(shown, "KEY") {
-			t.Errorf("printed as %s", shown)
+		if printed := fmt.Sprintf("%v %+v %#v", got.Keys, got.Hide, got.Login); strings.Contains(printed, "-1") || strings.Contains(printed, "KEY") {
+			t.Errorf("printed as %s", printed)
 		}
 	})
 }
@@ -184,7 +184,7 @@ func TestProvideOfSources(t *testing.T) {
 }
 
 func TestProvideFaults(t *testing.T) {
-	eachEngine(t, func(t *testing.T, w *world) {
+	eachEngine(t, func(t *testing.T, w *fixture) {
 		w.resolve("down", func(context.Context, map[string]any) (string, error) {
 			return "canary-val", errors.New("connection\nrefused, canary-val")
 		})
@@ -282,15 +282,15 @@ func TestProvideOfACredentialInAnothersPlace(t *testing.T) {
 func TestNoFaultTellsASecret(t *testing.T) {
 	t.Parallel()
 	w := onSQLite(t)
-	var say func(map[string]any) string
-	w.resolve("loud", func(_ context.Context, config map[string]any) (string, error) { return "", errors.New(say(config)) })
+	var reply func(map[string]any) string
+	w.resolve("loud", func(_ context.Context, config map[string]any) (string, error) { return "", errors.New(reply(config)) })
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.StringMatching(`[!-~]{8,40}`).Draw(t, "secret")
 		form := rapid.SampledFrom([]func(string) string{
 			func(s string) string { return s }, url.QueryEscape, url.PathEscape,
 			func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
 		}).Draw(t, "form")
-		say = func(config map[string]any) string { return "cannot use " + form(config["token"].(string)) + " here" }
+		reply = func(config map[string]any) string { return "cannot use " + form(config["token"].(string)) + " here" }
 		kind := rapid.SampledFrom(secrets.Kinds()).Draw(t, "kind")
 		id := w.sourced(kind, "loud", map[string]any{"token": value})
 		_, err := w.Provider.Provide(context.Background(), owner, []string{id})

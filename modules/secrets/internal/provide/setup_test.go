@@ -90,8 +90,8 @@ func (j *journal) Write(p []byte) (int, error) {
 
 func (j *journal) String() string { j.mu.Lock(); defer j.mu.Unlock(); return j.buf.String() }
 
-// world is the context over a real store.
-type world struct {
+// fixture is the context over a real store.
+type fixture struct {
 	*module.ProviderResult
 	t       testing.TB
 	d       *db.DB
@@ -104,21 +104,21 @@ type world struct {
 	n       int
 }
 
-func eachEngine(t *testing.T, test func(t *testing.T, w *world)) {
+func eachEngine(t *testing.T, test func(t *testing.T, w *fixture)) {
 	t.Helper()
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) { test(t, setup(t, d)) })
 }
 
 // onSQLite is for what no engine has a part in.
-func onSQLite(t *testing.T) *world {
+func onSQLite(t *testing.T) *fixture {
 	t.Helper()
 	return setup(t, dbtest.Open(t, db.SQLite, migrations.FS))
 }
 
-func setup(t testing.TB, d *db.DB) *world {
+func setup(t testing.TB, d *db.DB) *fixture {
 	t.Helper()
-	w := &world{
+	w := &fixture{
 		t: t, d: d, store: sqlsecrets.New(d), clock: &hands{now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}, box: &box{}, journal: &journal{},
 		engines: map[string]extension.Engine{},
 	}
@@ -128,7 +128,7 @@ func setup(t testing.TB, d *db.DB) *world {
 }
 
 // another makes the context anew over the same store, as another process would.
-func (w *world) another(readOnly bool) *module.ProviderResult {
+func (w *fixture) another(readOnly bool) *module.ProviderResult {
 	w.t.Helper()
 	p, err := module.NewProvider(module.ProviderParams{
 		Credentials: w.store, Types: w.store, Leases: w.store,
@@ -149,12 +149,12 @@ func (w *world) another(readOnly bool) *module.ProviderResult {
 }
 
 // resolve installs an engine that fetches.
-func (w *world) resolve(name string, fn func(ctx context.Context, config map[string]any) (string, error)) {
+func (w *fixture) resolve(name string, fn func(ctx context.Context, config map[string]any) (string, error)) {
 	w.engines[name] = extension.Engine{Resolver: extension.SecretResolverFunc(fn)}
 }
 
 // add stores a credential and returns its id.
-func (w *world) add(c secrets.Credential, values secrets.Values, source map[string]any) string {
+func (w *fixture) add(c secrets.Credential, values secrets.Values, source map[string]any) string {
 	w.t.Helper()
 	w.n++
 	c.Record = catalog.Record{
@@ -181,13 +181,13 @@ func (w *world) add(c secrets.Credential, values secrets.Values, source map[stri
 }
 
 // sourced stores a credential whose secrets an engine has, with secret members of its config.
-func (w *world) sourced(kind secrets.Kind, engine string, secretConfig map[string]any) string {
+func (w *fixture) sourced(kind secrets.Kind, engine string, secretConfig map[string]any) string {
 	w.t.Helper()
 	return w.add(secrets.Credential{Kind: kind, Source: &secrets.Source{Engine: engine, Config: map[string]any{"path": "app"}}}, nil, secretConfig)
 }
 
 // typed stores a custom type and returns its id.
-func (w *world) typed(fields []secrets.Field, in secrets.Injectors) string {
+func (w *fixture) typed(fields []secrets.Field, in secrets.Injectors) string {
 	w.t.Helper()
 	w.n++
 	ty := secrets.Type{Fields: fields, Inject: in}
@@ -202,7 +202,7 @@ func (w *world) typed(fields []secrets.Field, in secrets.Injectors) string {
 }
 
 // leases is how many leases the store has of an owner.
-func (w *world) leases(o secrets.Owner) int {
+func (w *fixture) leases(o secrets.Owner) int {
 	w.t.Helper()
 	list, err := w.store.LeasesOf(context.Background(), o)
 	if err != nil {
@@ -221,7 +221,7 @@ type mint struct {
 	value   string        // in place of a number
 	forever bool          // without a closure
 	plain   bool          // without a handle
-	hold    chan struct{} // what mints waits for it
+	blocked chan struct{} // what mints waits for it
 	revoked chan string
 }
 
@@ -229,10 +229,10 @@ func newMint() *mint { return &mint{live: map[string]bool{}, revoked: make(chan 
 
 func (m *mint) Mint(_ context.Context, _ map[string]any) (string, *extension.SecretLease, error) {
 	m.mu.Lock()
-	hold := m.hold
+	blocked := m.blocked
 	m.mu.Unlock()
-	if hold != nil {
-		<-hold
+	if blocked != nil {
+		<-blocked
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -19,8 +19,8 @@ const (
 	maxInjected = 100 // members of one sort of injector
 )
 
-// filesWord is what a template calls the paths of files: no field has that name.
-const filesWord = "files"
+// filesName is what a template calls the paths of files: no field has that name.
+const filesName = "files"
 
 // Checked returns a type in the form that is stored. Invalid faults name the member.
 func Checked(t secrets.Type) (secrets.Type, error) {
@@ -54,7 +54,7 @@ func field(at string, f secrets.Field) error {
 	switch {
 	case !check.Identifier(f.Name):
 		return fault.BadField(at+".name", "expected letters, digits and underscores, and no digit first")
-	case f.Name == filesWord:
+	case f.Name == filesName:
 		return fault.BadField(at+".name", "is what templates call files")
 	case !object.Line(f.Label, maxLabel):
 		return fault.BadField(at+".label", "expected at most %d characters on one line", maxLabel)

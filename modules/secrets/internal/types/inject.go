@@ -99,7 +99,7 @@ func (n names) template(at, text string) error {
 }
 
 func (n names) known(at, name string) error {
-	file, dotted := strings.CutPrefix(name, filesWord+".")
+	file, dotted := strings.CutPrefix(name, filesName+".")
 	switch {
 	case dotted && n.files == nil:
 		return fault.BadField(at, "names a file, whose path is for variables alone")

@@ -43,28 +43,28 @@ func TestSplit(t *testing.T) {
 	}
 	value := rapid.OneOf(rapid.SampledFrom([]any{nil, true, false, "", "x", 7.0, []any{"x"}}))
 	rapid.Check(t, func(t *rapid.T) {
-		given := rapid.MapOf(rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}), value).Draw(t, "given")
-		out, err := types.Split(secrets.Type{Fields: fields}, given, nil)
+		input := rapid.MapOf(rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}), value).Draw(t, "given")
+		out, err := types.Split(secrets.Type{Fields: fields}, input, nil)
 		if err != nil {
 			if !fault.Is(err, fault.Invalid) {
 				t.Fatal(err)
 			}
 			return
 		}
-		for name, v := range given {
-			shown, isShown := out.Fields[name]
+		for name, v := range input {
+			visible, isVisible := out.Fields[name]
 			text, isSecret := out.Secret[name]
 			switch {
 			case v == nil || v == "" && name == "a":
-				if isSecret || isShown && name != "b" {
+				if isSecret || isVisible && name != "b" {
 					t.Fatalf("%s was not given", name)
 				}
 			case name == "c" || name == "d":
-				if isShown || !isSecret || v == "x" && text != "x" || v == true && text != "true" {
-					t.Fatalf("%s: %v %v", name, shown, isSecret)
+				if isVisible || !isSecret || v == "x" && text != "x" || v == true && text != "true" {
+					t.Fatalf("%s: %v %v", name, visible, isSecret)
 				}
-			case isSecret || shown != v:
-				t.Fatalf("%s: %v %v", name, shown, isSecret)
+			case isSecret || visible != v:
+				t.Fatalf("%s: %v %v", name, visible, isSecret)
 			}
 		}
 	})

@@ -18,11 +18,11 @@ type Values struct {
 
 // Split tells what a caller gives apart into what everybody may read and secrets, and judges it. A secret may be given among the fields or
 // beside them, where that is a boolean as true or false. Invalid faults name fields.<name> or secret.<name> and hold no value.
-func Split(t secrets.Type, given map[string]any, beside secrets.Values) (Values, error) {
+func Split(t secrets.Type, input map[string]any, beside secrets.Values) (Values, error) {
 	out := Values{Fields: map[string]any{}, Secret: secrets.Values{}}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
+	for _, name := range slices.Sorted(maps.Keys(input)) {
 		i := slices.IndexFunc(t.Fields, func(f secrets.Field) bool { return f.Name == name })
-		at, v := "fields."+name, given[name]
+		at, v := "fields."+name, input[name]
 		if i < 0 {
 			return out, fault.BadField(at, "is no field of the type")
 		}
@@ -60,9 +60,9 @@ func Split(t secrets.Type, given map[string]any, beside secrets.Values) (Values,
 }
 
 // beside takes the secrets that are given apart from the fields.
-func (v *Values) beside(t secrets.Type, given secrets.Values) error {
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		at, text := "secret."+name, given[name].Reveal()
+func (v *Values) beside(t secrets.Type, input secrets.Values) error {
+	for _, name := range slices.Sorted(maps.Keys(input)) {
+		at, text := "secret."+name, input[name].Reveal()
 		i := slices.IndexFunc(t.Fields, func(f secrets.Field) bool { return f.Name == name && f.Secret })
 		if i < 0 {
 			return fault.BadField(at, "is no secret of the type")
@@ -75,7 +75,7 @@ func (v *Values) beside(t secrets.Type, given secrets.Values) error {
 				return err
 			}
 		}
-		v.Secret[name] = given[name]
+		v.Secret[name] = input[name]
 	}
 	return nil
 }

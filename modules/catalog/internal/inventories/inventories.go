@@ -1,0 +1,252 @@
+package inventories
+
+import (
+	"context"
+	"errors"
+
+	"github.com/writ-automation/writ/modules/catalog/internal/check"
+	"github.com/writ-automation/writ/modules/catalog/internal/pattern"
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/audit"
+	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
+	"github.com/writ-automation/writ/ports/page"
+)
+
+// Inventories keeps inventories.
+type Inventories struct {
+	object.Kernel
+	permissions *object.Permissions
+	store       catalog.InventoryStore
+	cache       *cache
+}
+
+var _ catalog.Inventories = (*Inventories)(nil)
+
+// New makes the keeper of inventories.
+func New(k object.Kernel, p *object.Permissions, s catalog.InventoryStore) *Inventories {
+	return &Inventories{Kernel: k, permissions: p, store: s, cache: newCache(maxCached)}
+}
+
+// checked returns what a caller said, in the form that is stored, with the content measured where there is one.
+func checked(i catalog.Inventory) (catalog.Inventory, error) {
+	input := catalog.Inventory{Content: i.Content, Format: i.Format, CredentialIDs: i.CredentialIDs, Queue: i.Queue}
+	input.Org = i.Org
+	var err error
+	if input.Name, err = object.Name(i.Name); err != nil {
+		return input, err
+	}
+	switch i.Format {
+	case "", catalog.INI, catalog.YAML, catalog.JSON:
+	default:
+		return input, fault.BadField("format", "has to be ini, yaml or json")
+	}
+	if err := check.IDs("credential_ids", ids.Credential, i.CredentialIDs); err != nil {
+		return input, err
+	}
+	if err := check.Queue(i.Queue); err != nil || i.Content == nil {
+		return input, err
+	}
+	return input, Measure(&input)
+}
+
+func references(i catalog.Inventory) object.References {
+	return object.References(nil).AddList("credential_ids", ids.Credential, i.CredentialIDs)
+}
+
+func entry(a audit.Action, i catalog.Inventory) audit.Entry {
+	d := object.Detail{"hosts": i.Hosts, "groups": i.Groups}
+	d.Set("format", string(i.Format)).Set("digest", i.Digest).Set("queue", i.Queue).List("credential_ids", i.CredentialIDs)
+	return object.Entry(a, i.Record, d)
+}
+
+func missing(id string) error { return fault.Missing(identity.KindInventory, id) }
+
+// Create implements catalog.Inventories. Without content it is an empty inventory, which a source may fill.
+func (k *Inventories) Create(ctx context.Context, i catalog.Inventory) (catalog.Inventory, error) {
+	if i.Content == nil {
+		i.Content = []byte{}
+	}
+	i, err := checked(i)
+	if err != nil {
+		return catalog.Inventory{}, err
+	}
+	if err := k.permissions.CheckOrgs(ctx, identity.KindInventory, i.Org); err != nil {
+		return catalog.Inventory{}, err
+	}
+	if err := k.permissions.CheckReferences(ctx, references(i), nil); err != nil {
+		return catalog.Inventory{}, err
+	}
+	k.Created(ctx, ids.Inventory, &i.Record)
+	err = k.Store(ctx, "inventory created", i.Record, func(ctx context.Context) error {
+		if err := k.store.InsertInventory(ctx, i); err != nil {
+			return err
+		}
+		return k.Upsert(ctx, k.permissions, i.ID, references(i), entry(audit.InventoryCreate, i))
+	})
+	if err != nil {
+		return catalog.Inventory{}, err
+	}
+	return i, nil
+}
+
+// reach returns an inventory without its content with which the caller may go as far as want.
+func (k *Inventories) reach(ctx context.Context, want access.Level, id string) (catalog.Inventory, error) {
+	i, err := k.store.InventoryByID(ctx, id)
+	if err != nil {
+		return catalog.Inventory{}, err
+	}
+	if err := k.permissions.CheckAccess(ctx, want, id, missing(id)); err != nil {
+		return catalog.Inventory{}, err
+	}
+	return i, nil
+}
+
+// Get implements catalog.Inventories.
+func (k *Inventories) Get(ctx context.Context, id string) (catalog.Inventory, error) {
+	if _, err := k.reach(ctx, access.Read, id); err != nil {
+		return catalog.Inventory{}, err
+	}
+	return k.whole(ctx, id)
+}
+
+// whole returns an inventory with its content, both as of one moment: a source may fill it at any time.
+func (k *Inventories) whole(ctx context.Context, id string) (i catalog.Inventory, err error) {
+	for range 3 {
+		if i, err = k.store.InventoryByID(ctx, id); err != nil {
+			return catalog.Inventory{}, err
+		}
+		text, f, err := k.store.InventoryContent(ctx, id)
+		if err != nil {
+			return catalog.Inventory{}, err
+		}
+		if f == i.Format && check.Sum(text) == i.Digest {
+			i.Content = text
+			return i, nil
+		}
+	}
+	return catalog.Inventory{}, &fault.Error{Kind: fault.Unavailable, Message: "the inventory changes faster than it can be read"}
+}
+
+// List implements catalog.Inventories.
+func (k *Inventories) List(ctx context.Context, f catalog.Filter, w page.Window) ([]catalog.Inventory, int, error) {
+	s, err := k.permissions.Scope(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	return k.store.ListInventories(ctx, s, f, w)
+}
+
+// Update implements catalog.Inventories.
+func (k *Inventories) Update(ctx context.Context, id string, revision int64, i catalog.Inventory) (catalog.Inventory, error) {
+	i, err := checked(i)
+	if err != nil {
+		return catalog.Inventory{}, err
+	}
+	was, err := k.store.InventoryByID(ctx, id)
+	if err != nil {
+		return catalog.Inventory{}, err
+	}
+	if err := k.permissions.CheckChange(ctx, was.Record, i.Org, missing(id)); err != nil {
+		return catalog.Inventory{}, err
+	}
+	if err := k.permissions.CheckReferences(ctx, references(i), references(was)); err != nil {
+		return catalog.Inventory{}, err
+	}
+	k.Updated(was.Record, &i.Record)
+	if err := k.measureStored(ctx, &i, was.Format); err != nil {
+		return catalog.Inventory{}, err
+	}
+	var stored catalog.Inventory
+	err = k.Store(ctx, "inventory changed", i.Record, func(ctx context.Context) (err error) {
+		if stored, err = k.replace(ctx, i, revision); err != nil {
+			return err
+		}
+		return k.Upsert(ctx, k.permissions, id, references(i), entry(audit.InventoryUpdate, stored))
+	})
+	if err != nil {
+		return catalog.Inventory{}, err
+	}
+	return stored, nil
+}
+
+// replace stores a change in the open unit and returns the inventory with its content, which is the stored one where none is given.
+func (k *Inventories) replace(ctx context.Context, i catalog.Inventory, revision int64) (catalog.Inventory, error) {
+	if i.Content == nil {
+		now, err := k.store.InventoryByID(ctx, i.ID)
+		if err != nil {
+			return catalog.Inventory{}, err
+		}
+		i.Format, i.Hosts, i.Groups, i.Digest = now.Format, now.Hosts, now.Groups, now.Digest
+	}
+	stored, err := k.store.UpdateInventory(ctx, i, revision)
+	if err != nil {
+		return catalog.Inventory{}, err
+	}
+	if stored.Content = i.Content; i.Content == nil {
+		stored.Content, _, err = k.store.InventoryContent(ctx, i.ID)
+	}
+	return stored, err
+}
+
+// measureStored reads the stored content for a change that keeps it and says that it is of another format.
+func (k *Inventories) measureStored(ctx context.Context, i *catalog.Inventory, format catalog.Format) error {
+	if i.Content != nil || i.Format == "" || i.Format == format {
+		return nil
+	}
+	text, _, err := k.store.InventoryContent(ctx, i.ID)
+	if err != nil {
+		return err
+	}
+	i.Content = text
+	err = Measure(i)
+	var f *fault.Error
+	if errors.As(err, &f) && f.Kind == fault.Invalid {
+		return fault.BadField("format", "does not fit the stored content: %s", f.Message)
+	}
+	return err
+}
+
+// Delete implements catalog.Inventories.
+func (k *Inventories) Delete(ctx context.Context, id string, revision int64) error {
+	i, err := k.reach(ctx, access.Manage, id)
+	if err != nil {
+		return err
+	}
+	return k.DeleteObject(ctx, k.permissions, id, object.Entry(audit.InventoryDelete, i.Record, object.Detail{"revision": int(i.Revision)}), func(ctx context.Context) error { return k.store.DeleteInventory(ctx, id, revision) })
+}
+
+// Hosts implements catalog.Inventories.
+func (k *Inventories) Hosts(ctx context.Context, id string, w page.Window) ([]catalog.HostEntry, int, error) {
+	e, err := k.index(ctx, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	return e.Hosts(ctx, w.Offset, w.Rows())
+}
+
+// Resolve implements catalog.Inventories.
+func (k *Inventories) Resolve(ctx context.Context, id, limit string) (catalog.Resolution, error) {
+	if err := pattern.Check(limit); err != nil {
+		return catalog.Resolution{}, err
+	}
+	e, err := k.index(ctx, id)
+	if err != nil {
+		return catalog.Resolution{}, err
+	}
+	return e.Resolve(ctx, limit)
+}
+
+// index returns what is in an inventory that the caller may read.
+func (k *Inventories) index(ctx context.Context, id string) (*pattern.Index, error) {
+	i, err := k.reach(ctx, access.Read, id)
+	if err != nil {
+		return nil, err
+	}
+	return k.cache.get(ctx, i.Digest, i.Format, func(ctx context.Context) ([]byte, catalog.Format, error) {
+		return k.store.InventoryContent(ctx, id)
+	})
+}

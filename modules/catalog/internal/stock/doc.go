@@ -1,2 +1,0 @@
-// Package stock keeps inventories, and shows what is in them without reading them for every page.
-package stock

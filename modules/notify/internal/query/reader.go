@@ -1,0 +1,63 @@
+package query
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/page"
+	"github.com/writ-automation/writ/ports/runs"
+)
+
+// Objects tells what decides who may read a run.
+type Objects interface {
+	Objects(ctx context.Context, id string) ([]string, error)
+}
+
+// Reader implements notify.Reader.
+type Reader struct {
+	store   notify.Store
+	guard   access.Guard
+	objects Objects
+}
+
+var _ notify.Reader = (*Reader)(nil)
+
+// New makes a reader.
+func New(s notify.Store, g access.Guard, o Objects) *Reader {
+	return &Reader{store: s, guard: g, objects: o}
+}
+
+// List implements notify.Reader.
+func (r *Reader) List(ctx context.Context, runID string, w page.Window) ([]notify.Delivery, int, error) {
+	objects, err := r.objects.Objects(ctx, runID)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := r.may(ctx, runID, objects); err != nil {
+		return nil, 0, err
+	}
+	return r.store.ListDeliveries(ctx, runID, w)
+}
+
+// may is RunNotFound for who may not read all that the run names. There is no run that names nothing: nobody but who reads everything
+// reads one.
+func (r *Reader) may(ctx context.Context, id string, objects []string) error {
+	s, err := r.guard.Scope(ctx)
+	if err == nil && s.All {
+		return nil
+	}
+	ok := false
+	if err == nil && len(objects) > 0 {
+		ok, err = r.guard.May(ctx, access.Read, objects...)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("decide what may be read: %w", err)
+	case !ok:
+		return runs.RunNotFound.New("no run %q", id)
+	default:
+		return nil
+	}
+}

@@ -1,2 +1,0 @@
-// Package reading tells who heard of a run to those who may read it.
-package reading

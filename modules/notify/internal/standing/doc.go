@@ -1,2 +1,0 @@
-// Package standing holds the targets that the server's flags name, which hear of every run.
-package standing

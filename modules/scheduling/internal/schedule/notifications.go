@@ -1,0 +1,64 @@
+package schedule
+
+import (
+	"context"
+
+	"github.com/writ-automation/writ/modules/scheduling/internal/records"
+	"github.com/writ-automation/writ/ports/notify"
+	"github.com/writ-automation/writ/ports/runs"
+	"github.com/writ-automation/writ/ports/scheduling"
+)
+
+// notifications returns where a target keeps its notifications and under which member; nil for one of a template.
+func notifications(t *scheduling.Target) (list *[]runs.Notification, member string) {
+	switch {
+	case t.Run != nil:
+		run := *t.Run
+		t.Run = &run
+		return &run.Notifications, "run"
+	case t.Pipeline != nil:
+		p := *t.Pipeline
+		t.Pipeline = &p
+		return &p.Notifications, "pipeline"
+	default:
+		return nil, ""
+	}
+}
+
+// sealTargets returns the notifications of a target on their way into a schedule: of what is secret in them it holds masks. What repeats masks of
+// the stored target stays what it was.
+func (s *Schedules) sealTargets(ctx context.Context, t, stored scheduling.Target) (notify.SealedTargets, error) {
+	input, member := notifications(&t)
+	if input == nil {
+		return notify.SealedTargets{}, nil
+	}
+	var was []runs.Notification
+	if list, _ := notifications(&stored); list != nil {
+		was = *list
+	}
+	list, err := s.targets.Echoed(ctx, *input, was)
+	if err != nil {
+		return notify.SealedTargets{}, records.Below(member, err)
+	}
+	sealed, err := s.targets.Seal(ctx, list)
+	return sealed, records.Below(member, err)
+}
+
+// storeTargets returns a target with its notifications as the schedule holds them, in the open unit.
+func (s *Schedules) storeTargets(ctx context.Context, t scheduling.Target, sealedTargets notify.SealedTargets) (scheduling.Target, error) {
+	list, _ := notifications(&t)
+	if list == nil {
+		return t, nil
+	}
+	var err error
+	*list, err = s.targets.Save(ctx, sealedTargets)
+	return t, err
+}
+
+// asStored returns a target as it is judged.
+func asStored(t scheduling.Target) scheduling.Target {
+	if list, _ := notifications(&t); list != nil {
+		*list = notify.AsStored(*list)
+	}
+	return t
+}

@@ -1,0 +1,73 @@
+package check
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// Bounds of what a request may say.
+const (
+	maxSetting = 1000      // characters of what everybody may read
+	MaxSecret  = 64 << 10  // bytes of a secret member
+	MaxSecrets = 512 << 10 // bytes of all that is sealed of a credential
+	maxVars    = 200       // variables of a credential
+	shortest   = 4         // bytes of a secret that is masked
+)
+
+var (
+	envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
+	// fileName is a plain name that a placeholder of a template can say as well.
+	fileName   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
+	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
+)
+
+// Identifier reports whether s can name a field or a variable: letters, digits and underscores, and no digit first.
+func Identifier(s string) bool { return identifier.MatchString(s) }
+
+// FileName reports whether s is a plain file name that hides nothing and leaves no directory.
+func FileName(s string) bool { return fileName.MatchString(s) }
+
+// EnvName refuses what no credential may set in the environment of a run: what is no name of a variable; what the executor sets; and the
+// few variables with which a secret would decide what code runs in the programs that the executor itself starts, before they read
+// anything. PATH and what the loader takes are all of that sort that take effect in every program. Others, such as PYTHONPATH or
+// BASH_ENV, change what a run does for itself and are settings that tools ask for.
+func EnvName(at, name string) error {
+	switch {
+	case !envName.MatchString(name):
+		return fault.BadField(at, "is not the name of an environment variable")
+	case strings.HasPrefix(name, "WRIT_"):
+		return fault.BadField(at, "is set by the executor")
+	}
+	switch name {
+	case "PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT":
+		return fault.BadField(at, "decides which code runs and is set by no credential")
+	default:
+		return nil
+	}
+}
+
+// Text refuses a secret that is no text on one line. The fault holds nothing of it.
+func Text(at, s string) error {
+	if strings.ContainsAny(s, "\r\n") {
+		return fault.BadField(at, "has to be on one line")
+	}
+	return Multiline(at, s)
+}
+
+// Multiline refuses a secret that is no text.
+func Multiline(at, s string) error {
+	switch {
+	case len(s) > MaxSecret:
+		return fault.BadField(at, "is longer than %d bytes", MaxSecret)
+	case !utf8.ValidString(s) || strings.IndexByte(s, 0) >= 0:
+		return fault.BadField(at, "has to be text in UTF-8 without NUL")
+	default:
+		return nil
+	}
+}
+
+// Short reports whether a secret is too short to be masked in output. An empty one is none.
+func Short(s string) bool { return s != "" && len(s) < shortest }

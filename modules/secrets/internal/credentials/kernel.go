@@ -1,0 +1,19 @@
+package credentials
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/writ-automation/writ/ports/fault"
+)
+
+// names returns the names of members in order.
+func names[V any](members map[string]V) []string { return slices.Sorted(maps.Keys(members)) }
+
+// naming makes a fault name the member of the request that it is about.
+func naming(field string, f *fault.Error) error {
+	message := f.Message
+	f.Message = field + ": " + message
+	f.Fields = []fault.Field{{Location: field, Message: message}}
+	return f
+}

@@ -1,2 +1,0 @@
-// Package judge says whether credentials can be used, alone and together.
-package judge

@@ -1,0 +1,65 @@
+package provide_test
+
+import (
+	"testing"
+
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+func TestReferences(t *testing.T) {
+	eachEngine(t, func(t *testing.T, w *fixture) {
+		add := func(kind secrets.Kind, settings map[string]any, values secrets.Values) string {
+			return w.add(secrets.Credential{Kind: kind, Settings: settings}, values, nil)
+		}
+		fields := []secrets.Field{{Name: "a", Type: secrets.Text}}
+		one, two := w.typed(fields, secrets.Injectors{}), w.typed(fields, secrets.Injectors{})
+		typed := func(ty string) string {
+			c := secrets.Credential{Kind: secrets.Custom, TypeID: ty}
+			return w.add(c, secrets.Values{"b": "x"}, nil)
+		}
+		pass := secrets.Values{"password": "p"}
+		key, other := add(secrets.SSHKey, nil, secrets.Values{"private_key": "KEY"}), add(secrets.SSHKey, nil, secrets.Values{"private_key": "KEY"})
+		login := add(secrets.SSHPassword, nil, pass)
+		plain, named := add(secrets.VaultPassword, nil, pass), add(secrets.VaultPassword, map[string]any{"vault_id": "default"}, pass)
+		prod := add(secrets.VaultPassword, map[string]any{"vault_id": "prod"}, pass)
+		become, password := add(secrets.Become, nil, pass), add(secrets.BecomePassword, nil, pass)
+		first, again, second := typed(one), typed(one), typed(two)
+		shell := add(secrets.Token, nil, nil)
+		asked := w.sourced(secrets.Env, "not installed here", nil)
+		const ghost = "crd_00000000000000000000000009"
+		none := fault.Code{}
+		for _, tt := range []struct {
+			name string
+			ids  []string
+			want fault.Code
+		}{
+			{"none", nil, none},
+			{"one twice", []string{key, key}, none},
+			{"one that does not exist", []string{ghost, key, ghost}, none},
+			{"different kinds", []string{key, login, plain, prod, become, first, second, asked}, none},
+			{"two of a kind", []string{login, key, other}, secrets.Clash},
+			{"one vault id", []string{plain, prod, named}, secrets.Clash},
+			{"become twice", []string{password, become}, secrets.Clash},
+			{"one type", []string{first, second, again}, secrets.Clash},
+			{"without a secret", []string{key, shell}, secrets.SecretMissing},
+		} {
+			err := w.References.Validate(t.Context(), tt.ids)
+			if tt.want == none && err != nil || tt.want != none && !tt.want.Is(err) {
+				t.Errorf("%s: %v, want %s", tt.name, err, tt.want.Name)
+			}
+		}
+		for id, want := range map[string]bool{key: true, shell: true, ghost: false, "": false, "tpl_1": false} {
+			if got, err := w.References.Exists(t.Context(), id); got != want || err != nil {
+				t.Errorf("%q exists: %v, %v", id, got, err)
+			}
+		}
+		w.box.lose()
+		if err := w.References.Validate(t.Context(), []string{shell}); !secrets.SecretMissing.Is(err) {
+			t.Errorf("nothing to open: %v", err)
+		}
+		if err := w.References.Validate(t.Context(), []string{key}); !secrets.KeyLost.Is(err) {
+			t.Errorf("a lost key: %v", err)
+		}
+	})
+}

@@ -1,0 +1,128 @@
+package references
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/writ-automation/writ/modules/secrets/internal/envelope"
+	"github.com/writ-automation/writ/modules/secrets/internal/inject"
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/secrets"
+)
+
+// References implements secrets.References.
+type References struct {
+	store  secrets.Store
+	sealer secrets.Sealer
+}
+
+var _ secrets.References = (*References)(nil)
+
+// New returns references to what the store keeps.
+func New(s secrets.Store, sealer secrets.Sealer) *References {
+	return &References{store: s, sealer: sealer}
+}
+
+// Exists implements secrets.References.
+func (r *References) Exists(ctx context.Context, id string) (bool, error) {
+	_, err := r.store.CredentialByID(ctx, id)
+	if secrets.CredentialNotFound.Is(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read a credential: %w", err)
+	}
+	return true, nil
+}
+
+// Validate implements secrets.References. A credential that is named twice counts once.
+func (r *References) Validate(ctx context.Context, credentials []string) error {
+	var list []secrets.Credential
+	for i, id := range credentials {
+		if slices.Contains(credentials[:i], id) {
+			continue
+		}
+		c, sealed, err := r.store.SealedByID(ctx, id)
+		if secrets.CredentialNotFound.Is(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("read a credential: %w", err)
+		}
+		if err := Ready(c); err != nil {
+			return err
+		}
+		if _, err := Open(ctx, r.sealer, c, sealed); err != nil {
+			return err
+		}
+		list = append(list, c)
+	}
+	return Compatible(list)
+}
+
+// Ready returns SecretMissing for a credential that no run can use yet.
+func Ready(c secrets.Credential) error {
+	if c.HasSecret || c.Source != nil {
+		return nil
+	}
+	return secrets.SecretMissing.New("the credential %s has no secret yet", c.ID)
+}
+
+// Open returns what is sealed of a credential. KeyLost names the credential, and so does Unresolved, which is that of one that was altered,
+// and any other fault; none holds what is sealed.
+func Open(ctx context.Context, sealer secrets.Sealer, c secrets.Credential, sealed []byte) (envelope.Document, error) {
+	if len(sealed) == 0 {
+		return envelope.Document{}, nil
+	}
+	plain, err := sealer.Open(ctx, secrets.CredentialRecord(c.ID, c.SecretVersion), sealed)
+	if secrets.KeyLost.Is(err) {
+		f, _ := errors.AsType[*fault.Error](err)
+		return envelope.Document{}, secrets.KeyLost.New("the credential %s cannot be opened: %s", c.ID, f.Message)
+	}
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Internal {
+		return envelope.Document{}, secrets.Unresolved.New("the credential %s cannot be opened: %s", c.ID, f.Message).Because(err)
+	}
+	if err != nil {
+		return envelope.Document{}, fmt.Errorf("open the credential %s: %w", c.ID, err)
+	}
+	defer clear(plain)
+	doc, err := envelope.Decode(plain)
+	if err != nil {
+		return envelope.Document{}, fmt.Errorf("open the credential %s: %w", c.ID, err)
+	}
+	return doc, nil
+}
+
+// Compatible returns Clash, naming both, for two credentials that no run can have at once: two of one kind, but for vault passwords of
+// different vault ids and custom credentials of different types; and one of become beside a password of become alone.
+func Compatible(list []secrets.Credential) error {
+	first := map[string]string{}
+	for _, c := range list {
+		place := place(c)
+		if other, taken := first[place]; taken && other != c.ID {
+			return secrets.Clash.New("the credentials %s and %s cannot be used together: both are %s", other, c.ID, place)
+		}
+		first[place] = c.ID
+	}
+	return nil
+}
+
+// place is what a run has one credential for, as a sentence calls it.
+func place(c secrets.Credential) string {
+	switch c.Kind {
+	case secrets.VaultPassword:
+		id, _ := c.Settings["vault_id"].(string)
+		if id == "" {
+			id = inject.DefaultVault
+		}
+		return "vault passwords of the vault id " + id
+	case secrets.Custom:
+		return "of the type " + c.TypeID
+	case secrets.Become, secrets.BecomePassword:
+		return "for become"
+	default:
+		return "of the kind " + string(c.Kind)
+	}
+}

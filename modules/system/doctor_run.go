@@ -1,0 +1,110 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/system"
+)
+
+// checkRunner is a check with whether it is at work.
+type checkRunner struct {
+	check system.Check
+	name  string
+	busy  atomic.Bool
+}
+
+// checkRun is one run of a check. What it found is read after done is closed.
+type checkRun struct {
+	done  chan struct{}
+	found system.Examination
+	err   error
+}
+
+var (
+	errPanicked = errors.New("the check panicked")
+	errUnended  = errors.New("the check ended without an answer")
+)
+
+// runCheck runs a check within its time. That it could not look is a finding beside those that it made until then.
+func (d *Doctor) runCheck(s *checkRunner) system.Examination {
+	a := d.begin(s)
+	if a == nil {
+		return system.Examination{Findings: []system.Finding{blind("the check %s has not come back from an earlier examination", s.name)}}
+	}
+	limit := time.NewTimer(checkWithin)
+	defer limit.Stop()
+	select {
+	case <-a.done:
+	case <-limit.C:
+		d.log.Error("a check of the doctor hangs", "check", s.name)
+		return system.Examination{Findings: []system.Finding{late(s.name)}}
+	}
+	if a.err != nil {
+		d.log.Error("a check of the doctor could not look", "check", s.name, "error", a.err)
+		a.found.Findings = append(a.found.Findings, failed(s.name, a.err))
+	}
+	return a.found
+}
+
+// begin starts a check, unless it is still at work since an earlier examination gave it up: then it is nil.
+func (d *Doctor) begin(s *checkRunner) *checkRun {
+	if !s.busy.CompareAndSwap(false, true) {
+		return nil
+	}
+	d.mu.Lock()
+	d.alive++ // the examination that asks is alive itself, so that nobody was told that nothing is
+	d.mu.Unlock()
+	a := &checkRun{done: make(chan struct{}), err: errUnended}
+	go func() {
+		defer d.leave()
+		defer close(a.done)
+		defer s.busy.Store(false)
+		defer func() {
+			if v := recover(); v != nil {
+				d.log.Error("a check of the doctor panicked", "check", s.name, "panic", v, "stack", string(debug.Stack()))
+				a.err = errPanicked
+			}
+		}()
+		ctx, cancel := context.WithTimeout(d.ctx, checkWithin-settling)
+		defer cancel()
+		a.found, a.err = s.check.Examine(ctx)
+	}()
+	return a
+}
+
+// failed makes a finding of a check's error. Only what a fault says for people is shown.
+func failed(name string, err error) system.Finding {
+	var f *fault.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return late(name)
+	case errors.Is(err, errPanicked):
+		return blind("the check %s failed in a way that nobody foresaw", name)
+	case errors.As(err, &f) && f.Kind != fault.Internal && f.Message != "":
+		return blind("the check %s could not look: %s", name, clip(f.Message))
+	default:
+		return blind("the check %s could not look", name)
+	}
+}
+
+func late(name string) system.Finding {
+	return blind("the check %s did not come to an end within %d seconds", name, int(checkWithin/time.Second))
+}
+
+// blindPage says what it means that a check could not look.
+const blindPage = "/docs/guides/doctor.md"
+
+// blind is the finding of a check that could not look.
+func blind(format string, args ...any) system.Finding {
+	return system.Finding{
+		Severity: system.Error, Problem: fmt.Sprintf(format, args...),
+		Fix:  "read in the server's log why, and examine the install again once that is repaired",
+		Link: blindPage,
+	}
+}
