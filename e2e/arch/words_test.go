@@ -26,8 +26,8 @@ func forbidden() map[string]*regexp.Regexp {
 	}
 }
 
-// TestRedact reads every text file of the repository.
-func TestRedact(t *testing.T) {
+// TestWords reads every text file of the repository.
+func TestWords(t *testing.T) {
 	t.Parallel()
 	r := tree(t)
 	rules := forbidden()
