@@ -133,8 +133,8 @@ func TestFailingStoreRefuses(t *testing.T) {
 	refused(later + 1) // a caller from a future that the store does not know
 }
 
-// TestOneFlightForMany asks at once from many callers: the store answers one of them, and the others with it.
-func TestOneFlightForMany(t *testing.T) {
+// TestOneRefreshForMany asks at once from many callers: the store answers one of them, and the others with it.
+func TestOneRefreshForMany(t *testing.T) {
 	t.Parallel()
 	w := newStore()
 	v := w.put(granted("prj_1", "", "user:usr_1", "use"))
@@ -165,9 +165,9 @@ func TestOneFlightForMany(t *testing.T) {
 	asked(t, w, 1, 1)
 }
 
-// TestFlightThatBeganTooEarly makes a change while the store answers: who knows of the change waits for the next
+// TestRefreshThatBeganTooEarly makes a change while the store answers: who knows of the change waits for the next
 // answer.
-func TestFlightThatBeganTooEarly(t *testing.T) {
+func TestRefreshThatBeganTooEarly(t *testing.T) {
 	t.Parallel()
 	w := newStore()
 	v := w.put(granted("prj_1", "", "user:usr_1", "use"))

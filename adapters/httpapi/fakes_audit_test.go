@@ -40,7 +40,7 @@ func (c *chain) Record(ctx context.Context, e audit.Entry) error {
 	}
 	c.entries = append(c.entries, recorded{Entry: e, Actor: actor.From(ctx), Request: actor.RequestOf(ctx), Ended: ctx.Err() != nil})
 	n := int64(len(c.entries))
-	receipt := audit.SlipOf(ctx)
+	receipt := audit.CollectorOf(ctx)
 	tx.OnCommit(ctx, func() { receipt.Put(audit.Receipt{Seq: n, Hash: [32]byte{0xab, 31: byte(n)}}) })
 	return nil
 }

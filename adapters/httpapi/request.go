@@ -99,7 +99,7 @@ func (e *requestMiddleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		st.id = e.ids.New(requestPrefix)
 	}
 	w.Header().Set("X-Request-Id", st.id)
-	ctx, receipt := audit.WithSlip(context.WithValue(r.Context(), requestKey{}, st))
+	ctx, receipt := audit.WithCollector(context.WithValue(r.Context(), requestKey{}, st))
 	rec := &recorder{ResponseWriter: w, receipt: receipt}
 	r = r.WithContext(ctx)
 	defer func() {
@@ -188,7 +188,7 @@ func printable(id string) bool {
 // recorder remembers what was answered.
 type recorder struct {
 	http.ResponseWriter
-	receipt *audit.Slip
+	receipt *audit.ReceiptCollector
 	status  int
 	bytes   int64
 }

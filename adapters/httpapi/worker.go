@@ -26,6 +26,6 @@ func (r *Router) worker(ctx context.Context, req *http.Request, st *request) (co
 	if subtle.ConstantTimeCompare(got[:], expected[:]) != 1 || err != nil {
 		return nil, execution.BadWorkerToken.New("this is not the install's worker token")
 	}
-	ctx, _ = audit.WithSlip(ctx)
+	ctx, _ = audit.WithCollector(ctx)
 	return actor.With(ctx, actor.Actor{Type: actor.Worker, Name: relayName, IP: st.ip}), nil
 }

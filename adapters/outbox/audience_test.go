@@ -38,7 +38,7 @@ func TestEventsWithoutASubscriberAreNotWritten(t *testing.T) {
 	})
 }
 
-func TestASubscriberThatHangsHoldsUpNobody(t *testing.T) {
+func TestASubscriberThatHangsDelaysNoOther(t *testing.T) {
 	each(t, func(t *testing.T, f fixture) {
 		f.audience.Add(happened{}.EventName(), "hangs")
 		stop := f.start(t, time.Hour)

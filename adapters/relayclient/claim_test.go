@@ -148,8 +148,8 @@ func (s *store) Notes() ([]string, error) {
 	return slices.Clone(s.notes), s.fail
 }
 
-// Keep implements audit.HeadShelf.
-func (s *store) Keep(note string) error {
+// Save implements audit.HeadShelf.
+func (s *store) Save(note string) error {
 	if s.kept != nil {
 		s.kept(note)
 	}

@@ -34,7 +34,7 @@ type Config struct {
 	Wait time.Duration
 	// StateDir is an absolute path and belongs to this worker alone.
 	StateDir string
-	Heads    audit.HeadShelf // keeps signed heads of the audit trail; nil: none are kept
+	Heads    audit.HeadStore // keeps signed heads of the audit trail; nil: none are kept
 	CAFile   string          // PEM, trusted for https in place of what the machine trusts; empty is the machine's trust
 	Log      *slog.Logger    // nil logs nothing
 }

@@ -11,7 +11,7 @@ import (
 
 // heads are the signed heads of the audit trail that this worker shows, and those that it is given.
 type heads struct {
-	store audit.HeadShelf // nil: none
+	store audit.HeadStore // nil: none
 	log   *slog.Logger
 
 	mu     sync.Mutex
@@ -50,7 +50,7 @@ func (h *heads) save(header string) {
 	}
 	note, err := base64.StdEncoding.DecodeString(header)
 	if err == nil {
-		err = h.store.Keep(string(note))
+		err = h.store.Save(string(note))
 	}
 	if err != nil {
 		h.log.Warn("keep the signed head that the server gave", "error", err)

@@ -47,11 +47,11 @@ var Module = fx.Module("sqlstore",
 			fx.As(new(scheduling.TriggerStore)), fx.As(new(scheduling.DeliveryStore))),
 		fx.Annotate(sqlsecrets.New, fx.As(new(secrets.Store)), fx.As(new(secrets.TypeStore)), fx.As(new(secrets.LeaseStore))),
 		fx.Annotate(sqlsystem.New, fx.As(new(system.DeadLetterStore))),
-		fx.Annotate(holders, fx.ResultTags(`group:"sealed_holders,flatten"`)),
+		fx.Annotate(sealedStores, fx.ResultTags(`group:"sealed_holders,flatten"`)),
 	),
 )
 
-// holders are the tables in which something rests sealed.
-func holders(d *db.DB) []secrets.SealedStore {
-	return slices.Concat(sqlsecrets.New(d).Holders(), sqlcatalog.New(d).Holders(), sqlscheduling.New(d).Holders(), sqlnotify.New(d).Holders())
+// sealedStores are the tables in which something rests sealed.
+func sealedStores(d *db.DB) []secrets.SealedStore {
+	return slices.Concat(sqlsecrets.New(d).SealedStores(), sqlcatalog.New(d).SealedStores(), sqlscheduling.New(d).SealedStores(), sqlnotify.New(d).SealedStores())
 }

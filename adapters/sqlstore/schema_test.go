@@ -146,7 +146,7 @@ func TestTheModuleProvidesEveryStore(t *testing.T) {
 	}
 }
 
-func TestTheModuleProvidesEveryHolder(t *testing.T) {
+func TestTheModuleProvidesEverySealedStore(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t, db.SQLite, migrations.FS)
 	var held []string

@@ -21,8 +21,8 @@ import (
 const (
 	stream        = "WRIT_EVENTS"
 	subjects      = "writ.events."
-	keepFor       = 72 * time.Hour
-	keepBytes     = 1 << 30
+	retainFor     = 72 * time.Hour
+	retainBytes   = 1 << 30
 	ackWait       = 2 * time.Minute
 	maxDeliveries = -1 // without end: a message that cannot even become a dead letter comes again
 	dedupeFor     = 10 * time.Minute
@@ -97,7 +97,7 @@ func prepare(ctx context.Context, conn *nats.Conn, subs []events.Subscription) e
 		return err
 	}
 	cfg := &nats.StreamConfig{
-		Name: stream, Subjects: []string{subjects + ">"}, MaxAge: keepFor, MaxBytes: keepBytes, Duplicates: dedupeFor,
+		Name: stream, Subjects: []string{subjects + ">"}, MaxAge: retainFor, MaxBytes: retainBytes, Duplicates: dedupeFor,
 		Storage: nats.FileStorage, Discard: nats.DiscardOld,
 	}
 	if _, err := js.AddStream(cfg, nats.Context(ctx)); err != nil && !errors.Is(err, nats.ErrStreamNameAlreadyInUse) {

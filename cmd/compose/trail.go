@@ -46,7 +46,7 @@ func openTrail(life fx.Lifecycle, s *Settings, dir *dataDir, o *auditmodule.Open
 // at once.
 type Trail struct {
 	Prover audit.Prover
-	Admin  audit.Keeper
+	Admin  audit.Admin
 	// ReplaceKey replaces the signing key where it rests. It is an error where another command did or does.
 	ReplaceKey func(pem []byte) error
 	change     *keyChange

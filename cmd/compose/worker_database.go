@@ -44,8 +44,8 @@ func databaseOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 		sealing(), runSecrets(&s.Install, true), agents(), fetching(&s.Install, dir, false),
 		runsmodule.WorkModule, catalogmodule.MaterialModule,
 		fx.Supply(s.audience()), fx.Module("work", fx.Provide(plane, fx.Annotate(outbox.NewWriter, fx.As(new(events.Publisher))))),
-		fx.Supply(auditmodule.HolderName(executing.Worker), fx.Annotate(anchor.NewHeadShelf(dir.path(headsDir)), fx.As(new(audit.HeadShelf)))),
-		auditmodule.Holding, execution.WorkerModule,
+		fx.Supply(auditmodule.WorkerName(executing.Worker), fx.Annotate(anchor.NewHeadStore(dir.path(headsDir)), fx.As(new(audit.HeadStore)))),
+		auditmodule.HeadCopies, execution.WorkerModule,
 		fx.Module("ready", fx.Invoke(readyLast)),
 	), nil
 }

@@ -46,7 +46,7 @@ func relayOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 	// When a lease has run out the run counts as interrupted, and somebody may start another: it must not go on here.
 	executing.LossGrace = runs.LeaseTTL
 	config := relayclient.Config{
-		Server: s.Server, Token: s.Token, Worker: peer, Queues: s.Queues, StateDir: dir.root, Heads: anchor.NewHeadShelf(dir.path(headsDir)),
+		Server: s.Server, Token: s.Token, Worker: peer, Queues: s.Queues, StateDir: dir.root, Heads: anchor.NewHeadStore(dir.path(headsDir)),
 		CAFile: s.CAFile, Log: s.Log,
 	}
 	return fx.Options(

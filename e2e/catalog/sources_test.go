@@ -65,12 +65,12 @@ func TestSources(t *testing.T) {
 				t.Errorf("%s filled in %q", name, got)
 			}
 		}
-		w.keepsTheLastGood(page)
+		w.retainsTheLastGood(page)
 		w.updatesOnLaunch()
 	})
 }
 
-func (w *fixture) keepsTheLastGood(page *httptest.Server) {
+func (w *fixture) retainsTheLastGood(page *httptest.Server) {
 	w.t.Helper()
 	inv := w.inventory("kept")
 	for name, config := range map[string]harness.Body{

@@ -26,7 +26,7 @@ func BenchmarkTrail(b *testing.B) {
 	}
 	for _, engine := range dbtest.Engines() {
 		b.Run(string(engine), func(b *testing.B) {
-			w := newWorld(b, engine)
+			w := newFixture(b, engine)
 			for _, n := range []int64{longest / 10, longest} {
 				w.grow(b, n)
 				b.Run(fmt.Sprintf("verify/entries=%d", n), func(b *testing.B) { each(b, n, func() { w.verify(b) }) })

@@ -22,17 +22,17 @@ func (*HeadCheck) Name() string { return "audit_heads" }
 
 // Examine implements system.Check. It reads the roots of a few heads and not the chain.
 func (c *HeadCheck) Examine(ctx context.Context) (system.Examination, error) {
-	seen, size, err := c.who.Standing(ctx)
+	seen, size, err := c.who.SeenHeads(ctx)
 	if err != nil {
 		return system.Examination{}, fmt.Errorf("hold the audit trail against its heads: %w", err)
 	}
 	var out system.Examination
-	told := make(map[install.Seen]bool, len(seen)) // an anchor may be among the newest of several kinds
+	reported := make(map[install.Seen]bool, len(seen)) // an anchor may be among the newest of several kinds
 	for _, s := range seen {
-		if told[s] {
+		if reported[s] {
 			continue
 		}
-		told[s] = true
+		reported[s] = true
 		if out.Examined++; s.Met {
 			continue
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/writ-automation/writ/ports/proof"
 )
 
-// forges closes the first epoch at a size, as an accepted rollback does, with everything that the database alone has of one.
-func (p *process) forges(t *testing.T, size int64, note string) {
+// forgeHead closes the first epoch at a size, as an accepted rollback does, with everything that the database alone has of one.
+func (p *process) forgeHead(t *testing.T, size int64, note string) {
 	t.Helper()
 	epochs, err := p.store.Epochs(t.Context())
 	must(t, err)
@@ -37,25 +37,25 @@ func TestAForgedRollback(t *testing.T) {
 		p := s.starts(t)
 		held := p.to(t, 12)
 		p.restored(t, 7)
-		p.forges(t, 7, held)
+		p.forgeHead(t, 7, held)
 		p.sql(t, "DELETE FROM audit_anchors")
 		p, keyless := s.starts(t), s.joins(t, nil)
-		p.holds(t, "")
+		p.checkHead(t, "")
 		keyless.show(t, "w1", held)
 		p.show(t, "w2", held)
-		p.holds(t, "worker/12/tail_missing")
-		keyless.holds(t, "worker/12/tail_missing")
-		if n := p.said.count() + keyless.said.count(); n != 1 || len(p.shown(t)) != 1 {
-			t.Errorf("%d errors, %d are kept", n, len(p.shown(t)))
+		p.checkHead(t, "worker/12/tail_missing")
+		keyless.checkHead(t, "worker/12/tail_missing")
+		if n := p.log.count() + keyless.log.count(); n != 1 || len(p.presented(t)) != 1 {
+			t.Errorf("%d errors, %d are kept", n, len(p.presented(t)))
 		}
 		s.refuses(t)
 		p = s.accepts(t)
 		keyless = s.joins(t, nil)
 		p.show(t, "w2", held)
 		keyless.show(t, "w1", held)
-		p.holds(t, "")
-		keyless.holds(t, "")
-		if s.starts(t); p.said.count()+keyless.said.count() != 0 {
+		p.checkHead(t, "")
+		keyless.checkHead(t, "")
+		if s.starts(t); p.log.count()+keyless.log.count() != 0 {
 			t.Error("it is told again")
 		}
 	})
@@ -80,7 +80,7 @@ func TestAForgedRollbackAfterATrueOne(t *testing.T) {
 			"FROM audit_epochs WHERE n = 2", false)
 		s.clock.later(time.Hour)
 		p.show(t, "w1", first, second)
-		if list := p.shown(t); len(list) != 1 || list[0].Epoch != 2 || list[0].Size != 15 {
+		if list := p.presented(t); len(list) != 1 || list[0].Epoch != 2 || list[0].Size != 15 {
 			t.Errorf("%+v", list)
 		}
 		s.refuses(t)
@@ -99,8 +99,8 @@ func TestKeysThatTheStoreHasForgotten(t *testing.T) {
 		must(t, s.joins(t, other).Opening.Open(t.Context())) // registers its own
 		p = s.joins(t, s.key)
 		p.show(t, "w1", held)
-		if len(p.shown(t)) != 1 || p.said.count() != 1 {
-			t.Errorf("%d are kept, %d errors", len(p.shown(t)), p.said.count())
+		if len(p.presented(t)) != 1 || p.log.count() != 1 {
+			t.Errorf("%d are kept, %d errors", len(p.presented(t)), p.log.count())
 		}
 		if err := s.joins(t, other).Heads.Show(t.Context(), "w1", []string{held}); !audit.ForeignHead.Is(err) {
 			t.Errorf("a server with another key: %v", err)
@@ -108,8 +108,8 @@ func TestKeysThatTheStoreHasForgotten(t *testing.T) {
 		s.refuses(t)
 		p = s.accepts(t)
 		p.show(t, "w1", held)
-		p.holds(t, "")
-		if p.to(t, 12); p.said.count() != 0 {
+		p.checkHead(t, "")
+		if p.to(t, 12); p.log.count() != 0 {
 			t.Error("it is told again")
 		}
 	})
@@ -122,7 +122,7 @@ func TestARetiredKey(t *testing.T) {
 		p := s.starts(t)
 		old := s.key.m.key
 		held := p.to(t, 12)
-		_, err := p.Keeper.Rotate(t.Context(), s.key.Save)
+		_, err := p.Admin.Rotate(t.Context(), s.key.Save)
 		must(t, err)
 		newer := p.to(t, 20)
 		p.restored(t, 7)
@@ -130,13 +130,13 @@ func TestARetiredKey(t *testing.T) {
 		must(t, s.joins(t, &signing{m: &memory{key: old}}).Opening.Open(t.Context())) // the copy is from before the rotation
 		p = s.joins(t, s.key)
 		p.show(t, "w1", held, newer)
-		if len(p.shown(t)) != 2 || p.said.count() != 2 {
-			t.Errorf("%d are kept, %d errors", len(p.shown(t)), p.said.count())
+		if len(p.presented(t)) != 2 || p.log.count() != 2 {
+			t.Errorf("%d are kept, %d errors", len(p.presented(t)), p.log.count())
 		}
 		s.refuses(t)
 		p = s.accepts(t)
 		p.show(t, "w1", held, newer)
-		p.holds(t, "")
+		p.checkHead(t, "")
 		s.starts(t)
 	})
 }
@@ -149,8 +149,8 @@ func TestADamagedChain(t *testing.T) {
 		held := p.to(t, 12)
 		must(t, p.EditLeaf(t.Context(), 8, rewritten("applied", "denied")))
 		p.show(t, "w1", held)
-		if list := p.shown(t); len(list) != 1 || len(list[0].Evidence) == 0 || p.said.count() != 1 {
-			t.Errorf("%+v, %d errors", list, p.said.count())
+		if list := p.presented(t); len(list) != 1 || len(list[0].Evidence) == 0 || p.log.count() != 1 {
+			t.Errorf("%+v, %d errors", list, p.log.count())
 		}
 		if note := p.newest(t, s); note != "" {
 			t.Errorf("told is %q", note)
@@ -161,7 +161,7 @@ func TestADamagedChain(t *testing.T) {
 		must(t, p.EditLeaf(t.Context(), 8, rewritten("denied", "applied")))
 		s.clock.later(time.Hour)
 		p.show(t, "w1", held)
-		p.holds(t, "")
+		p.checkHead(t, "")
 		s.starts(t)
 	})
 }
@@ -174,13 +174,13 @@ func TestARollbackAcceptedWithoutTheKey(t *testing.T) {
 		held := p.to(t, 12)
 		p.restored(t, 7)
 		p.show(t, "w1", held)
-		if _, err := s.joins(t, nil).Keeper.AcceptRollback(t.Context(), "nobody knows who"); err != nil {
+		if _, err := s.joins(t, nil).Admin.AcceptRollback(t.Context(), "nobody knows who"); err != nil {
 			t.Fatal(err)
 		}
-		p.holds(t, "worker/12/tail_missing")
+		p.checkHead(t, "worker/12/tail_missing")
 		s.refuses(t)
 		s.accepts(t).show(t, "w1", held)
-		s.starts(t).holds(t, "")
+		s.starts(t).checkHead(t, "")
 	})
 }
 
@@ -198,22 +198,22 @@ func TestAnEpochThatTheStoreHasForgotten(t *testing.T) {
 		p.sql(t, "DELETE FROM audit_epochs WHERE n = 2")
 		p.sql(t, "UPDATE audit_epochs SET closed = ?, last_size = 0", false)
 		p = s.starts(t)
-		p.holds(t, "")
+		p.checkHead(t, "")
 		p.show(t, "w1", second, first)
-		p.holds(t, "worker/12/root_mismatch worker/15/signature_invalid")
+		p.checkHead(t, "worker/12/root_mismatch worker/15/signature_invalid")
 		s.refuses(t)
 		p = s.accepts(t)
 		p.show(t, "w1", second, first)
-		p.holds(t, "")
-		if epochs, err := p.store.Epochs(t.Context()); err != nil || len(epochs) != 3 || p.said.count() != 0 {
+		p.checkHead(t, "")
+		if epochs, err := p.store.Epochs(t.Context()); err != nil || len(epochs) != 3 || p.log.count() != 0 {
 			t.Errorf("%+v: %v", epochs, err)
 		}
 		s.starts(t)
 	})
 }
 
-// TestManyHeadsThatWereGivenUp are larger than all that the chain has become, and hide none of the heads that it is held against.
-func TestManyHeadsThatWereGivenUp(t *testing.T) {
+// TestManyAbandonedHeads are larger than all that the chain has become, and hide none of the heads that it is held against.
+func TestManyAbandonedHeads(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
 		p := s.starts(t)
@@ -225,18 +225,18 @@ func TestManyHeadsThatWereGivenUp(t *testing.T) {
 		for at := 0; at < len(held); at += audit.HeldHeads {
 			p.show(t, "w1", held[at:min(at+audit.HeldHeads, len(held))]...)
 		}
-		if n := len(p.shown(t)); n != len(held) || p.said.count() != n {
-			t.Errorf("%d of %d are kept, %d errors", n, len(held), p.said.count())
+		if n := len(p.presented(t)); n != len(held) || p.log.count() != n {
+			t.Errorf("%d of %d are kept, %d errors", n, len(held), p.log.count())
 		}
 		p = s.accepts(t)
 		p.show(t, "w1", p.to(t, 12))
 		p.sql(t, "DELETE FROM audit_anchors WHERE kind = 'checkpoint' AND size > 9")
 		must(t, p.CutAfter(t.Context(), 9))
-		p.holds(t, "worker/12/tail_missing")
+		p.checkHead(t, "worker/12/tail_missing")
 		s.refuses(t)
 		p = s.accepts(t)
 		p.show(t, "w1", held[:audit.HeldHeads]...)
-		s.starts(t).holds(t, "")
+		s.starts(t).checkHead(t, "")
 	})
 }
 
@@ -248,7 +248,7 @@ func TestAKeptHeadThatIsTamperedWith(t *testing.T) {
 		held := p.to(t, 12)
 		p.restored(t, 7)
 		p.show(t, "w1", held)
-		told := 1
+		reported := 1
 		for statement, want := range map[string]string{
 			"DELETE FROM audit_anchors":                                  "worker/12/tail_missing",
 			"UPDATE audit_anchors SET evidence = substr(evidence, 1, 0)": "worker/12/tail_missing worker/12/tail_missing",
@@ -260,8 +260,8 @@ func TestAKeptHeadThatIsTamperedWith(t *testing.T) {
 			s.clock.later(time.Minute)
 			p.show(t, "w1", held)
 			p.show(t, "w2", held)
-			if told++; p.said.count() != told {
-				t.Errorf("%s: %d errors, want %d", statement, p.said.count(), told)
+			if reported++; p.log.count() != reported {
+				t.Errorf("%s: %d errors, want %d", statement, p.log.count(), reported)
 			}
 			if got := problems(p.verify(t).AnchorProblems); got != want {
 				t.Errorf("%s: %s", statement, got)
@@ -270,7 +270,7 @@ func TestAKeptHeadThatIsTamperedWith(t *testing.T) {
 			p.sql(t, "DELETE FROM audit_anchors")
 			s.clock.later(time.Minute)
 			p.show(t, "w1", held)
-			told++
+			reported++
 		}
 	})
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// TestServersThatAreShownTheSameAtOnce keep one row of it, and one of them tells.
-func TestServersThatAreShownTheSameAtOnce(t *testing.T) {
+// TestServersThatSeeTheSameAtOnce keep one row of it, and one of them tells.
+func TestServersThatSeeTheSameAtOnce(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
 		servers := []*process{s.starts(t), s.starts(t), s.joins(t, nil)}
@@ -25,21 +25,21 @@ func TestServersThatAreShownTheSameAtOnce(t *testing.T) {
 			}
 			wait.Wait()
 			for _, p := range servers {
-				errs += p.said.count()
+				errs += p.log.count()
 			}
 			return errs
 		}
 		first, held := servers[0].to(t, 5), servers[0].to(t, 12)
-		if n := together(first); n != 0 || len(servers[0].shown(t)) != 1 {
-			t.Errorf("%d errors, %d are kept", n, len(servers[0].shown(t)))
+		if n := together(first); n != 0 || len(servers[0].presented(t)) != 1 {
+			t.Errorf("%d errors, %d are kept", n, len(servers[0].presented(t)))
 		}
 		servers[0].restored(t, 7)
-		if n := together(held, first); n != 1 || len(servers[0].shown(t)) != 1 {
-			t.Errorf("%d errors, %d are kept", n, len(servers[0].shown(t)))
+		if n := together(held, first); n != 1 || len(servers[0].presented(t)) != 1 {
+			t.Errorf("%d errors, %d are kept", n, len(servers[0].presented(t)))
 		}
 		s.clock.later(time.Hour)
-		if n := together(first, held); n != 1 || len(servers[0].shown(t)) != 1 {
-			t.Errorf("%d errors, %d are kept", n, len(servers[0].shown(t)))
+		if n := together(first, held); n != 1 || len(servers[0].presented(t)) != 1 {
+			t.Errorf("%d errors, %d are kept", n, len(servers[0].presented(t)))
 		}
 	})
 }
@@ -91,7 +91,7 @@ func TestAStoreThatDoesNotAnswer(t *testing.T) {
 			t.Errorf("newest: %q", note)
 		}
 		p.show(t, "relay/w", held)
-		if note, err := p.Heads.Newest(t.Context()); note != held || err != nil || len(p.shown(t)) != 1 {
+		if note, err := p.Heads.Newest(t.Context()); note != held || err != nil || len(p.presented(t)) != 1 {
 			t.Errorf("newest: %q, %v", note, err)
 		}
 	})
@@ -114,7 +114,7 @@ func TestHeadsUnderLoad(t *testing.T) {
 		for i, p := range servers[:2] {
 			writers.Go(func() {
 				for range rounds {
-					made, err := p.Keeper.Anchor(t.Context(), audit.AnchorRequest{})
+					made, err := p.Admin.Anchor(t.Context(), audit.AnchorRequest{})
 					switch {
 					case audit.NoSigningKey.Is(err): // in the middle of a rotation
 					case err != nil:
@@ -126,7 +126,7 @@ func TestHeadsUnderLoad(t *testing.T) {
 			})
 			writers.Go(func() {
 				for range 3 * (1 - i) {
-					if _, err := p.Keeper.Rotate(t.Context(), s.key.Save); err != nil {
+					if _, err := p.Admin.Rotate(t.Context(), s.key.Save); err != nil {
 						t.Errorf("rotate: %v", err)
 					}
 				}
@@ -152,17 +152,17 @@ func TestHeadsUnderLoad(t *testing.T) {
 		close(heads)
 		readers.Wait()
 		for _, p := range servers {
-			if n := p.said.count(); n != 0 {
-				t.Errorf("%d errors: %v", n, p.said.last)
+			if n := p.log.count(); n != 0 {
+				t.Errorf("%d errors: %v", n, p.log.last)
 			}
 		}
-		list := servers[0].shown(t)
+		list := servers[0].presented(t)
 		for _, a := range list {
 			if len(a.Evidence) > 0 || a.Kind != audit.KindWorker || !strings.Contains(a.Note, "audit.example.org/audit/") {
 				t.Errorf("%+v", a)
 			}
 		}
-		servers[0].holds(t, "")
+		servers[0].checkHead(t, "")
 		// The last rotation may have come after the last head.
 		last := servers[0].head(t)
 		if note := servers[0].newest(t, s); note != last || len(list) == 0 {

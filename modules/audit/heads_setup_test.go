@@ -101,7 +101,7 @@ func eachSite(t *testing.T, fn func(t *testing.T, s *site)) {
 // process is a trail with what it says of heads.
 type process struct {
 	trail
-	said  *complaints
+	log   *complaints
 	asked *asked
 }
 
@@ -109,19 +109,19 @@ type process struct {
 func (s *site) joins(t *testing.T, key *signing) *process {
 	t.Helper()
 	d := dbtest.Connect(t, db.Config{URL: s.url, UnitTimeout: 2 * time.Minute, BusyTimeout: time.Minute})
-	store, said := &asked{Store: sqlaudit.New(d)}, &complaints{}
+	store, logged := &asked{Store: sqlaudit.New(d)}, &complaints{}
 	cfg := auditmodule.Config{Site: "audit.example.org", Version: "1", Beat: time.Hour}
 	if key != nil {
 		cfg.Keys = key
 	}
 	r, err := auditmodule.New(auditmodule.Params{
 		Stores: auditmodule.Stores{Chain: store, Reader: store, Tiles: store, Anchors: store, Identity: store},
-		Kernel: auditmodule.Kernel{Unit: d, Clock: s.clock, IDs: ids.New(clock.New()), Log: slog.New(said)}, Config: cfg,
+		Kernel: auditmodule.Kernel{Unit: d, Clock: s.clock, IDs: ids.New(clock.New()), Log: slog.New(logged)}, Config: cfg,
 	})
 	must(t, err)
 	must(t, r.Opening.Join(t.Context()))
 	return &process{
-		trail: trail{Result: r, Tamperer: tampertest.New(d), prover: auditmodule.NewProver(r, nil), store: store.Store, d: d}, said: said, asked: store,
+		trail: trail{Result: r, Tamperer: tampertest.New(d), prover: auditmodule.NewProver(r, nil), store: store.Store, d: d}, log: logged, asked: store,
 	}
 }
 
@@ -144,18 +144,18 @@ func (s *site) refuses(t *testing.T) {
 // accepts accepts the rollback, as the command does, and asks that the next server starts over a chain that verifies.
 func (s *site) accepts(t *testing.T) *process {
 	t.Helper()
-	if _, err := s.joins(t, s.key).Keeper.AcceptRollback(t.Context(), "restored on purpose"); err != nil {
+	if _, err := s.joins(t, s.key).Admin.AcceptRollback(t.Context(), "restored on purpose"); err != nil {
 		t.Fatal(err)
 	}
 	p := s.starts(t)
-	p.holds(t, "")
+	p.checkHead(t, "")
 	return p
 }
 
 // head signs and keeps the present head and returns its note.
 func (p *process) head(t *testing.T) string {
 	t.Helper()
-	made, err := p.Keeper.Anchor(t.Context(), audit.AnchorRequest{})
+	made, err := p.Admin.Anchor(t.Context(), audit.AnchorRequest{})
 	must(t, err)
 	return made[0].Note
 }
@@ -174,16 +174,16 @@ func (p *process) show(t *testing.T, worker string, notes ...string) {
 	}
 }
 
-// shown returns the heads of workers that are kept.
-func (p *process) shown(t *testing.T) []audit.Anchor {
+// presented returns the heads of workers that are kept.
+func (p *process) presented(t *testing.T) []audit.Anchor {
 	t.Helper()
 	list, err := p.store.NewestAnchors(t.Context(), audit.KindWorker, 100)
 	must(t, err)
 	return list
 }
 
-// holds asks that the verdict names these problems and no other, and that the doctor finds as many.
-func (p *process) holds(t *testing.T, want string) {
+// checkHead asks that the verdict names these problems and no other, and that the doctor finds as many.
+func (p *process) checkHead(t *testing.T, want string) {
 	t.Helper()
 	v := p.verify(t)
 	if got := problems(v.AnchorProblems); got != want || v.OK != (want == "") || want != "" && v.Reason != proof.AnchorUnsatisfied {

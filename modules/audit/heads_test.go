@@ -22,7 +22,7 @@ func (p *process) newest(t *testing.T, s *site) string {
 	return note
 }
 
-func TestTheNewestHeadIsTold(t *testing.T) {
+func TestTheNewestHeadIsPublished(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
 		p, keyless := s.starts(t), s.joins(t, nil)
@@ -57,7 +57,7 @@ func TestHeadsThatAreSatisfied(t *testing.T) {
 		sizes := func(want string) {
 			t.Helper()
 			got := ""
-			for _, a := range p.shown(t) {
+			for _, a := range p.presented(t) {
 				got += fmt.Sprintf("%d by %s ", a.Size, a.Source)
 			}
 			if got != want {
@@ -83,15 +83,15 @@ func TestHeadsThatAreSatisfied(t *testing.T) {
 		// Whatever else a worker writes below a head is not kept.
 		p.show(t, "relay/w5", third+"\u2014 w.example/w AAAAAAAAAAAA\n")
 		sizes("12 by relay/w5 9 by relay/w2 5 by relay/w0 ")
-		if a := p.shown(t)[0]; a.Note != third || len(a.Evidence) != 0 {
+		if a := p.presented(t)[0]; a.Note != third || len(a.Evidence) != 0 {
 			t.Errorf("%+v", a)
 		}
-		p.holds(t, "")
+		p.checkHead(t, "")
 		if v := p.verify(t); strings.Contains(strings.Join(v.NotChecked, "\n"), "nobody outside of the database") || v.Anchored != 12 {
 			t.Errorf("%+v", v)
 		}
 		s.starts(t)
-		if n := p.said.count(); n != 0 {
+		if n := p.log.count(); n != 0 {
 			t.Errorf("%d errors", n)
 		}
 	})
@@ -106,7 +106,7 @@ func TestARestoredDatabase(t *testing.T) {
 		held := p.to(t, 12)
 		p.restored(t, 7)
 		p = s.starts(t)
-		p.holds(t, "")
+		p.checkHead(t, "")
 		for range 20 {
 			p.show(t, "relay/w1", held)
 			s.clock.later(10 * time.Second)
@@ -114,14 +114,14 @@ func TestARestoredDatabase(t *testing.T) {
 		other := s.joins(t, nil)
 		other.show(t, "relay/w2", held)
 		for range 2 {
-			p.holds(t, "worker/12/tail_missing")
+			p.checkHead(t, "worker/12/tail_missing")
 		}
 		p.refused(t, p.verify(t))
-		if list := p.shown(t); len(list) != 1 || list[0].Source != "relay/w1" || list[0].Note != held || string(list[0].Evidence) != `{"size":7}` {
+		if list := p.presented(t); len(list) != 1 || list[0].Source != "relay/w1" || list[0].Note != held || string(list[0].Evidence) != `{"size":7}` {
 			t.Errorf("%+v", list)
 		}
-		if l := p.said.last; p.said.count()+other.said.count() != 1 || l["worker"] != "relay/w1" || l["size"] != int64(12) || l["chain_size"] != int64(7) {
-			t.Errorf("%d errors: %v", p.said.count(), l)
+		if l := p.log.last; p.log.count()+other.log.count() != 1 || l["worker"] != "relay/w1" || l["size"] != int64(12) || l["chain_size"] != int64(7) {
+			t.Errorf("%d errors: %v", p.log.count(), l)
 		}
 		// Nobody is told a head for which one would be let go that proves something.
 		p.to(t, 10)
@@ -137,11 +137,11 @@ func TestARestoredDatabase(t *testing.T) {
 		if note := p.newest(t, s); !strings.Contains(strings.SplitN(note, "\n", 2)[0], "/e2") {
 			t.Errorf("told is %q", note)
 		}
-		p.holds(t, "")
-		if s.starts(t); p.said.count() != 0 || len(p.shown(t)) != 2 {
-			t.Errorf("it is told again: %+v", p.shown(t))
+		p.checkHead(t, "")
+		if s.starts(t); p.log.count() != 0 || len(p.presented(t)) != 2 {
+			t.Errorf("it is told again: %+v", p.presented(t))
 		}
-		if _, err := p.Keeper.AcceptRollback(t.Context(), "twice"); !audit.NotRolledBack.Is(err) {
+		if _, err := p.Admin.AcceptRollback(t.Context(), "twice"); !audit.NotRolledBack.Is(err) {
 			t.Errorf("accepted twice: %v", err)
 		}
 	})
@@ -163,25 +163,25 @@ func TestAChainThatHasGoneOn(t *testing.T) {
 		}
 		p.show(t, "relay/w2", held)
 		p.show(t, "relay/w3", held)
-		if n := len(p.shown(t)); n != 37 || p.said.count() != 1 {
-			t.Errorf("%d are kept, %d errors", n, p.said.count())
+		if n := len(p.presented(t)); n != 37 || p.log.count() != 1 {
+			t.Errorf("%d are kept, %d errors", n, p.log.count())
 		}
-		p.holds(t, "worker/12/root_mismatch")
+		p.checkHead(t, "worker/12/root_mismatch")
 		s.refuses(t)
 		p = s.accepts(t)
 		if id, err := p.store.Epochs(t.Context()); err != nil || len(id) != 2 || id[0].LastSize != 10 {
 			t.Errorf("%+v: %v", id, err)
 		}
 		p.show(t, "relay/w2", held)
-		p.holds(t, "")
+		p.checkHead(t, "")
 		p.show(t, "relay/w4", older)
-		p.holds(t, "worker/9/root_mismatch")
+		p.checkHead(t, "worker/9/root_mismatch")
 		s.refuses(t)
 		p = s.accepts(t)
 		p.show(t, "relay/w2", held)
 		p.show(t, "relay/w4", older)
-		p.holds(t, "")
-		if s.starts(t); p.said.count() != 0 {
+		p.checkHead(t, "")
+		if s.starts(t); p.log.count() != 0 {
 			t.Errorf("it is told again")
 		}
 	})
@@ -211,7 +211,7 @@ func TestForeignHeads(t *testing.T) {
 				}
 			}
 		}
-		if list := p.shown(t); len(list) != 1 || list[0].Size != 9 || p.said.count() != 0 {
+		if list := p.presented(t); len(list) != 1 || list[0].Size != 9 || p.log.count() != 0 {
 			t.Errorf("%+v", list)
 		}
 		for name, err := range map[string]error{
@@ -223,6 +223,6 @@ func TestForeignHeads(t *testing.T) {
 			}
 		}
 		p.show(t, "", nil...)
-		p.holds(t, "")
+		p.checkHead(t, "")
 	})
 }

@@ -17,7 +17,7 @@ const flat = 16 << 20
 // TestMemoryStaysFlat verifies a long chain and streams it as bundles. It does not run beside other tests, whose memory it would
 // measure.
 func TestMemoryStaysFlat(t *testing.T) { //nolint:paralleltest // see above
-	w := newWorld(t, db.SQLite)
+	w := newFixture(t, db.SQLite)
 	w.grow(t, longChain)
 	for _, c := range []struct {
 		name string

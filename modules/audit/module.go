@@ -20,12 +20,12 @@ var Module = fx.Module("audit", fx.Provide(provide, provideProver, provideReport
 // Upkeep runs the context's background work with the application.
 var Upkeep = fx.Module("audit.upkeep", fx.Invoke(background))
 
-// Holding has a worker that reaches the database keep heads of the trail, for the life of the application. It needs an audit.HeadShelf and
+// HeadCopies has a worker that reaches the database keep heads of the trail, for the life of the application. It needs an audit.HeadShelf and
 // a HolderName beside what Module provides.
-var Holding = fx.Module("audit.holding", fx.Invoke(holding))
+var HeadCopies = fx.Module("audit.holding", fx.Invoke(runHeadCopies))
 
-// HolderName is the name under which a worker shows the heads that it holds.
-type HolderName string
+// WorkerName is the name under which a worker shows the heads that it holds.
+type WorkerName string
 
 type params struct {
 	fx.In
@@ -49,7 +49,7 @@ type results struct {
 	Result   Result
 	Recorder audit.Recorder
 	Trail    audit.Trail
-	Keeper   audit.Keeper
+	Admin    audit.Admin
 	Heads    audit.Heads
 	Opening  *Opening
 }
@@ -62,7 +62,7 @@ func provide(p params) (results, error) {
 	if err != nil {
 		return results{}, err
 	}
-	return results{Result: r, Recorder: r.Recorder, Trail: r.Trail, Keeper: r.Keeper, Heads: r.Heads, Opening: r.Opening}, nil
+	return results{Result: r, Recorder: r.Recorder, Trail: r.Trail, Admin: r.Admin, Heads: r.Heads, Opening: r.Opening}, nil
 }
 
 func provideProver(r Result, store runs.Store) audit.Prover { return NewProver(r, store) }
@@ -87,8 +87,8 @@ func background(l fx.Lifecycle, r Result) {
 	})
 }
 
-func holding(l fx.Lifecycle, of audit.Heads, shelf audit.HeadShelf, name HolderName, log *slog.Logger) {
-	h := NewHolding(of, shelf, string(name), log)
+func runHeadCopies(l fx.Lifecycle, of audit.Heads, store audit.HeadStore, name WorkerName, log *slog.Logger) {
+	h := NewHeadCopies(of, store, string(name), log)
 	l.Append(fx.Hook{
 		OnStart: func(context.Context) error { h.Start(); return nil },
 		OnStop:  h.Stop,

@@ -49,7 +49,7 @@ type Params struct {
 type Result struct {
 	Recorder   audit.Recorder
 	Trail      audit.Trail
-	Keeper     audit.Keeper
+	Admin      audit.Admin
 	Heads      audit.Heads
 	Opening    *Opening
 	Background *upkeep.Background
@@ -85,9 +85,9 @@ func New(p Params) (Result, error) {
 	return Result{
 		Recorder: recorder,
 		Trail:    record.NewTrail(p.Chain, p.Reader),
-		Keeper: heads.NewKeeper(heads.KeeperParams{
+		Admin: heads.NewAdmin(heads.AdminParams{
 			Install: who, Tree: tree, Recorder: recorder, Unit: p.Unit, Clock: p.Clock,
-			Stores: heads.KeeperStores{Chain: p.Chain, Identity: p.Identity, Anchors: p.Anchors, Tiles: p.Tiles},
+			Stores: heads.AdminStores{Chain: p.Chain, Identity: p.Identity, Anchors: p.Anchors, Tiles: p.Tiles},
 		}),
 		Heads: heads.New(heads.Params{
 			Install: who, Identity: p.Identity, Anchors: p.Anchors, Unit: p.Unit, Clock: p.Clock, Log: p.Log, Apart: upkeep.Apart,
@@ -101,14 +101,14 @@ func New(p Params) (Result, error) {
 	}, nil
 }
 
-// NewHolding returns what keeps the newest head of a trail on the shelf of a worker that reaches its database, and shows what is there
+// NewHeadCopies returns what keeps the newest head of a trail on the shelf of a worker that reaches its database, and shows what is there
 // under the worker's name: when it starts, once an hour, and before one takes the place of another. Between Start and Stop it owns one
 // goroutine. A nil log says nothing.
-func NewHolding(of audit.Heads, shelf audit.HeadShelf, worker string, log *slog.Logger) *heads.Holding {
+func NewHeadCopies(of audit.Heads, store audit.HeadStore, worker string, log *slog.Logger) *heads.Copies {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return heads.NewHolding(heads.HoldingParams{Heads: of, Shelf: shelf, Worker: worker, Log: log})
+	return heads.NewCopies(heads.CopiesParams{Heads: of, Store: store, Worker: worker, Log: log})
 }
 
 // NewProver returns what makes signed files of the trail that r records. A run that has not ended is shown with its status.
@@ -127,18 +127,18 @@ func NewProver(r Result, store runs.Store) audit.Prover {
 func NewReporter(r Result, reader runs.Reader, prover audit.Prover, licence audit.Licence) audit.Reporter {
 	p := r.core.p
 	if licence == nil {
-		licence = register.Community{}
+		licence = register.Unlicensed{}
 	}
 	return reporter{
 		dossiers: evidence.New(evidence.Params{Runs: reader, Chain: p.Reader, Anchors: p.Anchors, Prover: prover, Clock: p.Clock}),
-		book:     register.New(register.Params{Chain: p.Reader, Runs: reader, Licence: licence, Clock: p.Clock}),
+		register: register.New(register.Params{Chain: p.Reader, Runs: reader, Licence: licence, Clock: p.Clock}),
 	}
 }
 
 // reporter makes both kinds of documents.
 type reporter struct {
 	dossiers *evidence.Evidence
-	book     *register.Register
+	register *register.Register
 }
 
 // Evidence implements audit.Reporter.
@@ -148,5 +148,5 @@ func (r reporter) Evidence(ctx context.Context, run string) (audit.Evidence, err
 
 // Register implements audit.Reporter.
 func (r reporter) Register(ctx context.Context, p audit.Period) ([]byte, error) {
-	return r.book.Register(ctx, p)
+	return r.register.Register(ctx, p)
 }

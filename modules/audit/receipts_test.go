@@ -92,7 +92,7 @@ func (tr *trail) erased(t *testing.T, size int64) {
 	for seq := int64(1); seq <= size; seq++ {
 		seqs = append(seqs, seq)
 	}
-	must(t, tr.Keeper.Erase(t.Context(), seqs, "gdpr_17"))
+	must(t, tr.Admin.Erase(t.Context(), seqs, "gdpr_17"))
 	if v, _ := tr.receipt(t, "run_top", audit.ReceiptQuery{Private: true}); !strings.Contains(detail(audit.ChainVerdict{Verdict: v}, "disclosures"), "withheld") {
 		t.Errorf("after an erasure: %+v", v)
 	}

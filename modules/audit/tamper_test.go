@@ -73,8 +73,8 @@ func TestTampering(t *testing.T) {
 		"A2 the hash": {func(t *testing.T, tr *trail) {
 			must(t, tr.EditHash(t.Context(), k, func(h [32]byte) [32]byte { h[3] ^= 1; return h }))
 		}, proof.ChainBreak, k, k, ""},
-		"A3 leaf and hash": {func(t *testing.T, tr *trail) { tr.forge(t, k) }, proof.ChainBreak, k + 1, k + 1, ""},
-		"A3 of the last":   {func(t *testing.T, tr *trail) { tr.forge(t, n) }, proof.AnchorUnsatisfied, 0, 0, "tip/12/root_mismatch"},
+		"A3 leaf and hash": {func(t *testing.T, tr *trail) { tr.forgeEntry(t, k) }, proof.ChainBreak, k + 1, k + 1, ""},
+		"A3 of the last":   {func(t *testing.T, tr *trail) { tr.forgeEntry(t, n) }, proof.AnchorUnsatisfied, 0, 0, "tip/12/root_mismatch"},
 		"A4 deleted":       {func(t *testing.T, tr *trail) { must(t, tr.Delete(t.Context(), k)) }, proof.ChainBreak, k, k + 1, ""},
 		"A4 the first":     {func(t *testing.T, tr *trail) { must(t, tr.Delete(t.Context(), 1)) }, proof.ChainBreak, 1, 2, ""},
 		"A4 the last":      {func(t *testing.T, tr *trail) { must(t, tr.Delete(t.Context(), n)) }, proof.AnchorUnsatisfied, 0, 0, "tip/12/tail_missing"},
@@ -108,8 +108,8 @@ func TestTampering(t *testing.T) {
 	}
 }
 
-// forge edits a leaf and the hash that is stored with it.
-func (tr *trail) forge(t *testing.T, seq int64) {
+// forgeEntry edits a leaf and the hash that is stored with it.
+func (tr *trail) forgeEntry(t *testing.T, seq int64) {
 	t.Helper()
 	must(t, tr.EditLeaf(t.Context(), seq, rewritten("applied", "denied")))
 	hash := leaf.Hash([]byte(tr.stored(t, seq).Leaf))

@@ -222,7 +222,7 @@ func TestHeadersUnderAnotherKey(t *testing.T) {
 		ctx := t.Context()
 		s := b.secretive("cmdb")
 		b.sealer.have(t, 2, 1)
-		held := b.store.Holders()[0]
+		held := b.store.SealedStores()[0]
 		list := must[[]secrets.Sealed](t)(held.ListSealed(ctx, "", 10))
 		if len(list) != 1 || list[0].Key != s.ID {
 			t.Fatalf("held are %v", list)

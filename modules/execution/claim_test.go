@@ -11,9 +11,9 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// TestAClaimWhoseAnswerIsLostIsGivenBack loses the answers of the first claims on their way. The runs are executed all
+// TestAClaimWhoseAnswerIsLostIsReleased loses the answers of the first claims on their way. The runs are executed all
 // the same, once each, without waiting for the end of a lease.
-func TestAClaimWhoseAnswerIsLostIsGivenBack(t *testing.T) {
+func TestAClaimWhoseAnswerIsLostIsReleased(t *testing.T) {
 	t.Parallel()
 	var executed atomic.Int32
 	b := setup(t, toolFunc(func(ctx context.Context, s extension.ToolSpec, out io.Writer) (extension.ToolResult, error) {

@@ -55,7 +55,7 @@ func TestWhoHears(t *testing.T) {
 				check := func(e notify.Event, s runs.Status) {
 					r := b.add(s, own)
 					if e == notify.Held {
-						b.holds(r)
+						b.owns(r)
 					} else {
 						b.ends(r)
 					}
@@ -141,7 +141,7 @@ func TestWhatIsPlanned(t *testing.T) {
 		same(t, "the plan", want, list)
 		same(t, "every target for itself", len(want), len(lanes))
 		held := b.add(runs.PendingApproval, r.Spec.Notifications)
-		b.holds(held)
+		b.owns(held)
 		if got := b.list(held); len(got) != 5 || got[4].Origin == notify.OfExtension {
 			t.Errorf("a hold is told to %+v", got)
 		}
@@ -155,7 +155,7 @@ func TestNotPlanned(t *testing.T) {
 		b.ends(child)
 		same(t, "of a child", 0, len(b.list(child)))
 		b.ends(&runs.Run{ID: "run_none", Status: runs.Failed})
-		b.holds(&runs.Run{ID: "run_none"})
+		b.owns(&runs.Run{ID: "run_none"})
 		b.ends(parent)
 		same(t, "of its parent", 1, len(b.list(parent)))
 	})

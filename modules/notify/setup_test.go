@@ -215,8 +215,8 @@ func (b *bundle) ends(r *runs.Run) {
 	b.tell(b.Finished, runs.Finished{RunID: r.ID, Kind: r.Kind, Tool: r.Spec.Tool, Status: r.Status, TopLevel: r.ParentID == "", At: start})
 }
 
-// holds tells that a run is held.
-func (b *bundle) holds(r *runs.Run) {
+// owns tells that a run is held.
+func (b *bundle) owns(r *runs.Run) {
 	b.t.Helper()
 	b.tell(b.Held, runs.Held{RunID: r.ID, At: start})
 }

@@ -68,9 +68,9 @@ func truncations(r *runs.Run) (n int) {
 	return n
 }
 
-// TestTheLogCapHoldsToOneChunk writes the log of a run through two servers, by several callers at once who repeat themselves, and goes on
+// TestTheLogCapIsKeptToOneChunk writes the log of a run through two servers, by several callers at once who repeat themselves, and goes on
 // through a third: at no time more than the cap and one chunk is stored, and one warning says so.
-func TestTheLogCapHoldsToOneChunk(t *testing.T) {
+func TestTheLogCapIsKeptToOneChunk(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 		const limit, chunk, writers, rounds = 64 << 10, 7001, 4, 12 // no chunk ends where the cap cuts
@@ -120,8 +120,8 @@ func TestTheLogCapHoldsToOneChunk(t *testing.T) {
 	})
 }
 
-// TestMissingOutputIsToldOnce: whatever the holder says, the record tells of missing output where some is missing, once.
-func TestMissingOutputIsToldOnce(t *testing.T) {
+// TestMissingOutputIsReportedOnce: whatever the holder says, the record tells of missing output where some is missing, once.
+func TestMissingOutputIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 		b := setup(t, d, module.Config{SweepEvery: 10 * time.Millisecond})

@@ -15,7 +15,7 @@ const denyTime = 10 * time.Second
 // entry along. Its receipt is none of the request. The error is Unrecorded where there is no entry.
 func Deny(ctx context.Context, u tx.Unit, r Recorder, e Entry) error {
 	e.Outcome = Denied
-	ctx, _ = WithSlip(context.WithoutCancel(ctx))
+	ctx, _ = WithCollector(context.WithoutCancel(ctx))
 	ctx, cancel := context.WithTimeout(ctx, denyTime)
 	defer cancel()
 	err := u.Do(ctx, func(ctx context.Context) error { return r.Record(ctx, e) })

@@ -19,11 +19,11 @@ type Heads interface {
 // HeldHeads is how many heads a HeadShelf holds.
 const HeldHeads = 16
 
-// HeadShelf keeps signed heads on the machine of a worker: of every origin the largest that it was given. It checks no signature, and never
+// HeadStore keeps signed heads on the machine of a worker: of every origin the largest that it was given. It checks no signature, and never
 // lets go of one: a new origin beyond HeldHeads is not kept.
-type HeadShelf interface {
+type HeadStore interface {
 	// Notes returns the heads that are kept, in no order, also those beside what its error says of others.
 	Notes() ([]string, error)
-	// Keep keeps a head durably where it is larger than the one of its origin, and does nothing else. Invalid for what is no note of a head.
-	Keep(note string) error
+	// Save keeps a head durably where it is larger than the one of its origin, and does nothing else. Invalid for what is no note of a head.
+	Save(note string) error
 }

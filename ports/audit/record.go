@@ -60,15 +60,15 @@ func (r Receipt) String() string {
 	return strconv.FormatInt(r.Seq, 10) + ":" + hex.EncodeToString(r.Hash[:])
 }
 
-// Slip collects the receipt of the first entry that commits under its context: the request's own one. It may be used by
+// ReceiptCollector collects the receipt of the first entry that commits under its context: the request's own one. It may be used by
 // several goroutines.
-type Slip struct {
+type ReceiptCollector struct {
 	mu  sync.Mutex
 	got *Receipt
 }
 
 // Put keeps a receipt where none is kept yet.
-func (s *Slip) Put(r Receipt) {
+func (s *ReceiptCollector) Put(r Receipt) {
 	if s == nil {
 		return
 	}
@@ -80,7 +80,7 @@ func (s *Slip) Put(r Receipt) {
 }
 
 // Receipt returns what was kept; ok is false where nothing was.
-func (s *Slip) Receipt() (r Receipt, ok bool) {
+func (s *ReceiptCollector) Receipt() (r Receipt, ok bool) {
 	if s == nil {
 		return Receipt{}, false
 	}
@@ -92,16 +92,16 @@ func (s *Slip) Receipt() (r Receipt, ok bool) {
 	return *s.got, true
 }
 
-type slipKey struct{}
+type collectorKey struct{}
 
-// WithSlip returns a context under which receipts go to the returned slip.
-func WithSlip(ctx context.Context) (context.Context, *Slip) {
-	s := &Slip{}
-	return context.WithValue(ctx, slipKey{}, s), s
+// WithCollector returns a context under which receipts go to the returned slip.
+func WithCollector(ctx context.Context) (context.Context, *ReceiptCollector) {
+	s := &ReceiptCollector{}
+	return context.WithValue(ctx, collectorKey{}, s), s
 }
 
-// SlipOf returns the slip of ctx, nil where there is none. A nil slip keeps nothing.
-func SlipOf(ctx context.Context) *Slip {
-	s, _ := ctx.Value(slipKey{}).(*Slip)
+// CollectorOf returns the slip of ctx, nil where there is none. A nil slip keeps nothing.
+func CollectorOf(ctx context.Context) *ReceiptCollector {
+	s, _ := ctx.Value(collectorKey{}).(*ReceiptCollector)
 	return s
 }

@@ -16,7 +16,7 @@ import (
 const victims = 12
 
 // edit changes the values of one entry and nothing around it.
-func (w *world) edit(t testing.TB, i int, change func(*leaf.Leaf)) {
+func (w *fixture) edit(t testing.TB, i int, change func(*leaf.Leaf)) {
 	t.Helper()
 	l, err := leaf.Scan(w.entries[i].Leaf)
 	if err != nil {
@@ -33,56 +33,56 @@ func TestEntryAttacks(t *testing.T) {
 	t.Parallel()
 	const k = 5 // index 4
 	for name, c := range map[string]struct {
-		attack  func(t *testing.T, w *world, list []bundle.Entry) []bundle.Entry
+		attack  func(t *testing.T, w *fixture, list []bundle.Entry) []bundle.Entry
 		reason  Reason
 		at, seq int64
 		anchors string
 	}{
-		"A1 A3 an edited entry breaks the link of the next": {func(t *testing.T, w *world, list []bundle.Entry) []bundle.Entry {
+		"A1 A3 an edited entry breaks the link of the next": {func(t *testing.T, w *fixture, list []bundle.Entry) []bundle.Entry {
 			w.edit(t, k-1, func(l *leaf.Leaf) { l.Sub = "usr_2" })
 			return list
 		}, ChainBreak, k + 1, k + 1, ""},
-		"A1 an edited number": {func(t *testing.T, w *world, list []bundle.Entry) []bundle.Entry {
+		"A1 an edited number": {func(t *testing.T, w *fixture, list []bundle.Entry) []bundle.Entry {
 			w.edit(t, k-1, func(l *leaf.Leaf) { l.Seq = 99 })
 			return list
 		}, ChainBreak, k, 99, ""},
-		"A3 the last entry edited": {func(t *testing.T, w *world, list []bundle.Entry) []bundle.Entry {
+		"A3 the last entry edited": {func(t *testing.T, w *fixture, list []bundle.Entry) []bundle.Entry {
 			w.edit(t, victims-1, func(l *leaf.Leaf) { l.Sub = "usr_2" })
 			return list
 		}, AnchorUnsatisfied, 0, 0, "checkpoint/12/root_mismatch"},
-		"A4 deleted": {func(_ *testing.T, _ *world, list []bundle.Entry) []bundle.Entry {
+		"A4 deleted": {func(_ *testing.T, _ *fixture, list []bundle.Entry) []bundle.Entry {
 			return slices.Delete(list, k-1, k)
 		}, ChainBreak, k, k + 1, ""},
-		"A5 inserted": {func(_ *testing.T, _ *world, list []bundle.Entry) []bundle.Entry {
+		"A5 inserted": {func(_ *testing.T, _ *fixture, list []bundle.Entry) []bundle.Entry {
 			return slices.Insert(list, k-1, entry(t, k, nil))
 		}, ChainBreak, k, k, ""},
-		"A5 appended": {func(_ *testing.T, _ *world, list []bundle.Entry) []bundle.Entry {
+		"A5 appended": {func(_ *testing.T, _ *fixture, list []bundle.Entry) []bundle.Entry {
 			return append(list, entry(t, victims+1, nil))
 		}, ChainBreak, victims + 1, victims + 1, ""},
-		"A6 swapped": {func(_ *testing.T, _ *world, list []bundle.Entry) []bundle.Entry {
+		"A6 swapped": {func(_ *testing.T, _ *fixture, list []bundle.Entry) []bundle.Entry {
 			list[k-1], list[k] = list[k], list[k-1]
 			return list
 		}, ChainBreak, k, k + 1, ""},
-		"A7 empty": {func(_ *testing.T, _ *world, list []bundle.Entry) []bundle.Entry {
+		"A7 empty": {func(_ *testing.T, _ *fixture, list []bundle.Entry) []bundle.Entry {
 			list[k-1].Leaf = nil
 			return list
 		}, ChainBreak, 0, 0, ""},
-		"A7 A27 a key twice": {func(_ *testing.T, _ *world, list []bundle.Entry) []bundle.Entry {
+		"A7 A27 a key twice": {func(_ *testing.T, _ *fixture, list []bundle.Entry) []bundle.Entry {
 			list[k-1].Leaf = bytes.Replace(list[k-1].Leaf, []byte(`{`), []byte(`{"act":"x.y",`), 1)
 			return list
 		}, ChainBreak, 0, 0, ""},
-		"A7 A27 a number beyond all readers": {func(_ *testing.T, _ *world, list []bundle.Entry) []bundle.Entry {
+		"A7 A27 a number beyond all readers": {func(_ *testing.T, _ *fixture, list []bundle.Entry) []bundle.Entry {
 			list[k-1].Leaf = bytes.Replace(list[k-1].Leaf, []byte(`"seq":5`), []byte(`"seq":9007199254740993`), 1)
 			return list
 		}, ChainBreak, 0, 0, ""},
-		"A7 A27 an escape": {func(_ *testing.T, _ *world, list []bundle.Entry) []bundle.Entry {
+		"A7 A27 an escape": {func(_ *testing.T, _ *fixture, list []bundle.Entry) []bundle.Entry {
 			list[k-1].Leaf = bytes.Replace(list[k-1].Leaf, []byte(`usr_1`), []byte(`\u0075sr_1`), 1)
 			return list
 		}, ChainBreak, 0, 0, ""},
-		"A8 the tail cut": {func(_ *testing.T, _ *world, list []bundle.Entry) []bundle.Entry {
+		"A8 the tail cut": {func(_ *testing.T, _ *fixture, list []bundle.Entry) []bundle.Entry {
 			return list[:victims-2]
 		}, AnchorUnsatisfied, 0, 0, "head_file/12/tail_missing checkpoint/12/tail_missing"},
-		"A10 everything computed anew": {func(t *testing.T, w *world, list []bundle.Entry) []bundle.Entry {
+		"A10 everything computed anew": {func(t *testing.T, w *fixture, list []bundle.Entry) []bundle.Entry {
 			w.edit(t, k-1, func(l *leaf.Leaf) { l.Sub = "usr_2" })
 			w.link(t, k)
 			return list
@@ -90,13 +90,13 @@ func TestEntryAttacks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, victims)
+			w := newFixture(t, victims)
 			h := w.whole(t)
 			if c.reason == ChainBreak || strings.Contains(c.anchors, "head_file") {
 				h.Anchors = []bundle.Anchor{w.anchor(t, 3), w.anchor(t, 8), w.anchor(t, victims)}
 			}
 			list := c.attack(t, w, w.entries)
-			v := w.check(t, w.forge(t, h, list))
+			v := w.check(t, w.forgeEntry(t, h, list))
 			ends(t, v, c.reason, c.at, c.seq)
 			if got := problems(v); got != c.anchors || v.Count != int64(len(list)) || result(v, "manifest").Result != Passed {
 				t.Fatalf("%s in %+v", got, v)
@@ -105,9 +105,9 @@ func TestEntryAttacks(t *testing.T) {
 	}
 }
 
-// forge writes a document that holds other entries than its head says. The writer counts, so it is told that the window is
+// forgeEntry writes a document that holds other entries than its head says. The writer counts, so it is told that the window is
 // as long as the list, and what it wrote is then corrected and signed anew.
-func (w *world) forge(t testing.TB, h bundle.Head, list []bundle.Entry) []byte {
+func (w *fixture) forgeEntry(t testing.TB, h bundle.Head, list []bundle.Entry) []byte {
 	t.Helper()
 	if int64(len(list)) == h.To-h.From+1 {
 		return w.writeEntries(t, h, list)
@@ -129,7 +129,7 @@ func (w *world) forge(t testing.TB, h bundle.Head, list []bundle.Entry) []byte {
 }
 
 // headOnly is a document of the head without its entries and end.
-func (w *world) headOnly(t testing.TB, h bundle.Head) []byte {
+func (w *fixture) headOnly(t testing.TB, h bundle.Head) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	out, err := bundle.NewWriter(&b, h)
@@ -141,7 +141,7 @@ func (w *world) headOnly(t testing.TB, h bundle.Head) []byte {
 			t.Fatal(err)
 		}
 	}
-	if err := out.Close(w.word); err != nil {
+	if err := out.Close(w.passphrase); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -149,8 +149,8 @@ func (w *world) headOnly(t testing.TB, h bundle.Head) []byte {
 
 func TestHeadAttacks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, victims)
-	other := newWorld(t, 0)
+	w := newFixture(t, victims)
+	other := newFixture(t, 0)
 	for i := range victims {
 		other.entries = append(other.entries, entry(t, int64(i+1), func(l *leaf.Leaf) { l.Sub = "usr_9" }))
 	}
@@ -165,7 +165,7 @@ func TestHeadAttacks(t *testing.T) {
 		if problems(v) != "head_file/12/root_mismatch" {
 			t.Fatalf("%+v", v)
 		}
-		v = check(t, bytes.NewReader(w.write(t, w.whole(t))), Trust{VKeys: w.trust().VKeys, From: &Head{Size: victims, Root: other.roots[victims]}})
+		v = check(t, bytes.NewReader(w.write(t, w.whole(t))), Trust{VKeys: w.trusted().VKeys, From: &Head{Size: victims, Root: other.roots[victims]}})
 		ends(t, v, AnchorUnsatisfied, 0, 0)
 		if problems(v) != "from/12/root_mismatch" || result(v, "from").Result != Failed {
 			t.Fatalf("%+v", v)
@@ -210,10 +210,10 @@ func TestHeadAttacks(t *testing.T) {
 
 func TestKeyAttacks(t *testing.T) {
 	t.Parallel()
-	good := newWorld(t, victims)
-	thief := newWorld(t, 0)
-	thief.head, thief.word = private(t, 7, keys.Checkpoint), private(t, 8, keys.Statement)
-	thief.listed = []keys.Key{public(t, thief.head), public(t, thief.word)}
+	good := newFixture(t, victims)
+	thief := newFixture(t, 0)
+	thief.head, thief.passphrase = private(t, 7, keys.Checkpoint), private(t, 8, keys.Statement)
+	thief.listed = []keys.Key{public(t, thief.head), public(t, thief.passphrase)}
 	thief.entries = good.entries
 	thief.link(t, 0)
 
@@ -276,14 +276,14 @@ func TestKeyAttacks(t *testing.T) {
 	t.Run("a manifest by a key that is not listed", func(t *testing.T) {
 		t.Parallel()
 		w := *good
-		w.word = thief.word
+		w.passphrase = thief.passphrase
 		ends(t, good.check(t, w.write(t, w.whole(t))), KeyUntrusted, 0, 0)
 	})
 }
 
 func TestProofAttacks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, victims)
+	w := newFixture(t, victims)
 	for name, attack := range map[string]func(h *bundle.Head){
 		"A20 the proof of another entry":   func(h *bundle.Head) { h.First = w.inclusion(t, 5) },
 		"A20 the last one of another":      func(h *bundle.Head) { h.Last = w.inclusion(t, 10) },
@@ -306,7 +306,7 @@ func TestProofAttacks(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, victims)
+	w := newFixture(t, victims)
 	w.edit(t, 6, func(l *leaf.Leaf) { l.At = leaf.At(begin.Add(-time.Hour)) })
 	w.edit(t, 8, func(l *leaf.Leaf) { l.At = leaf.At(begin.Add(48 * time.Hour)) })
 	w.link(t, 0)

@@ -29,7 +29,7 @@ type chain struct {
 	broken   bool
 	prev     tree.Hash // hash of the entry before
 	at       string    // time of the entry before
-	edge     tree.Range
+	frontier tree.Range
 	rooted   bool // edge is the tree up to the entry before
 	marks    []mark
 	next     int // the first mark that was not compared
@@ -86,7 +86,7 @@ func (c *chain) grow(seq int64, hash tree.Hash) {
 		}
 	}
 	if c.rooted {
-		c.edge.Append(hash)
+		c.frontier.Append(hash)
 		c.compare()
 	}
 	if !c.head.Whole() && seq == c.head.To {
@@ -112,7 +112,7 @@ func (c *chain) begin(index, size uint64) {
 		c.report.Fail(StepInclusion, ProofInvalid, "the first entry is not shown to be under the head: %s", code(err))
 		return
 	}
-	c.edge, c.rooted = edge, true
+	c.frontier, c.rooted = edge, true
 	c.compare()
 }
 

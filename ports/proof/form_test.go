@@ -13,13 +13,13 @@ import (
 )
 
 // sign ends a document that was changed by hand with a manifest over it, as its server could.
-func (w *world) sign(t testing.TB, body string, h bundle.Head) []byte {
+func (w *fixture) sign(t testing.TB, body string, h bundle.Head) []byte {
 	t.Helper()
 	s, err := dsse.NewStatement(dsse.BundleV1, h.Manifest(), dsse.Subject{Name: bundle.SubjectName, SHA256: sha256.Sum256([]byte(body))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed, err := dsse.SignStatement(s, w.word)
+	signed, err := dsse.SignStatement(s, w.passphrase)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func (w *world) sign(t testing.TB, body string, h bundle.Head) []byte {
 // TestFormAttacks rewrites a document and signs it anew: the form alone refuses it.
 func TestFormAttacks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 9)
+	w := newFixture(t, 9)
 	h := w.window(t, 2, 7)
 	h.Anchors, h.Consistency = []bundle.Anchor{w.anchor(t, 3)}, w.consistency(t, 4)
 	body, _, _ := strings.Cut(string(w.write(t, h)), `,"manifest":`)
@@ -84,14 +84,14 @@ func TestFormAttacks(t *testing.T) {
 	ends(t, w.check(t, []byte(strings.Replace(good, `"generated_at":"2026`, `"generated_at":"2025`, 1))), ProofInvalid, 0, 0)
 }
 
-func TestWhatIsNoBundleIsNotJudged(t *testing.T) {
+func TestOtherFilesAreNotVerified(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "{", "PK\x03\x04", `{"v":2,"origin":"a"}`, strings.Repeat("\x00", 1<<20)} {
 		if v, err := VerifyBundle(t.Context(), strings.NewReader(text), Trust{}, begin); !errors.Is(err, bundle.ErrUnknown) {
 			t.Errorf("%.10q: %+v, %v", text, v, err)
 		}
 	}
-	w := newWorld(t, 2)
+	w := newFixture(t, 2)
 	doc := w.write(t, w.whole(t))
 	for _, key := range []string{"", "nonsense", w.listed[0].VKey + "x"} {
 		if _, err := VerifyBundle(t.Context(), bytes.NewReader(doc), Trust{VKeys: []string{key}}, begin); err == nil {

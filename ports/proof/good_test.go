@@ -15,7 +15,7 @@ import (
 
 func TestWholeChainVerifies(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 20)
+	w := newFixture(t, 20)
 	h := w.whole(t)
 	h.Anchors = []bundle.Anchor{w.anchor(t, 7), w.anchor(t, 7), w.anchor(t, 20)}
 	doc := w.write(t, h)
@@ -32,10 +32,10 @@ func TestWholeChainVerifies(t *testing.T) {
 // TestRandomChainsVerify draws sizes, windows, anchors and heads that the chain has to go on from.
 func TestRandomChainsVerify(t *testing.T) {
 	t.Parallel()
-	full := newWorld(t, 70)
+	full := newFixture(t, 70)
 	rapid.Check(t, func(rt *rapid.T) {
 		size := rapid.Int64Range(1, 70).Draw(rt, "size")
-		w := &world{head: full.head, word: full.word, listed: full.listed, entries: full.entries[:size], roots: full.roots, nodes: full.nodes}
+		w := &fixture{head: full.head, passphrase: full.passphrase, listed: full.listed, entries: full.entries[:size], roots: full.roots, nodes: full.nodes}
 		from := rapid.Int64Range(1, size).Draw(rt, "from")
 		h := w.window(t, from, rapid.Int64Range(from, size).Draw(rt, "to"))
 		last := int64(0)
@@ -43,7 +43,7 @@ func TestRandomChainsVerify(t *testing.T) {
 			last = rapid.Int64Range(last, size).Draw(rt, "anchor")
 			h.Anchors = append(h.Anchors, w.anchor(t, last))
 		}
-		trust := w.trust()
+		trust := w.trusted()
 		if rapid.Bool().Draw(rt, "go on") {
 			n := rapid.Int64Range(0, size).Draw(rt, "from head")
 			h.Consistency = w.consistency(t, n)
@@ -67,7 +67,7 @@ func TestRandomChainsVerify(t *testing.T) {
 // sample.
 func TestNoMutatedByteVerifies(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 7)
+	w := newFixture(t, 7)
 	h := w.window(t, 2, 6)
 	h.Anchors, h.Consistency = []bundle.Anchor{w.anchor(t, 3)}, w.consistency(t, 4)
 	doc := w.write(t, h)
@@ -97,7 +97,7 @@ func sampled(doc []byte, i int) bool {
 
 func TestNoRandomEditVerifies(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 9)
+	w := newFixture(t, 9)
 	h := w.whole(t)
 	h.Anchors = []bundle.Anchor{w.anchor(t, 4)}
 	doc := w.write(t, h)
@@ -118,7 +118,7 @@ func TestNoRandomEditVerifies(t *testing.T) {
 // other, and none of them reaches the verdict.
 func TestHostileTextStaysData(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 0)
+	w := newFixture(t, 0)
 	for i, text := range []string{"<script>alert(1)</script>", "\x1b[2J\x1b]0;title\a", "\u202egnp.exe", "]},{\"leaf\":\"", "\\\"", "\x7f\u0085"} {
 		w.entries = append(w.entries, entry(t, int64(i+1), func(l *leaf.Leaf) { l.Sub, l.Req, l.Obj, l.SD = text, text, "run/"+text, nil }))
 		w.entries[i].Disclosures = nil

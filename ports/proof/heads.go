@@ -10,13 +10,13 @@ import (
 )
 
 // grown asks whether the tree of the checkpoint begins with another one.
-func (c *slip) grown(size int64, root tree.Hash, proof []tree.Hash) error {
+func (c *receiptCheck) grown(size int64, root tree.Hash, proof []tree.Hash) error {
 	return tree.VerifyConsistency(uint64(size), uint64(c.signed.Size), root, c.signed.Root, proof) //nolint:gosec // sizes were read without a sign
 }
 
 // goesOn holds the receipt to its own proof of consistency, to the head that the reader demands and to the one that it saw
 // before. The proof leads on from a head that the reader has: with none of that size, its length is all that can be looked at.
-func (c *slip) goesOn() {
+func (c *receiptCheck) goesOn() {
 	c.report.Waive(StepConsistency, c.Consistency == nil)
 	c.report.Waive(StepFrom, c.from == nil)
 	c.report.Waive(StepKnown, !slices.ContainsFunc(c.memory.heads, func(k known) bool { return k.kind == pinKind }))
@@ -29,7 +29,7 @@ func (c *slip) goesOn() {
 }
 
 // extends holds the receipt to the head that the reader demands.
-func (c *slip) extends(f *Head) {
+func (c *receiptCheck) extends(f *Head) {
 	problem := AnchorProblem{ID: "from", Kind: "from", Size: f.Size}
 	var proof []tree.Hash
 	switch {
@@ -53,8 +53,8 @@ func (c *slip) extends(f *Head) {
 	c.report.Pass(StepFrom, "the chain goes on from the head of %d entries that was given", f.Size)
 }
 
-// holds returns the head of this size that the reader has: the one that it demands before those that it knew.
-func (c *slip) holds(size int64) *Head {
+// contains returns the head of this size that the reader has: the one that it demands before those that it knew.
+func (c *receiptCheck) contains(size int64) *Head {
 	if c.from != nil && c.from.Size == size {
 		return c.from
 	}
@@ -66,13 +66,13 @@ func (c *slip) holds(size int64) *Head {
 	return nil
 }
 
-func (c *slip) consistency() {
+func (c *receiptCheck) consistency() {
 	p := c.Consistency
 	if p == nil {
 		return
 	}
 	root, known := tree.EmptyRoot(), p.From == 0
-	held := c.holds(p.From)
+	held := c.contains(p.From)
 	if held != nil {
 		root, known = held.Root, true
 	} else if p.From == c.signed.Size {
@@ -92,7 +92,7 @@ func (c *slip) consistency() {
 }
 
 // openAnchors verifies each anchor: its note, what is said of the note, and that the head goes on from it.
-func (c *slip) openAnchors(ring keys.Ring) {
+func (c *receiptCheck) openAnchors(ring keys.Ring) {
 	if c.report.Failed(StepTrust) {
 		return
 	}
@@ -107,7 +107,7 @@ func (c *slip) openAnchors(ring keys.Ring) {
 }
 
 // anchor returns what is wrong with an anchor, empty for nothing. A proof of the wrong length shows nothing either way.
-func (c *slip) anchor(ring keys.Ring, a *receipt.Anchor) string {
+func (c *receiptCheck) anchor(ring keys.Ring, a *receipt.Anchor) string {
 	signed, err := checkpoint.Open([]byte(a.Note), ring, needed(ring, c.Origin, a.Size)...)
 	if err != nil || signed.Origin != c.Origin {
 		return BadSignature

@@ -145,7 +145,7 @@ func how(kind string) string {
 
 // contradict notes a head that the file does not agree with, and keeps both notes: together they show that whoever holds the key
 // told two stories.
-func (m *memory) contradict(r *Report, v *Verdict, kind, shown string) {
+func (m *memory) contradict(r *Report, v *Verdict, kind, visible string) {
 	for _, h := range m.heads {
 		if h.kind != kind {
 			continue
@@ -153,13 +153,13 @@ func (m *memory) contradict(r *Report, v *Verdict, kind, shown string) {
 		r.Unsatisfied(v, StepKnown, AnchorProblem{ID: kind, Kind: kind, Size: h.Size, Problem: RootMismatch})
 		r.Add(StepKnown, ", the one that was %s has the root %s", how(kind), base64.StdEncoding.EncodeToString(h.Root[:]))
 		if len(v.Conflict) == 0 && h.note != "" && r.Passed(StepCheckpoint) {
-			v.Conflict = []string{h.note, shown}
+			v.Conflict = []string{h.note, visible}
 		}
 	}
 }
 
 // extends holds the head of a receipt to those that were known before.
-func (m *memory) extends(c *slip) {
+func (m *memory) extends(c *receiptCheck) {
 	for _, h := range m.heads {
 		var proof []tree.Hash
 		switch {

@@ -34,11 +34,11 @@ func (c *chain) problem(m mark, what string) {
 
 // compare holds the tree as it is now against the marks of its size. Those of smaller trees lie before the window.
 func (c *chain) compare() {
-	size := int64(c.edge.Size()) //nolint:gosec // no tree is larger than 2^53-1
+	size := int64(c.frontier.Size()) //nolint:gosec // no tree is larger than 2^53-1
 	if c.next == len(c.marks) || c.marks[c.next].size > size {
 		return
 	}
-	root := c.edge.Root()
+	root := c.frontier.Root()
 	for ; c.next < len(c.marks) && c.marks[c.next].size <= size; c.next++ {
 		m := c.marks[c.next]
 		switch {

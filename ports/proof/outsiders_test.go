@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	wordChecked   = "by the word of somebody outside who is believed"
-	wordUnchecked = "without the word of somebody outside on 1 of them, which was not checked"
+	textChecked   = "by the word of somebody outside who is believed"
+	textUnchecked = "without the word of somebody outside on 1 of them, which was not checked"
 )
 
 // TestOutsidersAreBelievedOnlyWhereChecked presents tokens and cosignatures to readers who know their makers, know others or
@@ -38,17 +38,17 @@ func TestOutsidersAreBelievedOnlyWhereChecked(t *testing.T) {
 		trust  Trust
 		detail string // empty where the anchor is refused
 	}{
-		"a token, nobody is known":        {stamped, Trust{}, wordUnchecked},
-		"a token, its root is known":      {stamped, Trust{TSARoots: append(other.PEM(), tsa.PEM()...)}, wordChecked},
-		"a token, another root is known":  {stamped, Trust{TSARoots: other.PEM()}, wordUnchecked},
-		"a spoiled token, nobody known":   {spoiled, Trust{}, wordUnchecked},
+		"a token, nobody is known":        {stamped, Trust{}, textUnchecked},
+		"a token, its root is known":      {stamped, Trust{TSARoots: append(other.PEM(), tsa.PEM()...)}, textChecked},
+		"a token, another root is known":  {stamped, Trust{TSARoots: other.PEM()}, textUnchecked},
+		"a spoiled token, nobody known":   {spoiled, Trust{}, textUnchecked},
 		"a spoiled token, its root known": {spoiled, Trust{TSARoots: tsa.PEM()}, ""},
-		"a line, nobody is known":         {cosigned, Trust{}, wordUnchecked},
-		"a line, its witness is known":    {cosigned, Trust{Witnesses: []string{w2.VKey(), w1.VKey()}}, wordChecked},
-		"a line, another one is known":    {cosigned, Trust{Witnesses: []string{w2.VKey()}}, wordUnchecked},
-		"a line, a namesake is known":     {cosigned, Trust{Witnesses: []string{imposter.VKey()}}, wordUnchecked},
+		"a line, nobody is known":         {cosigned, Trust{}, textUnchecked},
+		"a line, its witness is known":    {cosigned, Trust{Witnesses: []string{w2.VKey(), w1.VKey()}}, textChecked},
+		"a line, another one is known":    {cosigned, Trust{Witnesses: []string{w2.VKey()}}, textUnchecked},
+		"a line, a namesake is known":     {cosigned, Trust{Witnesses: []string{imposter.VKey()}}, textUnchecked},
 		"a forged line, its witness":      {forged, Trust{Witnesses: []string{w1.VKey()}}, ""},
-		"a forged line, nobody is known":  {forged, Trust{}, wordUnchecked},
+		"a forged line, nobody is known":  {forged, Trust{}, textUnchecked},
 	} {
 		made := r.receipt(t, "run_1", receipt.Contiguous)
 		made.Anchors = []receipt.Anchor{c.anchor}
@@ -65,7 +65,7 @@ func TestOutsidersAreBelievedOnlyWhereChecked(t *testing.T) {
 		if c.detail == "" && (len(v.AnchorProblems) != 1 || v.AnchorProblems[0].Problem != BadSignature) {
 			t.Errorf("%s: %+v", name, v)
 		}
-		if said := strings.Contains(strings.Join(v.NotChecked, "\n"), "1 time-stamp tokens and cosignatures"); said != (c.detail == wordUnchecked) {
+		if stated := strings.Contains(strings.Join(v.NotChecked, "\n"), "1 time-stamp tokens and cosignatures"); stated != (c.detail == textUnchecked) {
 			t.Errorf("%s: %q", name, v.NotChecked)
 		}
 	}
@@ -79,7 +79,7 @@ func TestOutsidersAreBelievedOnlyWhereChecked(t *testing.T) {
 // TestWitnessesOfABundle presents a bundle whose anchor a witness signed, or somebody in its name.
 func TestWitnessesOfABundle(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 9)
+	w := newFixture(t, 9)
 	by := checkpointtest.NewWitness("w1.example/a", 7)
 	a := w.anchor(t, 6)
 	a.Kind = bundle.KindWitness
@@ -87,14 +87,14 @@ func TestWitnessesOfABundle(t *testing.T) {
 		note   string
 		detail string // empty where the anchor is refused
 	}{
-		"its line":       {by.Cosign(t, a.Note, begin), wordChecked},
+		"its line":       {by.Cosign(t, a.Note, begin), textChecked},
 		"another note":   {a.Note + strings.TrimPrefix(by.Cosign(t, w.note(t, 7), begin), w.note(t, 7)), ""},
-		"without a line": {a.Note, wordUnchecked},
+		"without a line": {a.Note, textUnchecked},
 	} {
 		h, anchor := w.whole(t), a
 		anchor.Note = c.note
 		h.Anchors = []bundle.Anchor{anchor}
-		v := check(t, bytes.NewReader(w.write(t, h)), Trust{VKeys: w.trust().VKeys, Witnesses: []string{by.VKey()}})
+		v := check(t, bytes.NewReader(w.write(t, h)), Trust{VKeys: w.trusted().VKeys, Witnesses: []string{by.VKey()}})
 		if v.OK != (c.detail != "") || !strings.Contains(result(v, "heads").Detail, c.detail) {
 			t.Errorf("%s: %+v", name, v)
 		}

@@ -60,7 +60,7 @@ func Pin(text []byte, v Verdict) ([]byte, error) {
 		return text, nil
 	}
 	head, moved := keys.Pin{Origin: v.Origin, Size: v.Size, Root: v.Root}, true
-	if had := newest(pins, v.Origin); had != nil && (!shown(v) || v.Size <= had.Size) {
+	if had := newest(pins, v.Origin); had != nil && (!continues(v) || v.Size <= had.Size) {
 		head, moved = *had, false
 	}
 	var lines []string
@@ -99,8 +99,8 @@ func Pin(text []byte, v Verdict) ([]byte, error) {
 	return out, err
 }
 
-// shown reports whether a verdict says that the chain goes on from the head that was pinned.
-func shown(v Verdict) bool {
+// continues reports whether a verdict says that the chain goes on from the head that was pinned.
+func continues(v Verdict) bool {
 	return slices.ContainsFunc(v.Checks, func(c Check) bool { return c.ID == StepKnown.ID() && c.Result == Passed })
 }
 

@@ -23,7 +23,7 @@ func pin(t testing.TB, text []byte, v Verdict) []byte {
 }
 
 // first is the world as it was with fewer entries.
-func (w *world) first(n int64) *world {
+func (w *fixture) first(n int64) *fixture {
 	early := *w
 	early.entries = w.entries[:n]
 	return &early
@@ -43,7 +43,7 @@ func sizes(t testing.TB, text []byte) (out []int64) {
 
 func TestPinsFollowALog(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, victims)
+	w := newFixture(t, victims)
 	const foreign = "# mine\n\nother.example.org/x/e1 sha256:0000000000000000000000000000000000000000000000000000000000000000 7 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n# the end\n"
 	known := []byte(foreign)
 	for i, n := range []int64{5, 9, 3, victims} {
@@ -67,8 +67,8 @@ func TestPinsFollowALog(t *testing.T) {
 	}
 }
 
-// TestPinsDoNotMoveToWhatIsNotShown offers a fork in files that do not show where it left the history that was pinned.
-func TestPinsDoNotMoveToWhatIsNotShown(t *testing.T) {
+// TestPinsDoNotMoveToUnprovenHeads offers a fork in files that do not show where it left the history that was pinned.
+func TestPinsDoNotMoveToUnprovenHeads(t *testing.T) {
 	t.Parallel()
 	w, fork := newRuns(t), newRuns(t)
 	fork.entries[1] = entry(t, 2, nil)
@@ -112,7 +112,7 @@ func (r runs) since(t testing.TB, size int64) receipt.Receipt {
 // TestAForkIsProven meets a log of the same size with another root: both notes are kept (A12).
 func TestAForkIsProven(t *testing.T) {
 	t.Parallel()
-	w, fork := newWorld(t, victims), forked(t, victims)
+	w, fork := newFixture(t, victims), forked(t, victims)
 	known := pin(t, nil, verdictOf(t, w.bundle(t), Trust{}))
 	v := verdictOf(t, fork.bundle(t), Trust{Known: known})
 	if ends(t, v, AnchorUnsatisfied, 0, 0); problems(v) != "pin/12/root_mismatch" || !slices.Equal(v.Conflict, []string{w.note(t, victims), fork.note(t, victims)}) {
@@ -137,11 +137,11 @@ func TestAForkIsProven(t *testing.T) {
 
 func TestPinsOfARotation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, victims)
+	w := newFixture(t, victims)
 	known := pin(t, nil, verdictOf(t, w.first(5).bundle(t), Trust{}))
-	listed, head, word := w.rotated(t, 6)
+	listed, head, text := w.rotated(t, 6)
 	after := *w
-	after.head, after.word, after.listed = head, word, listed
+	after.head, after.passphrase, after.listed = head, text, listed
 	v := verdictOf(t, after.bundle(t), Trust{Known: known})
 	if !v.OK || !v.Pinned {
 		t.Fatalf("%+v", v)
@@ -155,9 +155,9 @@ func TestPinsOfARotation(t *testing.T) {
 	}
 }
 
-func TestAnotherEpochIsTold(t *testing.T) {
+func TestAnotherEpochIsReported(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, victims)
+	w := newFixture(t, victims)
 	_, known, _ := strings.Cut(string(pin(t, nil, verdictOf(t, w.bundle(t), Trust{}))), "\n") // without the note
 	known = strings.ReplaceAll(known, testOrigin+" ", strings.TrimSuffix(testOrigin, "1")+"2 ")
 	v := verdictOf(t, w.bundle(t), Trust{Known: []byte(known)})
@@ -180,7 +180,7 @@ func TestAnotherEpochIsTold(t *testing.T) {
 
 func TestPinRefusesWhatItCannotRead(t *testing.T) {
 	t.Parallel()
-	w, fork := newWorld(t, victims), forked(t, victims)
+	w, fork := newFixture(t, victims), forked(t, victims)
 	v := verdictOf(t, w.bundle(t), Trust{})
 	one, two := string(pin(t, nil, v)), string(pin(t, nil, verdictOf(t, fork.bundle(t), Trust{})))
 	for name, bad := range map[string]string{
@@ -207,7 +207,7 @@ func TestPinRefusesWhatItCannotRead(t *testing.T) {
 // gets a smaller size, and what comes out is taken again.
 func TestPinKeepsEverythingElse(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, victims)
+	w := newFixture(t, victims)
 	v := verdictOf(t, w.bundle(t), Trust{})
 	rapid.Check(t, func(rt *rapid.T) {
 		v := v

@@ -27,7 +27,7 @@ func VerifyReceipt(ctx context.Context, r io.Reader, t Trust, now time.Time) (Ve
 	if ctx.Err() != nil {
 		return Verdict{}, context.Cause(ctx)
 	}
-	c := &slip{basis: known, from: t.From, latest: leaf.At(now.Add(Tolerance)), report: OfReceipt()}
+	c := &receiptCheck{basis: known, from: t.From, latest: leaf.At(now.Add(Tolerance)), report: OfReceipt()}
 	c.report.Waive(StepKnown, len(known.pins) == 0)
 	c.verdict.AnchorProblems = []AnchorProblem{}
 	c.verdict.NotChecked = UnprovableOfReceipt()
@@ -42,8 +42,8 @@ func VerifyReceipt(ctx context.Context, r io.Reader, t Trust, now time.Time) (Ve
 	return c.verdict, nil
 }
 
-// slip is the verification of one receipt.
-type slip struct {
+// receiptCheck is the verification of one receipt.
+type receiptCheck struct {
 	receipt.Document
 	signed  checkpoint.Body // what the checkpoint says, verified or not
 	basis   basis
@@ -60,7 +60,7 @@ type slip struct {
 }
 
 // run goes through the steps. Its errors are flaws of form, and that the document is no receipt.
-func (c *slip) run(data []byte) error {
+func (c *receiptCheck) run(data []byte) error {
 	var err error
 	if c.Document, err = receipt.Parse(data); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (c *slip) run(data []byte) error {
 }
 
 // openEnvelope verifies the signature over the statement by a statement key that the receipt lists.
-func (c *slip) openEnvelope() {
+func (c *receiptCheck) openEnvelope() {
 	ring, narrowed, err := c.basis.statementKeys(c.Keys, c.Origin, c.by)
 	if err != nil {
 		c.report.Refuse(StepSignature, err)
@@ -118,7 +118,7 @@ func (c *slip) openEnvelope() {
 	}
 }
 
-func (c *slip) openCheckpoint(ring keys.Ring) {
+func (c *receiptCheck) openCheckpoint(ring keys.Ring) {
 	signed, err := checkpoint.Open([]byte(c.Checkpoint), ring, needed(ring, c.Origin, c.signed.Size)...)
 	if err != nil {
 		c.report.Refuse(StepCheckpoint, err)
@@ -130,7 +130,7 @@ func (c *slip) openCheckpoint(ring keys.Ring) {
 }
 
 // readEntries holds each entry to its form, its place and the one before it. After the first that breaks they are counted.
-func (c *slip) readEntries() bool {
+func (c *receiptCheck) readEntries() bool {
 	c.verdict.Count = int64(len(c.Entries))
 	c.leaves = make([]leaf.Leaf, 0, len(c.Entries))
 	c.hashes = make([]tree.Hash, 0, len(c.Entries))
@@ -158,7 +158,7 @@ func (c *slip) readEntries() bool {
 
 // follows asks whether the entry at index i of the list stands behind the one before: the number that its index says, in a
 // contiguous receipt the next one, in a sparse one a later one, and the hash of its neighbour as prev.
-func (c *slip) follows(i int, l *leaf.Leaf) (text string, ok bool) {
+func (c *receiptCheck) follows(i int, l *leaf.Leaf) (text string, ok bool) {
 	want, prev := c.Entries[i].Index+1, l.Prev
 	if i > 0 {
 		last := c.leaves[i-1].Seq
@@ -178,7 +178,7 @@ func (c *slip) follows(i int, l *leaf.Leaf) (text string, ok bool) {
 }
 
 // prove verifies the proofs of inclusion.
-func (c *slip) prove() {
+func (c *receiptCheck) prove() {
 	n := 0
 	for i := range c.Entries {
 		e := &c.Entries[i]

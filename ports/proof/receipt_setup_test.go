@@ -19,13 +19,13 @@ import (
 // runs is a chain of 14 entries: run_1 with 3, 4, 7 to 9 and 11, of which 7 and 8 are those of its child run_2; run_3 with 5,
 // 6 and 10, which does not end.
 type runs struct {
-	*world
+	*fixture
 	docs map[string]json.RawMessage
 }
 
 func newRuns(t testing.TB) runs {
 	t.Helper()
-	r := runs{world: newWorld(t, 0), docs: map[string]json.RawMessage{}}
+	r := runs{fixture: newFixture(t, 0), docs: map[string]json.RawMessage{}}
 	for i, e := range [][3]string{
 		{"svc.genesis"}, {"user.create", "user/usr_2"}, {"run.submit", "run/run_1", "run_1"}, {"run.start", "run/run_1", "run_1"},
 		{"run.submit", "run/run_3", "run_3"}, {"run.start", "run/run_3", "run_3"}, {"run.start", "run/run_2", "run_1"}, {"run.final", "run/run_2", "run_1"},
@@ -124,7 +124,7 @@ func (r runs) seen(t testing.TB, size int64, kind string) receipt.Anchor {
 
 func (r runs) sign(t testing.TB, made receipt.Receipt) []byte {
 	t.Helper()
-	doc, err := receipt.Sign(made, r.word)
+	doc, err := receipt.Sign(made, r.passphrase)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func (r runs) resign(t testing.TB, doc []byte, change func(payload string) strin
 	if payload == string(e.Payload) {
 		t.Fatal("nothing was changed")
 	}
-	if e, err = dsse.Sign(dsse.StatementType, []byte(payload), r.word); err != nil {
+	if e, err = dsse.Sign(dsse.StatementType, []byte(payload), r.passphrase); err != nil {
 		t.Fatal(err)
 	}
 	out, err := e.Marshal()

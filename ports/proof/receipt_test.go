@@ -35,7 +35,7 @@ func TestNoMutatedByteOfAReceiptVerifies(t *testing.T) {
 	made := r.receipt(t, "run_3", receipt.Sparse)
 	made.Anchors = []receipt.Anchor{r.seen(t, 12, bundle.KindTimestamp)}
 	doc := r.sign(t, made)
-	if v := checkReceipt(t, doc, r.trust()); !v.OK || !v.Pinned {
+	if v := checkReceipt(t, doc, r.trusted()); !v.OK || !v.Pinned {
 		t.Fatalf("%+v", v)
 	}
 	verifies := func(doc []byte) bool {
@@ -108,7 +108,7 @@ func (endless) Read(p []byte) (int, error) {
 func TestKind(t *testing.T) {
 	t.Parallel()
 	_, doc := full(t)
-	w := newWorld(t, 2)
+	w := newFixture(t, 2)
 	for want, text := range map[string][]byte{KindReceipt: doc, KindBundle: w.write(t, w.whole(t)), "": []byte(`{"v":1}`)} {
 		if got := Kind(text[:min(16, len(text))]); got != want {
 			t.Errorf("%q is of the kind %q", text[:7], got)
@@ -119,7 +119,7 @@ func TestKind(t *testing.T) {
 func TestReceiptWarnings(t *testing.T) {
 	t.Parallel()
 	r, doc := full(t)
-	v, err := VerifyReceipt(t.Context(), bytes.NewReader(doc), r.trust(), begin.Add(-time.Hour))
+	v, err := VerifyReceipt(t.Context(), bytes.NewReader(doc), r.trusted(), begin.Add(-time.Hour))
 	if err != nil || !v.OK || !strings.Contains(result(v, "times").Detail, "clock_ahead: 9") {
 		t.Errorf("%+v, %v", v, err)
 	}

@@ -94,7 +94,7 @@ func TestReceiptVectors(t *testing.T) {
 			t.Errorf("%s: %+v", v.File, got)
 		}
 		v.Want.OK, v.Want.Pinned, v.Want.Count, v.Want.Size, v.Want.Problems = got.OK, got.Pinned, got.Count, got.Size, got.AnchorProblems
-		keep(t, filepath.Join(dir, v.File), v.doc)
+		save(t, filepath.Join(dir, v.File), v.doc)
 	}
 	index, err := json.MarshalIndent(map[string]any{
 		"note": "Receipts with what every verifier has to find in them.", "receipts": list,
@@ -102,11 +102,11 @@ func TestReceiptVectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keep(t, filepath.Join(dir, "index.json"), append(index, '\n'))
+	save(t, filepath.Join(dir, "index.json"), append(index, '\n'))
 }
 
-// keep holds a stored file to what is made, and writes it with -update.
-func keep(t *testing.T, path string, made []byte) {
+// save holds a stored file to what is made, and writes it with -update.
+func save(t *testing.T, path string, made []byte) {
 	t.Helper()
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -139,7 +139,7 @@ func goodVectors(t *testing.T, r runs) []vector {
 	for i := range withheld.Entries {
 		withheld.Entries[i].Disclosures = nil
 	}
-	one := runs{world: newWorld(t, 0), docs: map[string]json.RawMessage{"run_3": r.docs["run_3"]}}
+	one := runs{fixture: newFixture(t, 0), docs: map[string]json.RawMessage{"run_3": r.docs["run_3"]}}
 	one.entries = append(one.entries, entry(t, 1, func(l *leaf.Leaf) { l.Obj, l.Run = "run/run_3", "run_3" }))
 	one.link(t, 0)
 	return []vector{
@@ -215,7 +215,7 @@ func proofAttacks() []attack {
 	return []attack{
 		{"a12-other-root", "run_1", both[1], func(t *testing.T, r runs, made *receipt.Receipt) {
 			r.roots = slices.Clone(r.roots)
-			other := *r.world
+			other := *r.fixture
 			other.roots = slices.Clone(r.roots)
 			other.roots[14][0] ^= 1
 			made.Checkpoint = other.note(t, 14)
@@ -280,7 +280,7 @@ func proofAttacks() []attack {
 			made.Anchors[0].Token = []byte{0x30, 0}
 		}, AnchorUnsatisfied, "anchors", 0, 0},
 		{"anchor-ahead", "run_1", both[1], func(t *testing.T, r runs, made *receipt.Receipt) {
-			ahead := *r.world
+			ahead := *r.fixture
 			ahead.roots = append(slices.Clone(r.roots), [32]byte{9})
 			made.Anchors = []receipt.Anchor{{ID: "anc_ahead", Kind: bundle.KindHeadFile, Size: 15, Note: ahead.note(t, 15)}}
 		}, AnchorUnsatisfied, "anchors", 0, 0},
@@ -313,17 +313,17 @@ func badVectors(t *testing.T, r runs) []vector {
 	add := func(name string, doc []byte, reason Reason, from *vectorHead) {
 		out = append(out, vector{File: "bad/" + name + ".json", VKey: vkey, doc: doc, From: from, Want: wanted{Reason: reason}})
 	}
-	thief := runs{world: newWorld(t, 0), docs: r.docs}
-	thief.head, thief.word = private(t, 7, keys.Checkpoint), private(t, 8, keys.Statement)
-	thief.listed, thief.entries = []keys.Key{public(t, thief.head), public(t, thief.word)}, r.entries
+	thief := runs{fixture: newFixture(t, 0), docs: r.docs}
+	thief.head, thief.passphrase = private(t, 7, keys.Checkpoint), private(t, 8, keys.Statement)
+	thief.listed, thief.entries = []keys.Key{public(t, thief.head), public(t, thief.passphrase)}, r.entries
 	thief.link(t, 0)
 	add("a13-other-keys", thief.sign(t, thief.receipt(t, "run_1", receipt.Sparse)), KeyUntrusted, nil)
 	foreign := r
-	copied := *r.world
-	copied.word, foreign.world = thief.word, &copied
+	copied := *r.fixture
+	copied.passphrase, foreign.fixture = thief.passphrase, &copied
 	add("signed-by-stranger", foreign.sign(t, r.receipt(t, "run_1", receipt.Sparse)), KeyUntrusted, nil)
 	add("signature-altered", bytes.Replace(good, []byte(`"sig":"`), []byte(`"sig":"AAAA`), 1), SignatureInvalid, nil)
-	other := newWorld(t, 6)
+	other := newFixture(t, 6)
 	from := r.receipt(t, "run_1", receipt.Sparse)
 	from.Consistency = &receipt.Consistency{From: 6, Proof: r.consistency(t, 6).Proof}
 	wrong := &vectorHead{Size: 6, Root: base64.StdEncoding.EncodeToString(other.roots[6][:])}

@@ -36,13 +36,13 @@ func (n nodes) Hashes(_ context.Context, list []tree.Node) ([]tree.Hash, error) 
 	return out, nil
 }
 
-// world is a chain with its keys, whose parts a test changes before it is written.
-type world struct {
-	head, word keys.Private
-	listed     []keys.Key
-	entries    []bundle.Entry
-	roots      []tree.Hash // by size
-	nodes      nodes
+// fixture is a chain with its keys, whose parts a test changes before it is written.
+type fixture struct {
+	head, passphrase keys.Private
+	listed           []keys.Key
+	entries          []bundle.Entry
+	roots            []tree.Hash // by size
+	nodes            nodes
 }
 
 func private(t testing.TB, seed byte, use keys.Use) keys.Private {
@@ -68,10 +68,10 @@ func public(t testing.TB, p keys.Private) keys.Key {
 	return k
 }
 
-func newWorld(t testing.TB, n int) *world {
+func newFixture(t testing.TB, n int) *fixture {
 	t.Helper()
-	w := &world{head: private(t, 1, keys.Checkpoint), word: private(t, 2, keys.Statement)}
-	w.listed = []keys.Key{public(t, w.head), public(t, w.word)}
+	w := &fixture{head: private(t, 1, keys.Checkpoint), passphrase: private(t, 2, keys.Statement)}
+	w.listed = []keys.Key{public(t, w.head), public(t, w.passphrase)}
 	for i := 1; i <= n; i++ {
 		w.entries = append(w.entries, entry(t, int64(i), nil))
 	}
@@ -102,7 +102,7 @@ func entry(t testing.TB, seq int64, change func(*leaf.Leaf)) bundle.Entry {
 }
 
 // link chains the entries from this index on anew, and grows the tree over all of them.
-func (w *world) link(t testing.TB, from int) {
+func (w *fixture) link(t testing.TB, from int) {
 	t.Helper()
 	for i := from; i < len(w.entries); i++ {
 		l, err := leaf.Scan(w.entries[i].Leaf)
@@ -125,9 +125,9 @@ func (w *world) link(t testing.TB, from int) {
 	}
 }
 
-func (w *world) size() int64 { return int64(len(w.entries)) }
+func (w *fixture) size() int64 { return int64(len(w.entries)) }
 
-func (w *world) note(t testing.TB, size int64, signers ...keys.Signer) string {
+func (w *fixture) note(t testing.TB, size int64, signers ...keys.Signer) string {
 	t.Helper()
 	if len(signers) == 0 {
 		signers = []keys.Signer{w.head}
@@ -139,13 +139,13 @@ func (w *world) note(t testing.TB, size int64, signers ...keys.Signer) string {
 	return string(out)
 }
 
-func (w *world) anchor(t testing.TB, size int64) bundle.Anchor {
+func (w *fixture) anchor(t testing.TB, size int64) bundle.Anchor {
 	t.Helper()
 	return bundle.Anchor{ID: fmt.Sprintf("anc_%d", size), Kind: "head_file", Size: size, Note: w.note(t, size)}
 }
 
 // window describes the bundle of a window of the chain.
-func (w *world) window(t testing.TB, from, to int64) bundle.Head {
+func (w *fixture) window(t testing.TB, from, to int64) bundle.Head {
 	t.Helper()
 	h := bundle.Head{Origin: testOrigin, From: from, To: to, Size: w.size(), GeneratedAt: begin.Add(time.Hour), Checkpoint: w.note(t, w.size()), Keys: w.listed}
 	if from > 1 {
@@ -157,9 +157,9 @@ func (w *world) window(t testing.TB, from, to int64) bundle.Head {
 	return h
 }
 
-func (w *world) whole(t testing.TB) bundle.Head { return w.window(t, 1, w.size()) }
+func (w *fixture) whole(t testing.TB) bundle.Head { return w.window(t, 1, w.size()) }
 
-func (w *world) inclusion(t testing.TB, seq int64) []tree.Hash {
+func (w *fixture) inclusion(t testing.TB, seq int64) []tree.Hash {
 	t.Helper()
 	p, err := tree.Inclusion(t.Context(), w.nodes, uint64(seq-1), uint64(w.size()))
 	if err != nil {
@@ -168,7 +168,7 @@ func (w *world) inclusion(t testing.TB, seq int64) []tree.Hash {
 	return p
 }
 
-func (w *world) consistency(t testing.TB, from int64) *bundle.Consistency {
+func (w *fixture) consistency(t testing.TB, from int64) *bundle.Consistency {
 	t.Helper()
 	p, err := tree.Consistency(t.Context(), w.nodes, uint64(from), uint64(w.size()))
 	if err != nil {
@@ -178,12 +178,12 @@ func (w *world) consistency(t testing.TB, from int64) *bundle.Consistency {
 }
 
 // write makes the document of a head and the entries that belong to it.
-func (w *world) write(t testing.TB, h bundle.Head) []byte {
+func (w *fixture) write(t testing.TB, h bundle.Head) []byte {
 	t.Helper()
 	return w.writeEntries(t, h, w.entries[h.From-1:h.To])
 }
 
-func (w *world) writeEntries(t testing.TB, h bundle.Head, list []bundle.Entry) []byte {
+func (w *fixture) writeEntries(t testing.TB, h bundle.Head, list []bundle.Entry) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	out, err := bundle.NewWriter(&b, h)
@@ -195,13 +195,13 @@ func (w *world) writeEntries(t testing.TB, h bundle.Head, list []bundle.Entry) [
 			t.Fatal(err)
 		}
 	}
-	if err := out.Close(w.word); err != nil {
+	if err := out.Close(w.passphrase); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
 }
 
-func (w *world) trust() Trust { return Trust{VKeys: []string{w.listed[0].VKey}} }
+func (w *fixture) trusted() Trust { return Trust{VKeys: []string{w.listed[0].VKey}} }
 
 func check(t testing.TB, r io.Reader, trust Trust) Verdict {
 	t.Helper()
@@ -212,9 +212,9 @@ func check(t testing.TB, r io.Reader, trust Trust) Verdict {
 	return v
 }
 
-func (w *world) check(t testing.TB, doc []byte) Verdict {
+func (w *fixture) check(t testing.TB, doc []byte) Verdict {
 	t.Helper()
-	return check(t, bytes.NewReader(doc), w.trust())
+	return check(t, bytes.NewReader(doc), w.trusted())
 }
 
 // ends asks for a verdict: "" for one that is good, else its reason and coordinates.

@@ -23,8 +23,8 @@ func (b *basis) statementKeys(listed []keys.Key, origin string, by []keys.Key) (
 	if b.seal != nil && signedBy(by, func(id string) bool { return slices.ContainsFunc(b.seal.checkpoints, same(id)) }) {
 		out, narrowed = common(out, b.seal.statements), true
 	}
-	if words := b.pinnedWords(listed, origin); len(words) > 0 && signedBy(by, func(id string) bool { return b.pinned(origin, id) }) {
-		out, narrowed = slices.DeleteFunc(out, func(k keys.Key) bool { return !slices.Contains(words, k.ID) }), true
+	if tokens := b.pinnedText(listed, origin); len(tokens) > 0 && signedBy(by, func(id string) bool { return b.pinned(origin, id) }) {
+		out, narrowed = slices.DeleteFunc(out, func(k keys.Key) bool { return !slices.Contains(tokens, k.ID) }), true
 	}
 	ring, err = keys.NewRing(out...)
 	return ring, narrowed, err
@@ -37,8 +37,8 @@ func signedBy(by []keys.Key, known func(id string) bool) bool {
 
 func same(id string) func(keys.Key) bool { return func(k keys.Key) bool { return k.ID == id } }
 
-// pinnedWords returns the ids of the pins of a log that are none of its listed checkpoint keys: pins do not tell their use.
-func (b *basis) pinnedWords(listed []keys.Key, origin string) (ids []string) {
+// pinnedText returns the ids of the pins of a log that are none of its listed checkpoint keys: pins do not tell their use.
+func (b *basis) pinnedText(listed []keys.Key, origin string) (ids []string) {
 	for _, p := range b.pins {
 		if p.Origin == origin && !slices.ContainsFunc(listed, func(k keys.Key) bool { return k.ID == p.KeyID && k.Use == keys.Checkpoint }) {
 			ids = append(ids, p.KeyID)

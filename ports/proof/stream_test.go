@@ -20,7 +20,7 @@ import (
 // large writes a bundle of n entries into a file without holding them.
 func large(t testing.TB, n int64) (path string, trust Trust) {
 	t.Helper()
-	w := newWorld(t, 1)
+	w := newFixture(t, 1)
 	each := func(visit func(b []byte)) {
 		var prev [32]byte
 		var b []byte
@@ -55,13 +55,13 @@ func large(t testing.TB, n int64) (path string, trust Trust) {
 			t.Fatal(err)
 		}
 	})
-	if err := out.Close(w.word); err != nil {
+	if err := out.Close(w.passphrase); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return path, w.trust()
+	return path, w.trusted()
 }
 
 // gauge keeps how much the heap held while a file was read, once in each step of so many bytes.

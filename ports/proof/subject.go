@@ -8,7 +8,7 @@ import (
 )
 
 // final returns the place of the entry that ends the run, the last one if there were several, and -1 without.
-func (c *slip) final() int {
+func (c *receiptCheck) final() int {
 	for i := len(c.leaves) - 1; i >= 0; i-- {
 		if c.leaves[i].Act == receipt.RunFinal && c.leaves[i].Obj == receipt.Object(c.Digest.ID) {
 			return i
@@ -18,7 +18,7 @@ func (c *slip) final() int {
 }
 
 // subject holds the document of the run to the statement's subject and to the entry that ends the run.
-func (c *slip) subject() {
+func (c *receiptCheck) subject() {
 	end := c.final()
 	switch {
 	case c.Subject.Name != c.Digest.ID || c.Subject.SHA256 != c.Digest.Sum:
@@ -36,7 +36,7 @@ func (c *slip) subject() {
 }
 
 // complete counts the run's own entries before the one that ends it.
-func (c *slip) complete(end int) {
+func (c *receiptCheck) complete(end int) {
 	switch {
 	case end < 0:
 		c.report.Warn(StepCompleteness, "no entry ends the run: that none of its entries is left out is the word of the signer")
@@ -58,7 +58,7 @@ func (c *slip) complete(end int) {
 	c.report.Pass(StepCompleteness, "the receipt holds all %d entries that the run had before its end", c.Digest.Own.Count)
 }
 
-func (c *slip) disclosures() {
+func (c *receiptCheck) disclosures() {
 	open, missing := int64(0), int64(0)
 	for i := range c.leaves {
 		l, encoded := &c.leaves[i], c.Entries[i].Disclosures
@@ -76,7 +76,7 @@ func (c *slip) disclosures() {
 	c.report.Private(open, missing)
 }
 
-func (c *slip) clock() {
+func (c *receiptCheck) clock() {
 	var back, ahead Tally
 	for i := range c.leaves {
 		l := &c.leaves[i]

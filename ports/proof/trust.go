@@ -13,7 +13,7 @@ import (
 // basis is what a reader knows before it opens a file: keys that were given, a seal that was kept, logs that were met. Each of
 // them that knows the file's log has to lead to who signed: what one of them would let pass, another one can refuse.
 type basis struct {
-	given     []keys.Key // checkpoint keys
+	provided  []keys.Key // checkpoint keys
 	seal      *sealed
 	pins      []keys.Pin
 	notes     []string // of the heads of pins, as far as they were kept
@@ -36,7 +36,7 @@ func basisOf(t Trust) (basis, error) {
 		if err != nil {
 			return b, fmt.Errorf("a trusted key: %w", err)
 		}
-		b.given = append(b.given, k)
+		b.provided = append(b.provided, k)
 	}
 	if t.Seal != nil {
 		s, err := openSeal(t.Seal)
@@ -92,7 +92,7 @@ func headOf(note string) (checkpoint.Body, error) {
 
 // knows reports whether anything is known of the log: keys and seals that were given are meant for whatever file is at hand.
 func (b *basis) knows(origin string) bool {
-	return len(b.given) > 0 || b.seal != nil || b.met(origin)
+	return len(b.provided) > 0 || b.seal != nil || b.met(origin)
 }
 
 // met reports whether the log was met before.
@@ -150,8 +150,8 @@ func (b *basis) roots(listed []keys.Key, origin string) (out [][]keys.Key) {
 		}
 		return roots
 	}
-	if len(b.given) > 0 {
-		out = append(out, matching(b.given))
+	if len(b.provided) > 0 {
+		out = append(out, matching(b.provided))
 	}
 	if b.seal != nil {
 		out = append(out, matching(b.seal.checkpoints))
@@ -180,7 +180,7 @@ func common(a, b []keys.Key) (out []keys.Key) {
 
 // stranger says why no listed key is a trusted one.
 func (b *basis) stranger(listed []keys.Key) error {
-	known := slices.Clone(b.given)
+	known := slices.Clone(b.provided)
 	if b.seal != nil {
 		known = append(known, b.seal.checkpoints...)
 	}
@@ -196,11 +196,11 @@ func (b *basis) stranger(listed []keys.Key) error {
 
 // heldTo notes whom a file is held to.
 func (b *basis) heldTo(r *Report, origin string) {
-	given := len(b.given) > 0 || b.seal != nil
+	provided := len(b.provided) > 0 || b.seal != nil
 	switch other := b.otherEpoch(origin); {
-	case given && b.met(origin):
+	case provided && b.met(origin):
 		r.Pass(StepTrust, "held to the key that was given, and to the one that was seen before")
-	case given:
+	case provided:
 		r.Pass(StepTrust, "held to the key that was given")
 	case b.met(origin):
 		r.Pass(StepTrust, "held to the key that was seen before")

@@ -13,12 +13,12 @@ import (
 )
 
 // seal publishes keys with a head of this size.
-func (w *world) seal(t testing.TB, size int64, listed []keys.Key, signers ...keys.Signer) []byte {
+func (w *fixture) seal(t testing.TB, size int64, listed []keys.Key, signers ...keys.Signer) []byte {
 	t.Helper()
 	out, err := dsse.SignSeal(keys.Seal{
 		Service: keys.Product{Name: "writ", Version: "1"}, InstallID: "in_test", Origin: testOrigin, Epoch: 1, Epochs: []keys.Epoch{{N: 1, FirstSeq: 1}},
 		Keys: listed, Checkpoint: w.note(t, size, signers...), Formats: []string{bundle.MediaType}, UpdatedAt: begin,
-	}, w.word)
+	}, w.passphrase)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,24 +26,24 @@ func (w *world) seal(t testing.TB, size int64, listed []keys.Key, signers ...key
 }
 
 // rotated returns the keys as the install lists them after it handed over at a size, and the new pair.
-func (w *world) rotated(t testing.TB, size int64) (listed []keys.Key, head, word keys.Private) {
+func (w *fixture) rotated(t testing.TB, size int64) (listed []keys.Key, head, text keys.Private) {
 	t.Helper()
-	head, word = private(t, 21, keys.Checkpoint), private(t, 22, keys.Statement)
-	listed = append(slices.Clone(w.listed), public(t, head), public(t, word))
+	head, text = private(t, 21, keys.Checkpoint), private(t, 22, keys.Statement)
+	listed = append(slices.Clone(w.listed), public(t, head), public(t, text))
 	for i := range listed[:2] {
 		listed[i].Status, listed[i].LastSize = keys.Retired, size
 	}
 	listed[2].FirstSize, listed[3].FirstSize = size, size
 	listed[2].Handover = w.note(t, size, w.head, head)
-	return listed, head, word
+	return listed, head, text
 }
 
 // stranger is an install that has nothing to do with the first one but its origin.
-func stranger(t testing.TB, n int) *world {
+func stranger(t testing.TB, n int) *fixture {
 	t.Helper()
-	w := newWorld(t, 0)
-	w.head, w.word = private(t, 7, keys.Checkpoint), private(t, 8, keys.Statement)
-	w.listed = []keys.Key{public(t, w.head), public(t, w.word)}
+	w := newFixture(t, 0)
+	w.head, w.passphrase = private(t, 7, keys.Checkpoint), private(t, 8, keys.Statement)
+	w.listed = []keys.Key{public(t, w.head), public(t, w.passphrase)}
 	for i := 1; i <= n; i++ {
 		w.entries = append(w.entries, entry(t, int64(i), nil))
 	}
@@ -51,7 +51,7 @@ func stranger(t testing.TB, n int) *world {
 	return w
 }
 
-func (w *world) bundle(t testing.TB) []byte { return w.write(t, w.whole(t)) }
+func (w *fixture) bundle(t testing.TB) []byte { return w.write(t, w.whole(t)) }
 
 func verdictOf(t testing.TB, doc []byte, trust Trust) Verdict {
 	t.Helper()
@@ -64,10 +64,10 @@ func verdictOf(t testing.TB, doc []byte, trust Trust) Verdict {
 
 func TestSeals(t *testing.T) {
 	t.Parallel()
-	w, other := newWorld(t, victims), stranger(t, victims)
-	listed, head, word := w.rotated(t, 6)
+	w, other := newFixture(t, victims), stranger(t, victims)
+	listed, head, text := w.rotated(t, 6)
 	after := *w
-	after.head, after.word, after.listed = head, word, listed
+	after.head, after.passphrase, after.listed = head, text, listed
 	early := *w
 	early.entries = w.entries[:5]
 	before, later := w.seal(t, 4, w.listed), after.seal(t, victims, listed)
@@ -103,10 +103,10 @@ func TestSeals(t *testing.T) {
 	}
 }
 
-// TestSealsHoldTheirHead keeps a seal and then meets another history by the same keys.
-func TestSealsHoldTheirHead(t *testing.T) {
+// TestSealsContainTheirHead keeps a seal and then meets another history by the same keys.
+func TestSealsContainTheirHead(t *testing.T) {
 	t.Parallel()
-	w, fork := newWorld(t, victims), forked(t, victims)
+	w, fork := newFixture(t, victims), forked(t, victims)
 	seal := w.seal(t, 8, w.listed)
 	v := verdictOf(t, fork.bundle(t), Trust{Seal: seal})
 	if ends(t, v, AnchorUnsatisfied, 0, 0); problems(v) != "seal/8/root_mismatch" || len(v.Conflict) != 2 || v.Conflict[0] != w.note(t, 8) || v.Conflict[1] != fork.note(t, victims) {
@@ -122,9 +122,9 @@ func TestSealsHoldTheirHead(t *testing.T) {
 }
 
 // forked is the history that the same keys tell somebody else.
-func forked(t testing.TB, n int) *world {
+func forked(t testing.TB, n int) *fixture {
 	t.Helper()
-	w := newWorld(t, 0)
+	w := newFixture(t, 0)
 	for i := 1; i <= n; i++ {
 		w.entries = append(w.entries, entry(t, int64(i), nil))
 	}
@@ -135,19 +135,19 @@ func forked(t testing.TB, n int) *world {
 	return w
 }
 
-// TestEachWordCounts gives keys of several kinds at once: what one of them does not trust is not trusted.
-func TestEachWordCounts(t *testing.T) {
+// TestEachTokenCounts gives keys of several kinds at once: what one of them does not trust is not trusted.
+func TestEachTokenCounts(t *testing.T) {
 	t.Parallel()
-	w, other := newWorld(t, victims), stranger(t, victims)
-	own, alien := w.trust().VKeys[0], other.trust().VKeys[0]
-	known := func(of *world) []byte {
+	w, other := newFixture(t, victims), stranger(t, victims)
+	own, alien := w.trusted().VKeys[0], other.trusted().VKeys[0]
+	known := func(of *fixture) []byte {
 		line, err := keys.Pin{Origin: testOrigin, KeyID: of.listed[0].ID}.Line()
 		if err != nil {
 			t.Fatal(err)
 		}
 		return []byte(line)
 	}
-	known0 := func(of *world) []byte { // with the root of no entries, which every chain goes on from
+	known0 := func(of *fixture) []byte { // with the root of no entries, which every chain goes on from
 		return bytes.Replace(known(of), bytes.TrimSpace(bytes.SplitN(known(of), []byte(" 0 "), 2)[1]), []byte("47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="), 1)
 	}
 	for name, c := range map[string]struct {
@@ -189,7 +189,7 @@ func TestStatementKeysAreNotForTheFileToChoose(t *testing.T) {
 	}
 	thief := private(t, 9, keys.Statement)
 	forge := func(change func(k *keys.Key)) (file, slip []byte) {
-		f := runs{world: &world{head: r.head, word: thief, entries: r.entries, roots: r.roots, nodes: r.nodes}, docs: r.docs}
+		f := runs{fixture: &fixture{head: r.head, passphrase: thief, entries: r.entries, roots: r.roots, nodes: r.nodes}, docs: r.docs}
 		f.listed = []keys.Key{r.listed[0], r.listed[1], public(t, thief)}
 		change(&f.listed[0])
 		return f.bundle(t), f.sign(t, f.receipt(t, "run_1", receipt.Sparse))
@@ -217,9 +217,9 @@ func TestStatementKeysAreNotForTheFileToChoose(t *testing.T) {
 		}
 	}
 	// A later pair comes with the file, since statement keys are not handed over.
-	listed, head, word := r.rotated(t, n-2)
-	after := *r.world
-	after.head, after.word, after.listed = head, word, listed
+	listed, head, text := r.rotated(t, n-2)
+	after := *r.fixture
+	after.head, after.passphrase, after.listed = head, text, listed
 	for _, trust := range []Trust{{Seal: seal}, {Known: pins}} {
 		v := verdictOf(t, after.bundle(t), trust)
 		if !v.OK || !v.Pinned || !slices.ContainsFunc(v.NotChecked, func(s string) bool { return strings.Contains(s, "brings along") }) {
@@ -227,8 +227,8 @@ func TestStatementKeysAreNotForTheFileToChoose(t *testing.T) {
 		}
 	}
 	// The note of the handover has the lines of both pairs: it is no reason to believe a key that the seal does not have.
-	both := *r.world
-	both.entries, both.word, both.listed = r.entries[:n-2], word, listed
+	both := *r.fixture
+	both.entries, both.passphrase, both.listed = r.entries[:n-2], text, listed
 	h := both.whole(t)
 	h.Checkpoint = r.note(t, n-2, r.head, head)
 	if v := verdictOf(t, both.write(t, h), Trust{Seal: r.seal(t, 4, r.listed)}); v.OK {

@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write the bundles of the vectors")
 // TestVectors holds the bundles that other verifiers are tested with to what is written and verified here.
 func TestVectors(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 12)
+	w := newFixture(t, 12)
 	whole, window := w.whole(t), w.window(t, 5, 9)
 	whole.Anchors = []bundle.Anchor{w.anchor(t, 4), w.anchor(t, 8)}
 	window.Anchors, window.Consistency = []bundle.Anchor{w.anchor(t, 3), w.anchor(t, 7)}, w.consistency(t, 2)
@@ -30,7 +30,7 @@ func TestVectors(t *testing.T) {
 		if err != nil || !bytes.Equal(stored, made) {
 			t.Fatalf("%s is not what is written, %v; run: go test ./ports/proof -update", name, err)
 		}
-		v := check(t, bytes.NewReader(stored), Trust{VKeys: w.trust().VKeys, From: &Head{Size: 7, Root: w.roots[7]}})
+		v := check(t, bytes.NewReader(stored), Trust{VKeys: w.trusted().VKeys, From: &Head{Size: 7, Root: w.roots[7]}})
 		ends(t, v, "", 0, 0)
 	}
 }

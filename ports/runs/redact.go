@@ -15,7 +15,7 @@ const Redacted = "[redacted]"
 // token, key or the like, in snake, kebab or camel case, singular or plural, or ends with or holds one that is long
 // enough to be meant, as in dbpassword and authtoken.
 func LooksSecret(name string) bool {
-	for _, w := range words(name) {
+	for _, w := range terms(name) {
 		w = strings.TrimSuffix(w, "s")
 		switch w {
 		case "pas", "pwd", "key":
@@ -35,9 +35,9 @@ func LooksSecret(name string) bool {
 	return false
 }
 
-// words splits a variable name at what is no letter or digit, where lower case turns to upper case, and before the last
+// terms splits a variable name at what is no letter or digit, where lower case turns to upper case, and before the last
 // capital of several that a small letter follows.
-func words(name string) []string {
+func terms(name string) []string {
 	var b strings.Builder
 	letters := []rune(name)
 	for i, r := range letters {

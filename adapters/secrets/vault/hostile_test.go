@@ -122,8 +122,8 @@ func TestRefusedAddresses(t *testing.T) {
 	}
 }
 
-// TestTrust speaks TLS with a server that is trusted by configuration alone.
-func TestTrust(t *testing.T) {
+// TestServerCertificates speaks TLS with a server that is trusted by configuration alone.
+func TestServerCertificates(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	tls := httptest.NewTLSServer(s)

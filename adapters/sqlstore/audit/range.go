@@ -31,8 +31,8 @@ type window struct {
 	done      chan struct{} // holds one value once the window was read
 }
 
-// reading is one call of Range.
-type reading struct {
+// rangeRead is one call of Range.
+type rangeRead struct {
 	q        bun.IDB
 	parallel bool // whether windows are read in parallel
 	private  bool
@@ -49,7 +49,7 @@ type reading struct {
 // next window is read while fn works on one; nothing of that goes on once Range has returned.
 func (s *Store) Range(ctx context.Context, from, to int64, private bool, fn func(e *audit.Stored) error) error {
 	_, alone := s.d.Write(ctx)
-	r := &reading{q: s.d.Read(ctx), parallel: alone != nil, private: private, to: to, next: from, over: from > to}
+	r := &rangeRead{q: s.d.Read(ctx), parallel: alone != nil, private: private, to: to, next: from, over: from > to}
 	defer r.running.Wait()
 	for {
 		w := r.take(ctx)
@@ -64,7 +64,7 @@ func (s *Store) Range(ctx context.Context, from, to int64, private bool, fn func
 }
 
 // take begins to read windows until enough are under way and returns the first of them once it is read, nil at the end.
-func (r *reading) take(ctx context.Context) *window {
+func (r *rangeRead) take(ctx context.Context) *window {
 	want := 1
 	if r.parallel {
 		want = ahead
@@ -93,7 +93,7 @@ func (r *reading) take(ctx context.Context) *window {
 }
 
 // window returns one that nobody uses.
-func (r *reading) window() *window {
+func (r *rangeRead) window() *window {
 	if n := len(r.idle); n > 0 {
 		w := r.idle[n-1]
 		r.idle = r.idle[:n-1]
@@ -103,7 +103,7 @@ func (r *reading) window() *window {
 }
 
 // fill reads the window from its beginning, or as much of it as is held in memory.
-func (r *reading) fill(ctx context.Context, w *window) {
+func (r *rangeRead) fill(ctx context.Context, w *window) {
 	w.entries, w.full, w.err = w.entries[:0], false, nil
 	if ok := false; !r.private && w.end-w.from >= worthJoining {
 		if w.entries, ok, w.err = readJoined(ctx, r.q, w.entries, w.from, w.end); ok || w.err != nil {
@@ -120,7 +120,7 @@ func (r *reading) fill(ctx context.Context, w *window) {
 }
 
 // yield calls fn with every entry of a window. Of one with large entries the rest is read on the way.
-func (r *reading) yield(ctx context.Context, w *window, fn func(e *audit.Stored) error) error {
+func (r *rangeRead) yield(ctx context.Context, w *window, fn func(e *audit.Stored) error) error {
 	for {
 		if w.err != nil {
 			return fmt.Errorf("read the chain from %d: %w", w.from, w.err)
@@ -145,7 +145,7 @@ func (r *reading) yield(ctx context.Context, w *window, fn func(e *audit.Stored)
 
 // resume goes on where an entry is missing: at a hole, or where the chain ended when the window was read. Later windows
 // were perhaps read when it was longer, so they are read again.
-func (r *reading) resume(ctx context.Context, from int64) error {
+func (r *rangeRead) resume(ctx context.Context, from int64) error {
 	for _, w := range r.queue {
 		<-w.done
 	}

@@ -14,12 +14,12 @@ import (
 	"github.com/writ-automation/writ/ports/secrets/secretstest"
 )
 
-func TestHolders(t *testing.T) {
+func TestSealedStores(t *testing.T) {
 	t.Parallel()
 	secretstest.RunSealedStore(t, func(t *testing.T, fn func(*testing.T, secretstest.SealedStoreUnderTest)) {
 		dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 			s := sqlcatalog.New(d)
-			held := s.Holders()
+			held := s.SealedStores()
 			if len(held) != 1 {
 				t.Fatalf("there are %d holders", len(held))
 			}

@@ -55,8 +55,8 @@ func TestTotalsAreOfOneVersion(t *testing.T) {
 	}
 }
 
-// TestScopesAreToldApart also where their members joined are the same text.
-func TestScopesAreToldApart(t *testing.T) {
+// TestScopesAreDistinct also where their members joined are the same text.
+func TestScopesAreDistinct(t *testing.T) {
 	t.Parallel()
 	seen := map[totalKey]string{}
 	for _, sc := range []access.Scope{

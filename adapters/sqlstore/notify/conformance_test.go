@@ -21,7 +21,7 @@ func TestConformance(t *testing.T) {
 	notifytest.Run(t, func(t *testing.T, fn func(*testing.T, notifytest.Stores)) {
 		dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 			s := sqlnotify.New(d)
-			fn(t, notifytest.Stores{Unit: d, Deliveries: s, Targets: s, Sealed: s.Holders()[0], Runs: made(d), Forget: forget(d)})
+			fn(t, notifytest.Stores{Unit: d, Deliveries: s, Targets: s, Sealed: s.SealedStores()[0], Runs: made(d), Forget: forget(d)})
 		})
 	})
 }

@@ -43,8 +43,8 @@ func (s *Store) SealedTarget(ctx context.Context, ref string) ([]byte, error) {
 	return row.Sealed, db.OrMissing(ok, db.Wrap(err, "read a target"), notify.TargetNotFound.New("no notification target %q", ref))
 }
 
-// Holders returns what holds sealed texts: the targets.
-func (s *Store) Holders() []secrets.SealedStore {
+// SealedStores returns what holds sealed texts: the targets.
+func (s *Store) SealedStores() []secrets.SealedStore {
 	return []secrets.SealedStore{&objects.Sealed{
 		D: s.d, What: "notification targets", Table: "notify_targets", Key: "ref",
 		Record: func(ref string, _ int64) string { return notify.TargetRecord(ref) },

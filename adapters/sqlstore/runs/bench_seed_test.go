@@ -115,7 +115,7 @@ func seedBatch(ctx context.Context, s *Store, from, to, done int, edit []func(in
 			hostColumns: hostColumns{Host: fmt.Sprint("host", i%500), OK: 1, Worst: runs.HostOK}, DurationUS: 1000,
 		})
 		counts = append(counts, countOf(r, r.Status, 1))
-		query, args := s.dialect.SearchPut(searchTable, int64(i), wordsOf(searchText(r)...))
+		query, args := s.dialect.SearchPut(searchTable, int64(i), termsOf(searchText(r)...))
 		if _, err := db.Exec(ctx, q, query, args...); err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func (e *endedRuns) get(seq, revision int64) *runs.Run {
 		if r = e.old[seq]; r == nil {
 			return nil
 		}
-		e.keep(r)
+		e.store(r)
 	}
 	if r.Revision != revision {
 		return nil
@@ -49,10 +49,10 @@ func (e *endedRuns) put(r *runs.Run) {
 	c := *r
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.keep(&c)
+	e.store(&c)
 }
 
-func (e *endedRuns) keep(r *runs.Run) {
+func (e *endedRuns) store(r *runs.Run) {
 	if len(e.young) >= endedGeneration {
 		e.young, e.old = make(map[int64]*runs.Run, endedGeneration), e.young
 	}

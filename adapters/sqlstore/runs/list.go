@@ -137,7 +137,7 @@ func (s *Store) plan(ctx context.Context, f *runs.Filter) (*plan, error) {
 	}
 	switch {
 	case len(f.Terms) > 0:
-		prefixes := wordsOf(f.Terms...)
+		prefixes := termsOf(f.Terms...)
 		if len(prefixes) == 0 {
 			return &plan{empty: true}, nil
 		}

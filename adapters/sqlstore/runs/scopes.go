@@ -53,7 +53,7 @@ func (k *scopes) id(digest string) (int64, bool) {
 	}
 	id, ok := k.old.ids[digest]
 	if ok {
-		k.keep(id, digest, k.old.objects[id])
+		k.store(id, digest, k.old.objects[id])
 	}
 	return id, ok
 }
@@ -67,7 +67,7 @@ func (k *scopes) objects(id int64) []string {
 	}
 	list := k.old.objects[id]
 	if list != nil {
-		k.keep(id, digestOf(list), list)
+		k.store(id, digestOf(list), list)
 	}
 	return list
 }
@@ -75,10 +75,10 @@ func (k *scopes) objects(id int64) []string {
 func (k *scopes) put(id int64, digest string, objects []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.keep(id, digest, objects)
+	k.store(id, digest, objects)
 }
 
-func (k *scopes) keep(id int64, digest string, objects []string) {
+func (k *scopes) store(id int64, digest string, objects []string) {
 	if len(k.young.objects) >= scopeGeneration {
 		k.old, k.young = k.young, newScopeMaps()
 	}

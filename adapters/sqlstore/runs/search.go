@@ -13,7 +13,7 @@ const searchTable = "run_search"
 
 // index brings the search index in step with the record.
 func (s *Store) index(ctx context.Context, q bun.IDB, r *runs.Run) error {
-	words := wordsOf(searchText(r)...)
+	words := termsOf(searchText(r)...)
 	if len(words) == 0 {
 		return nil
 	}

@@ -18,11 +18,11 @@ const noScope = 0
 
 // view is what a reader may read, in terms of scopes.
 type view struct {
-	plain  bool    // runs without a scope
-	shown  []int64 // the scopes, where there are no more than fewScopes
-	many   bool    // there are more
-	hides  bool    // there is something that the reader may not read
-	hidden sqlText // selects the scopes that the reader may not read
+	plain   bool    // runs without a scope
+	visible []int64 // the scopes, where there are no more than fewScopes
+	many    bool    // there are more
+	hides   bool    // there is something that the reader may not read
+	hidden  sqlText // selects the scopes that the reader may not read
 }
 
 // hiddenScopes selects the scopes that hold an object which the reader may not read. Of most readers only a restricted object
@@ -56,20 +56,20 @@ func (s *Store) view(ctx context.Context, reader access.Scope) (*view, error) {
 		case 1:
 			v.plain = true
 		case 2:
-			v.shown = append(v.shown, r.ID)
+			v.visible = append(v.visible, r.ID)
 		default:
 			v.hides = true
 		}
 	}
 	v.hides = v.hides || !v.plain
-	if v.many = len(v.shown) > fewScopes; v.many {
-		v.shown = nil
+	if v.many = len(v.visible) > fewScopes; v.many {
+		v.visible = nil
 	}
 	return v, err
 }
 
 // nothing reports whether there is no run that the reader may read.
-func (v *view) nothing() bool { return !v.plain && !v.many && len(v.shown) == 0 }
+func (v *view) nothing() bool { return !v.plain && !v.many && len(v.visible) == 0 }
 
 // term narrows a list to what the reader may read. It can drive the list where something is hidden and few scopes are
 // shown.
@@ -82,7 +82,7 @@ func (v *view) term() term {
 			may.text = "coalesce(r.scope_id, 0) <> 0 AND " + may.text
 		}
 	default:
-		ids := anys(v.shown)
+		ids := anys(v.visible)
 		if v.plain {
 			ids = append(ids, noScope)
 		}
@@ -92,7 +92,7 @@ func (v *view) term() term {
 	if v.many || !v.hides {
 		return t
 	}
-	for _, id := range v.shown {
+	for _, id := range v.visible {
 		t.branches = append(t.branches, onRuns(sqlOf("r.scope_id = ?", id), sqlOf("r.scope_id IS NOT NULL")))
 	}
 	if v.plain {

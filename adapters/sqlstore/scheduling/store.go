@@ -29,8 +29,8 @@ var (
 // New makes a Store on a migrated database.
 func New(d *db.DB) *Store { return &Store{d: d, dialect: d.Dialect()} }
 
-// Holders returns the tables in which something rests sealed: the signing secrets of the triggers.
-func (s *Store) Holders() []secrets.SealedStore {
+// SealedStores returns the tables in which something rests sealed: the signing secrets of the triggers.
+func (s *Store) SealedStores() []secrets.SealedStore {
 	return []secrets.SealedStore{
 		&objects.Sealed{D: s.d, What: "triggers", Table: "triggers", Record: func(id string, _ int64) string { return id }},
 	}

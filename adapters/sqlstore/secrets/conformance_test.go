@@ -19,7 +19,7 @@ func TestConformance(t *testing.T) {
 	secretstest.Run(t, func(t *testing.T, fn func(*testing.T, secretstest.Stores)) {
 		dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
 			s, rights, r := sqlsecrets.New(d), sqlidentity.New(d), sqlruns.New(d)
-			held := s.Holders()
+			held := s.SealedStores()
 			fn(t, secretstest.Stores{
 				Unit: d, Credentials: s, Types: s, Leases: s, SealedCredentials: held[0], SealedLeases: held[1], Age: older(d),
 				Runs: r, Queue: r, Orgs: rights, Teams: rights, Grants: rights, Objects: rights,

@@ -14,9 +14,9 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// TestThoseWhoHoldOneTypeDoNotWait holds a type in one unit while another one holds it too, where units run side by side. Who changes
+// TestLocksOfOneTypeDoNotWait holds a type in one unit while another one holds it too, where units run side by side. Who changes
 // the type waits for both.
-func TestThoseWhoHoldOneTypeDoNotWait(t *testing.T) {
+func TestLocksOfOneTypeDoNotWait(t *testing.T) {
 	t.Parallel()
 	const id = "cty_00000000000000000000000001"
 	d := dbtest.Open(t, db.Postgres, migrations.FS)

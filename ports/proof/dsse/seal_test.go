@@ -18,18 +18,18 @@ const testOrigin = "audit.example.org/in_test/e1"
 
 // install is a log with its keys, whose seal a test changes before it signs it.
 type install struct {
-	head, word keys.Private
-	seal       keys.Seal
+	head, passphrase keys.Private
+	seal             keys.Seal
 }
 
 func since(k *keys.Key) { k.NotBefore = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 func newInstall(t testing.TB, headSeed, wordSeed byte) install {
 	t.Helper()
-	in := install{head: signer(t, headSeed, keys.Checkpoint), word: signer(t, wordSeed, keys.Statement)}
+	in := install{head: signer(t, headSeed, keys.Checkpoint), passphrase: signer(t, wordSeed, keys.Statement)}
 	in.seal = keys.Seal{
 		Service: keys.Product{Name: "writ", Version: "1.0.0"}, InstallID: "in_test", Origin: testOrigin, Epoch: 1,
-		Epochs: []keys.Epoch{{N: 1, FirstSeq: 1}}, Keys: []keys.Key{public(t, in.head, since), public(t, in.word, since)},
+		Epochs: []keys.Epoch{{N: 1, FirstSeq: 1}}, Keys: []keys.Key{public(t, in.head, since), public(t, in.passphrase, since)},
 		Checkpoint: note(t, 30, in.head), Formats: []string{ReceiptV1, BundleV1},
 		TSA:       []keys.TSA{{Name: "tsa.example.org", Cert: sha256.Sum256([]byte("cert"))}},
 		UpdatedAt: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC),
@@ -48,7 +48,7 @@ func note(t testing.TB, size int64, signers ...keys.Signer) string {
 
 func (in install) publish(t testing.TB) []byte {
 	t.Helper()
-	out, err := SignSeal(in.seal, in.word)
+	out, err := SignSeal(in.seal, in.passphrase)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestSwappedSeal(t *testing.T) {
 	}
 	// The statement key is stolen, the checkpoint key is not.
 	half := thief
-	half.word = true1.word
+	half.passphrase = true1.passphrase
 	half.seal.Keys = []keys.Key{thief.seal.Keys[0], true1.seal.Keys[1]}
 	_, err = OpenSeal(half.publish(t), pinned)
 	refused(t, err, keys.KeyUntrusted)
@@ -145,17 +145,17 @@ func TestSealBringsNoKeyBack(t *testing.T) {
 	t.Parallel()
 	in := newInstall(t, 1, 3)
 	data := in.publish(t)
-	head, word := in.seal.Keys[0], in.seal.Keys[1]
-	ended := word
+	head, text := in.seal.Keys[0], in.seal.Keys[1]
+	ended := text
 	ended.Status, ended.LastSize = keys.Retired, 29
 	_, err := OpenSeal(data, ring(t, head, ended))
 	refused(t, err, keys.KeyRetired)
 	ended = head
 	ended.Status, ended.LastSize = keys.Retired, 29
-	_, err = OpenSeal(data, ring(t, ended, word))
+	_, err = OpenSeal(data, ring(t, ended, text))
 	refused(t, err, keys.KeyRetired)
 	ended.Status, ended.LastSize, ended.TrustedSize = keys.Revoked, 0, 10
-	_, err = OpenSeal(data, ring(t, ended, word))
+	_, err = OpenSeal(data, ring(t, ended, text))
 	refused(t, err, keys.KeyUntrusted)
 }
 
@@ -183,7 +183,7 @@ func TestSealChecksItsParts(t *testing.T) {
 	} {
 		in := newInstall(t, 1, 3)
 		change(&in.seal)
-		if _, err := SignSeal(in.seal, in.word); !keys.FormatInvalid.Is(err) {
+		if _, err := SignSeal(in.seal, in.passphrase); !keys.FormatInvalid.Is(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -28,8 +28,8 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
-// plainWords returns how many bytes s begins with that stand for themselves, or fewer: it looks at eight at once.
-func plainWords(s string) int {
+// plainBytes returns how many bytes s begins with that stand for themselves, or fewer: it looks at eight at once.
+func plainBytes(s string) int {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	i := 0
 	for ; i+8 <= len(s); i += 8 {
@@ -52,7 +52,7 @@ func appendText(b []byte, s string, nul bool) ([]byte, Flaw) {
 	before, from := len(b), 0
 	wide, null := false, false
 	b = append(b, '"')
-	for i := plainWords(s); i < len(s); i++ {
+	for i := plainBytes(s); i < len(s); i++ {
 		c := s[i]
 		if plain[c] {
 			continue
@@ -111,7 +111,7 @@ func Scan(s string, at int) (text string, next int, flaw Flaw) {
 	}
 	from := at + 1
 	wide := false
-	for i := from + plainWords(s[from:]); i < len(s); i++ {
+	for i := from + plainBytes(s[from:]); i < len(s); i++ {
 		c := s[i]
 		if plain[c] {
 			continue

@@ -37,7 +37,7 @@ type Error struct{ What string }
 // Error returns it in a sentence.
 func (e *Error) Error() string { return "a canonical document cannot hold " + e.What }
 
-func holds(what string) error { return &Error{What: what} }
+func unsupported(what string) error { return &Error{What: what} }
 
 // Append appends the canonical form of a value: RFC 8785 order and escapes, no white space. It takes what encoding/json
 // decodes into any, integers, and lists and objects of those.
@@ -57,7 +57,7 @@ func (f Form) Transform(b, text []byte) ([]byte, error) {
 		return nil, err
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, holds("something behind its value")
+		return nil, unsupported("something behind its value")
 	}
 	return f.Append(b, v)
 }
@@ -65,14 +65,14 @@ func (f Form) Transform(b, text []byte) ([]byte, error) {
 func (f *Form) value(b []byte, v any, depth int) ([]byte, error) {
 	switch {
 	case depth > f.Depth:
-		return nil, holds("a value that is nested deeper than " + strconv.Itoa(f.Depth))
+		return nil, unsupported("a value that is nested deeper than " + strconv.Itoa(f.Depth))
 	case f.Bytes > 0 && len(b) > f.Bytes:
-		return nil, holds("more than " + strconv.Itoa(f.Bytes) + " bytes")
+		return nil, unsupported("more than " + strconv.Itoa(f.Bytes) + " bytes")
 	}
 	switch x := v.(type) {
 	case nil:
 		if !f.Null {
-			return nil, holds("null; a missing value is an absent member")
+			return nil, unsupported("null; a missing value is an absent member")
 		}
 		return append(b, "null"...), nil
 	case bool:
@@ -96,7 +96,7 @@ func (f *Form) value(b []byte, v any, depth int) ([]byte, error) {
 	}
 	n, ok := whole(v)
 	if !ok || n < 0 && !f.Negative && !f.Written {
-		return nil, holds("a value that is no text, boolean, whole number up to 2^53-1, list or object")
+		return nil, unsupported("a value that is no text, boolean, whole number up to 2^53-1, list or object")
 	}
 	return strconv.AppendInt(b, n, 10), nil
 }
@@ -107,7 +107,7 @@ func (f *Form) text(b []byte, s string, mend func(string) string) ([]byte, error
 	}
 	b, flaw := appendText(b, s, f.NUL)
 	if flaw != None {
-		return nil, holds("a string that has no canonical form (" + string(flaw) + ")")
+		return nil, unsupported("a string that has no canonical form (" + string(flaw) + ")")
 	}
 	return b, nil
 }
@@ -120,13 +120,13 @@ func (f *Form) number(b []byte, n string) ([]byte, error) {
 	v, err := strconv.ParseInt(n, 10, 64)
 	switch {
 	case err != nil && strings.Trim(n, "-0123456789") != "":
-		return nil, holds("a number that is no integer")
+		return nil, unsupported("a number that is no integer")
 	case err != nil || v > MaxInteger || v < -MaxInteger:
-		return nil, holds("an integer beyond " + strconv.Itoa(MaxInteger))
+		return nil, unsupported("an integer beyond " + strconv.Itoa(MaxInteger))
 	case v < 0 && !f.Negative:
-		return nil, holds("an integer below zero")
+		return nil, unsupported("an integer below zero")
 	case strconv.FormatInt(v, 10) != n:
-		return nil, holds("an integer that is written in another way")
+		return nil, unsupported("an integer that is written in another way")
 	}
 	return append(b, n...), nil
 }

@@ -40,7 +40,7 @@ func head(t testing.TB, seed byte) Key {
 	return k
 }
 
-func word(t testing.TB, seed byte) Key {
+func text(t testing.TB, seed byte) Key {
 	t.Helper()
 	k, err := NewKey(private(t, seed, Statement).Public(), Statement, "")
 	if err != nil {
@@ -170,7 +170,7 @@ func TestStricter(t *testing.T) {
 
 func TestRing(t *testing.T) {
 	t.Parallel()
-	a, b := head(t, 1), word(t, 2)
+	a, b := head(t, 1), text(t, 2)
 	r, err := NewRing(a, b)
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func TestRing(t *testing.T) {
 	if err := (Ring{}).Verify(b.ID, msg, sig); !KeyUntrusted.Is(err) {
 		t.Error(err)
 	}
-	both := word(t, 1) // the public key of a, for the other use
+	both := text(t, 1) // the public key of a, for the other use
 	many := make([]Key, maxKeys+1)
 	for name, list := range map[string][]Key{"twice": {a, a}, "two uses": {a, both}, "zero key": {{}}, "too many": many} {
 		if _, err := NewRing(list...); !FormatInvalid.Is(err) {
@@ -259,7 +259,7 @@ func TestOpenSSLReadsTheKeys(t *testing.T) {
 }
 
 func BenchmarkVerify(b *testing.B) {
-	k, p := word(b, 2), private(b, 2, Statement)
+	k, p := text(b, 2), private(b, 2, Statement)
 	r, err := NewRing(k)
 	if err != nil {
 		b.Fatal(err)

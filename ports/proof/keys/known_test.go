@@ -12,7 +12,7 @@ const rootText = "AhyHHnoGsro177QKmYxm/Z+UJdIVcfSTNuGRiXxvkoI="
 
 func TestKnownLogs(t *testing.T) {
 	t.Parallel()
-	id, other := head(t, 1).ID, word(t, 2).ID
+	id, other := head(t, 1).ID, text(t, 2).ID
 	root, err := ParseRoot(rootText)
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestKnownLogs(t *testing.T) {
 // A13: of what a file lists, only what is pinned is trusted.
 func TestPinnedKeys(t *testing.T) {
 	t.Parallel()
-	a, b, thief := head(t, 1), word(t, 2), head(t, 3)
+	a, b, thief := head(t, 1), text(t, 2), head(t, 3)
 	pins := []Pin{{Origin: baseOrigin, KeyID: a.ID}, {Origin: baseOrigin, KeyID: b.ID}}
 	r, err := Pinned(pins, baseOrigin, []Key{thief, a, b})
 	if err != nil || len(r.Keys()) != 2 || r.Has(thief.ID, Checkpoint) {

@@ -16,7 +16,7 @@ import (
 func seal(t testing.TB) Seal {
 	t.Helper()
 	at := time.Date(2026, 1, 1, 0, 0, 0, 123000, time.UTC)
-	retired, revoked, next, active, statement := head(t, 1), head(t, 2), head(t, 3), head(t, 4), word(t, 5)
+	retired, revoked, next, active, statement := head(t, 1), head(t, 2), head(t, 3), head(t, 4), text(t, 5)
 	retired.Status, retired.LastSize = Retired, 20
 	revoked.Status, revoked.FirstSize, revoked.TrustedSize, revoked.Handover = Revoked, 20, 0, "note\n"
 	next.Status, active.FirstSize = Next, 30

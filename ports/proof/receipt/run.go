@@ -67,11 +67,11 @@ func ParseRun(doc json.RawMessage) (Run, error) {
 		r.Bare = r.Bare && (name == "id" || name == "status" || name == "v")
 	}
 	var err error
-	if r.ID, err = word(members["id"], "abcdefghijklmnopqrstuvwxyz0123456789_"); err != nil {
+	if r.ID, err = token(members["id"], "abcdefghijklmnopqrstuvwxyz0123456789_"); err != nil {
 		return Run{}, err
 	}
 	if raw, ok := members["status"]; ok {
-		if r.Status, err = word(raw, "abcdefghijklmnopqrstuvwxyz_"); err != nil {
+		if r.Status, err = token(raw, "abcdefghijklmnopqrstuvwxyz_"); err != nil {
 			return Run{}, err
 		}
 	}
@@ -84,8 +84,8 @@ func ParseRun(doc json.RawMessage) (Run, error) {
 	return r, err
 }
 
-// word reads a string of one to 64 of these characters.
-func word(raw json.RawMessage, of string) (string, error) {
+// token reads a string of one to 64 of these characters.
+func token(raw json.RawMessage, of string) (string, error) {
 	var s string
 	if !bytes.HasPrefix(raw, []byte{'"'}) || json.Unmarshal(raw, &s) != nil || s == "" || len(s) > 64 || strings.Trim(s, of) != "" {
 		return "", keys.FormatInvalid.New("the document of the run has no id, or an impossible id or status")

@@ -90,11 +90,11 @@ func (t Token) Verify(roots []*x509.Certificate) error {
 		return fmt.Errorf("the signature of the token: %w", err)
 	}
 	// What was signed is read by the library, and has to be what was read here.
-	said, err := timestamp.Parse(t.cms)
+	stated, err := timestamp.Parse(t.cms)
 	if err != nil {
 		return fmt.Errorf("the token: %w", err)
 	}
-	if !bytes.Equal(said.HashedMessage, t.Imprint[:]) || !said.Time.Equal(t.Time) {
+	if !bytes.Equal(stated.HashedMessage, t.Imprint[:]) || !stated.Time.Equal(t.Time) {
 		return errors.New("the token says something else than was read of it")
 	}
 	return nil

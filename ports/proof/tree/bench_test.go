@@ -75,7 +75,7 @@ func BenchmarkAppend(b *testing.B) {
 
 func BenchmarkInclusionFromTiles(b *testing.B) {
 	ctx, all := context.Background(), grow(100000)
-	top := all.edge.Root()
+	top := all.frontier.Root()
 	b.ReportAllocs()
 	for b.Loop() {
 		tiles, err := OpenTiles(ctx, all, 100000, top)
@@ -98,7 +98,7 @@ func BenchmarkVerifyInclusion(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	leaf, top := leafHash(31337), all.edge.Root()
+	leaf, top := leafHash(31337), all.frontier.Root()
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := VerifyInclusion(leaf, 31337, 100000, path, top); err != nil {

@@ -58,7 +58,7 @@ func TestResumedRangesGrowAlike(t *testing.T) {
 	})
 }
 
-func TestInclusionHoldsForWhatItWasMadeFor(t *testing.T) {
+func TestInclusionFitsItsLeafAlone(t *testing.T) {
 	t.Parallel()
 	all := grow(most)
 	rapid.Check(t, func(t *rapid.T) {
@@ -113,7 +113,7 @@ func way(index, size uint64) string {
 	return out
 }
 
-func TestConsistencyHoldsForWhatItWasMadeFor(t *testing.T) {
+func TestConsistencyFitsItsTreesAlone(t *testing.T) {
 	t.Parallel()
 	all := grow(most)
 	rapid.Check(t, func(t *rapid.T) {
@@ -172,13 +172,13 @@ func TestForksAreNeverConsistent(t *testing.T) {
 			if i == changed {
 				h = leafHash(1 << 40)
 			}
-			forked.edge.AppendVisit(h, func(id Node, h Hash) { forked.hash[id] = h })
+			forked.frontier.AppendVisit(h, func(id Node, h Hash) { forked.hash[id] = h })
 		}
 		path, err := Consistency(context.Background(), forked, from, to)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := VerifyConsistency(from, to, honest.edge.Root(), forked.edge.Root(), path); code(err) != "root" {
+		if err := VerifyConsistency(from, to, honest.frontier.Root(), forked.frontier.Root(), path); code(err) != "root" {
 			t.Fatalf("%d to %d with another leaf %d: %v", from, to, changed, err)
 		}
 	})

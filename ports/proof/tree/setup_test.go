@@ -14,15 +14,15 @@ import (
 
 // nodes is a Source of every complete subtree, and a TileReader.
 type nodes struct {
-	hash map[Node]Hash
-	edge Range
-	read int // tiles that were asked for
+	hash     map[Node]Hash
+	frontier Range
+	read     int // tiles that were asked for
 }
 
 func grow(size uint64) *nodes {
 	n := &nodes{hash: make(map[Node]Hash, 2*size)}
 	for i := range size {
-		n.edge.AppendVisit(leafHash(i), func(id Node, h Hash) { n.hash[id] = h })
+		n.frontier.AppendVisit(leafHash(i), func(id Node, h Hash) { n.hash[id] = h })
 	}
 	return n
 }

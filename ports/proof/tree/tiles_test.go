@@ -57,7 +57,7 @@ func TestTilesProveAsTheNodesDo(t *testing.T) {
 func TestTilesAreReadOnce(t *testing.T) {
 	t.Parallel()
 	ctx, all := context.Background(), grow(70000)
-	tiles, err := OpenTiles(ctx, all, 70000, all.edge.Root())
+	tiles, err := OpenTiles(ctx, all, 70000, all.frontier.Root())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,27 +185,27 @@ func TestReadersThatFail(t *testing.T) {
 	t.Parallel()
 	ctx, all := context.Background(), grow(600)
 	gone := errors.New("gone")
-	for _, answer := range []reading{{nil, gone}, {nil, nil}, {[][]byte{{1}, {2}}, nil}} {
-		if _, err := OpenTiles(ctx, answer, 600, all.edge.Root()); err == nil || answer.err != nil && !errors.Is(err, gone) {
+	for _, answer := range []tileRead{{nil, gone}, {nil, nil}, {[][]byte{{1}, {2}}, nil}} {
+		if _, err := OpenTiles(ctx, answer, 600, all.frontier.Root()); err == nil || answer.err != nil && !errors.Is(err, gone) {
 			t.Errorf("%v", err)
 		}
 	}
-	tiles, err := OpenTiles(ctx, all, 600, all.edge.Root())
+	tiles, err := OpenTiles(ctx, all, 600, all.frontier.Root())
 	if err != nil {
 		t.Fatal(err)
 	}
-	tiles.reader = reading{nil, gone}
+	tiles.reader = tileRead{nil, gone}
 	if _, err := Inclusion(ctx, tiles, 0, 600); !errors.Is(err, gone) {
 		t.Error(err)
 	}
 }
 
-type reading struct {
+type tileRead struct {
 	tiles [][]byte
 	err   error
 }
 
-func (r reading) ReadTiles(context.Context, []Tile) ([][]byte, error) { return r.tiles, r.err }
+func (r tileRead) ReadTiles(context.Context, []Tile) ([][]byte, error) { return r.tiles, r.err }
 
 func TestEntries(t *testing.T) {
 	t.Parallel()

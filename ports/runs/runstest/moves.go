@@ -19,7 +19,7 @@ func moveCases() map[string]func(*testing.T, *env) {
 		"back to the queue":              moveBack,
 		"a status event for each move":   moveEvents,
 		"warnings add up":                moveWarnings,
-		"the ended run keeps its holder": moveKeepsWorker,
+		"the ended run keeps its holder": moveRetainsWorker,
 	}
 }
 
@@ -168,7 +168,7 @@ func moveWarnings(t *testing.T, e *env) {
 	}
 }
 
-func moveKeepsWorker(t *testing.T, e *env) {
+func moveRetainsWorker(t *testing.T, e *env) {
 	a := e.running(t)
 	got := e.finish(t, a, runs.Succeeded, at(time.Hour))
 	if got.Worker != a.Lease.Worker || got.Epoch != a.Lease.Epoch || !got.LeaseExpiresAt.IsZero() {

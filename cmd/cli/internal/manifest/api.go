@@ -81,7 +81,7 @@ func ToAPI(d *Document, stored map[string]any, id func(Key) (string, error)) (ma
 		m := &members[i]
 		_, provided := spec[m.name]
 		switch {
-		case provided || !m.keepsStored:
+		case provided || !m.retained:
 		case stored == nil:
 			body[m.api] = m.preset
 		case m.echo:
@@ -187,7 +187,7 @@ func clamped(m *member, v any) any {
 // isDefault reports whether a value says the same as leaving it out.
 func isDefault(m *member, v any) bool {
 	switch {
-	case m.zero || m.keepsStored:
+	case m.zero || m.retained:
 		return false
 	case m.preset != nil && same(v, m.preset):
 		return true

@@ -26,7 +26,7 @@ func Compare(k Kind, stored, wanted map[string]any) []Change {
 	for i := range members {
 		m := &members[i]
 		was, will := stored[m.name], wanted[m.name]
-		if same(was, will) || m.keepsStored && will == nil || m.keepsStored && was == nil && will == "" {
+		if same(was, will) || m.retained && will == nil || m.retained && was == nil && will == "" {
 			continue
 		}
 		out = append(out, Change{Member: m.name, Lines: difference(m, was, will)})

@@ -143,9 +143,9 @@ func special(in string, m *member) {
 	}
 	switch {
 	case in == Inventory && m.name == "content":
-		m.keepsStored, m.preset = true, ""
+		m.retained, m.preset = true, ""
 	case in == Inventory && m.name == "format":
-		m.keepsStored, m.echo, m.preset = true, true, "ini"
+		m.retained, m.echo, m.preset = true, true, "ini"
 	case in == Trigger && m.shape == text:
 		m.always, m.preset = true, "" // what a change leaves out stays on the server
 	case in == Trigger && m.shape == texts:

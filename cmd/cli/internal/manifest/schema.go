@@ -37,19 +37,19 @@ const (
 
 // member is one member of a document.
 type member struct {
-	name        string // in files
-	api         string // in the API
-	shape       shape
-	to          string // the kind that a reference names
-	fields      []member
-	preset      any  // what leaving it out means, where that is not the zero value
-	always      bool // sent also where it is left out, as its preset
-	zero        bool // a zero value says something else than leaving it out
-	keepsStored bool // left out it says nothing: what the server has stays
-	echo        bool // what stays has to be sent
-	beside      bool // its text may stand in a file of its own, which the member with "_file" behind its name tells
-	secret      bool // its texts are shown masked
-	most        int  // more counts as this; 0 is no bound
+	name     string // in files
+	api      string // in the API
+	shape    shape
+	to       string // the kind that a reference names
+	fields   []member
+	preset   any  // what leaving it out means, where that is not the zero value
+	always   bool // sent also where it is left out, as its preset
+	zero     bool // a zero value says something else than leaving it out
+	retained bool // left out it says nothing: what the server has stays
+	echo     bool // what stays has to be sent
+	beside   bool // its text may stand in a file of its own, which the member with "_file" behind its name tells
+	secret   bool // its texts are shown masked
+	most     int  // more counts as this; 0 is no bound
 }
 
 // Kind is a kind of documents.

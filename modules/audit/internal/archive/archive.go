@@ -46,13 +46,13 @@ type Anchor struct {
 // Writer writes entry by entry. It holds the entries of one bundle of 256, and of each level of tiles those that are not
 // full.
 type Writer struct {
-	head    Head
-	zip     *zip.Writer
-	sums    []byte
-	edge    tree.Range
-	entries []byte
-	width   int
-	levels  [7][]byte
+	head     Head
+	zip      *zip.Writer
+	sums     []byte
+	frontier tree.Range
+	entries  []byte
+	width    int
+	levels   [7][]byte
 }
 
 // NewWriter begins a file. Fault: keys.FormatInvalid for an anchor whose id is no name of a file.
@@ -98,7 +98,7 @@ func (w *Writer) Add(leaf []byte, hash tree.Hash) (err error) {
 			return err
 		}
 	}
-	w.edge.AppendVisit(hash, func(n tree.Node, h tree.Hash) {
+	w.frontier.AppendVisit(hash, func(n tree.Node, h tree.Hash) {
 		if n.Level%8 != 0 || err != nil {
 			return
 		}
@@ -111,7 +111,7 @@ func (w *Writer) Add(leaf []byte, hash tree.Hash) (err error) {
 }
 
 // Root returns the root over what was added.
-func (w *Writer) Root() tree.Hash { return w.edge.Root() }
+func (w *Writer) Root() tree.Hash { return w.frontier.Root() }
 
 // Close writes what is partial, and the manifest, which a statement key signs.
 func (w *Writer) Close(signer keys.Signer) error {
@@ -124,7 +124,7 @@ func (w *Writer) Close(signer keys.Signer) error {
 		if len(w.levels[level]) == 0 {
 			continue
 		}
-		full := w.edge.Size() >> (8 * level) / tree.TileWidth
+		full := w.frontier.Size() >> (8 * level) / tree.TileWidth
 		if err := w.tile(uint(level), full); err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (w *Writer) Close(signer keys.Signer) error {
 
 // bundle writes the entries that were gathered. The tree is not yet a full tile further: see Add.
 func (w *Writer) bundle() error {
-	t := tree.Tile{Index: w.edge.Size() / tree.TileWidth, Width: w.width}
+	t := tree.Tile{Index: w.frontier.Size() / tree.TileWidth, Width: w.width}
 	err := w.put(t.EntriesPath(), w.entries)
 	w.entries, w.width = w.entries[:0], 0
 	return err

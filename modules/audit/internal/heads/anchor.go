@@ -17,7 +17,7 @@ import (
 
 // Anchor implements audit.Keeper. Each outsider is asked outside of the unit, and what it says is checked before it is kept.
 // Where one fails the others are kept nonetheless, and returned beside the fault.
-func (k *Keeper) Anchor(ctx context.Context, by audit.AnchorRequest) ([]audit.Anchor, error) {
+func (k *Admin) Anchor(ctx context.Context, by audit.AnchorRequest) ([]audit.Anchor, error) {
 	head, err := k.p.Install.Checkpoint(ctx)
 	if err != nil {
 		return nil, err
@@ -46,20 +46,20 @@ func (k *Keeper) Anchor(ctx context.Context, by audit.AnchorRequest) ([]audit.An
 	return made, failed
 }
 
-func (k *Keeper) put(ctx context.Context, made []audit.Anchor) error {
-	told := make([]map[string]any, 0, len(made))
+func (k *Admin) put(ctx context.Context, made []audit.Anchor) error {
+	reported := make([]map[string]any, 0, len(made))
 	for _, a := range made {
 		if err := k.s.Anchors.PutAnchor(ctx, a); err != nil {
 			return err
 		}
-		told = append(told, map[string]any{"id": a.ID, "kind": a.Kind, "size": a.Size, "source": a.Source})
+		reported = append(reported, map[string]any{"id": a.ID, "kind": a.Kind, "size": a.Size, "source": a.Source})
 	}
 	return k.p.Recorder.Record(ctx, audit.Entry{
-		Action: audit.AuditAnchor, Object: audit.Object{Kind: "anchor", ID: made[0].ID}, Detail: map[string]any{"anchors": told},
+		Action: audit.AuditAnchor, Object: audit.Object{Kind: "anchor", ID: made[0].ID}, Detail: map[string]any{"anchors": reported},
 	})
 }
 
-func (k *Keeper) toFile(head install.Head, file audit.HeadFile) (audit.Anchor, error) {
+func (k *Admin) toFile(head install.Head, file audit.HeadFile) (audit.Anchor, error) {
 	if err := file.Save(head.Note); err != nil {
 		return audit.Anchor{}, refused(err, "the head file could not be written")
 	}
@@ -72,7 +72,7 @@ func (k *Keeper) toFile(head install.Head, file audit.HeadFile) (audit.Anchor, e
 }
 
 // stamped asks a time-stamping authority. The time of the anchor is that of the token.
-func (k *Keeper) stamped(ctx context.Context, head install.Head, by audit.TimeStamper) (audit.Anchor, error) {
+func (k *Admin) stamped(ctx context.Context, head install.Head, by audit.TimeStamper) (audit.Anchor, error) {
 	response, err := by.Stamp(ctx, []byte(head.Note))
 	if err != nil {
 		return audit.Anchor{}, refused(err, "the time-stamping authority made no token")
@@ -94,7 +94,7 @@ func (k *Keeper) stamped(ctx context.Context, head install.Head, by audit.TimeSt
 }
 
 // witnessed asks a witness, once more from the size that it knows where that is another one than this install remembers.
-func (k *Keeper) witnessed(ctx context.Context, head install.Head, by audit.Witness) (audit.Anchor, error) {
+func (k *Admin) witnessed(ctx context.Context, head install.Head, by audit.Witness) (audit.Anchor, error) {
 	from, err := k.lastWitnessed(ctx, head, by.Name())
 	if err != nil {
 		return audit.Anchor{}, err
@@ -117,7 +117,7 @@ func (k *Keeper) witnessed(ctx context.Context, head install.Head, by audit.Witn
 	return a, nil
 }
 
-func (k *Keeper) cosign(ctx context.Context, head install.Head, by audit.Witness, from int64) (string, int64, error) {
+func (k *Admin) cosign(ctx context.Context, head install.Head, by audit.Witness, from int64) (string, int64, error) {
 	if from < 0 {
 		return "", 0, fault.Wrap(fault.Internal, nil, "a witness knows no tree of %d entries", from)
 	}
@@ -132,7 +132,7 @@ func (k *Keeper) cosign(ctx context.Context, head install.Head, by audit.Witness
 const cosignatures = 64
 
 // lastWitnessed returns the size of the head that a witness signed last in this epoch, 0 where there is none.
-func (k *Keeper) lastWitnessed(ctx context.Context, head install.Head, name string) (int64, error) {
+func (k *Admin) lastWitnessed(ctx context.Context, head install.Head, name string) (int64, error) {
 	kept, err := k.s.Anchors.NewestAnchors(ctx, audit.KindWitness, cosignatures)
 	if err != nil {
 		return 0, fmt.Errorf("read anchors: %w", err)

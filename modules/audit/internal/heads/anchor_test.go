@@ -108,7 +108,7 @@ func TestAnchorsOfOutsiders(t *testing.T) {
 		if round == 2 {
 			w.size, w.root = 0, tree.Hash{} // it was set up anew
 		}
-		made, err := s.keeper.Anchor(t.Context(), audit.AnchorRequest{TimeStamper: authority{token}, Witness: w, HeadFile: outside})
+		made, err := s.admin.Anchor(t.Context(), audit.AnchorRequest{TimeStamper: authority{token}, Witness: w, HeadFile: outside})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestAnchorsOfOutsiders(t *testing.T) {
 	}
 }
 
-func TestOutsidersThatSaySomethingElse(t *testing.T) {
+func TestOutsidersThatDiffer(t *testing.T) {
 	t.Parallel()
 	s := fresh(t, pemOf(t))
 	h := s.entries(t, 3)
@@ -161,16 +161,16 @@ func TestOutsidersThatSaySomethingElse(t *testing.T) {
 		"short line": {Witness: wrong("— witness.example.org AAAABwAAAAA=\n")},
 		"two":        {Witness: wrong(cosignature() + cosignature())},
 	} {
-		made, err := s.keeper.Anchor(t.Context(), by)
+		made, err := s.admin.Anchor(t.Context(), by)
 		if !audit.AnchorFailed.Is(err) || len(made) != 1 || made[0].Kind != audit.KindCheckpoint {
 			t.Errorf("%s: %d anchors: %v", name, len(made), err)
 		}
 	}
 	ahead := &witness{size: 500, line: cosignature}
-	if _, err := s.keeper.Anchor(t.Context(), audit.AnchorRequest{Witness: ahead}); !audit.Unsatisfied.Is(err) {
+	if _, err := s.admin.Anchor(t.Context(), audit.AnchorRequest{Witness: ahead}); !audit.Unsatisfied.Is(err) {
 		t.Errorf("a witness that has seen more: %v", err)
 	}
-	if _, err := serve(s.d, nil, &file{}).keeper.Anchor(t.Context(), audit.AnchorRequest{}); !audit.NoSigningKey.Is(err) {
+	if _, err := serve(s.d, nil, &file{}).admin.Anchor(t.Context(), audit.AnchorRequest{}); !audit.NoSigningKey.Is(err) {
 		t.Errorf("without a key: %v", err)
 	}
 }

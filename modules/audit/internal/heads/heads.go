@@ -52,11 +52,11 @@ type Heads struct {
 	// Each is held by the one who asks the store, for what the others wait for as well.
 	telling, looking chan struct{}
 
-	mu      sync.Mutex // guards the members below, and is never held while something is read
-	told    string
-	toldAt  time.Time // zero: not yet
-	seen    map[[sha256.Size]byte]sight
-	unmetAt time.Time // when a head was shown last that the chain does not satisfy
+	mu       sync.Mutex // guards the members below, and is never held while something is read
+	logged   string
+	loggedAt time.Time // zero: not yet
+	seen     map[[sha256.Size]byte]sight
+	unmetAt  time.Time // when a head was shown last that the chain does not satisfy
 }
 
 var _ audit.Heads = (*Heads)(nil)
@@ -109,8 +109,8 @@ func (h *Heads) Newest(ctx context.Context) (string, error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.told, h.toldAt = note, h.p.Clock.Now()
-	if within(h.unmetAt, h.toldAt, withheld) {
+	h.logged, h.loggedAt = note, h.p.Clock.Now()
+	if within(h.unmetAt, h.loggedAt, withheld) {
 		return "", nil
 	}
 	return note, nil
@@ -125,7 +125,7 @@ func (h *Heads) known() (string, bool) {
 	if within(h.unmetAt, now, withheld) {
 		return "", true
 	}
-	return h.told, within(h.toldAt, now, believed)
+	return h.logged, within(h.loggedAt, now, believed)
 }
 
 // newest returns the newest kept head of the open epoch, where it is one that may be told.
@@ -141,12 +141,12 @@ func (h *Heads) newest(ctx context.Context) (string, error) {
 	if err != nil || len(kept) == 0 {
 		return "", err
 	}
-	shown, err := h.p.Install.Shown(ctx)
+	visible, err := h.p.Install.Presented(ctx)
 	if err != nil {
 		return "", err
 	}
 	for i := range kept {
-		if ok, err := shown.Tells(ctx, &kept[i]); err != nil || ok {
+		if ok, err := visible.Tells(ctx, &kept[i]); err != nil || ok {
 			return kept[i].Note, err
 		}
 	}

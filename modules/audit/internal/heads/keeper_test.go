@@ -24,7 +24,7 @@ func TestHeadsVerifyAcrossRotations(t *testing.T) {
 	notes := []string{s.entries(t, 3).Note}
 	for range 2 {
 		var kept []byte
-		list, err := s.keeper.Rotate(t.Context(), func(pem []byte) error { kept = bytes.Clone(pem); return nil })
+		list, err := s.admin.Rotate(t.Context(), func(pem []byte) error { kept = bytes.Clone(pem); return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,20 +55,20 @@ func TestARotationThatFailsLeavesTheOldKey(t *testing.T) {
 	pem := pemOf(t)
 	s := fresh(t, pem)
 	stop := errors.New("disk full")
-	if _, err := s.keeper.Rotate(t.Context(), func([]byte) error { return stop }); !errors.Is(err, stop) {
+	if _, err := s.admin.Rotate(t.Context(), func([]byte) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("the error is %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var kept [][]byte
-	_, err := s.keeper.Rotate(ctx, func(pem []byte) error { kept = append(kept, bytes.Clone(pem)); cancel(); return nil })
+	_, err := s.admin.Rotate(ctx, func(pem []byte) error { kept = append(kept, bytes.Clone(pem)); cancel(); return nil })
 	if err == nil || len(kept) != 2 || !bytes.Equal(kept[1], pem) {
 		t.Errorf("kept %d keys: %v", len(kept), err)
 	}
-	if list, err := s.keeper.Keys(t.Context()); err != nil || len(list) != 2 {
+	if list, err := s.admin.Keys(t.Context()); err != nil || len(list) != 2 {
 		t.Errorf("%d keys: %v", len(list), err)
 	}
 	s.opens(t, s.entries(t, 1).Note)
-	if _, err := serve(s.d, pemOf(t), s.file).keeper.Rotate(t.Context(), func([]byte) error { return nil }); !audit.NoSigningKey.Is(err) {
+	if _, err := serve(s.d, pemOf(t), s.file).admin.Rotate(t.Context(), func([]byte) error { return nil }); !audit.NoSigningKey.Is(err) {
 		t.Errorf("a foreign key rotates: %v", err)
 	}
 }
@@ -87,7 +87,7 @@ func TestEraseIsRecordedAndAllOrNothing(t *testing.T) {
 		{nil, "gdpr_17", func(err error) bool { return fault.Is(err, fault.Invalid) }},
 		{[]int64{2}, "GDPR 17", func(err error) bool { return fault.Is(err, fault.Invalid) }},
 	} {
-		if err := s.keeper.Erase(t.Context(), bad.seqs, bad.ground); !bad.ok(err) {
+		if err := s.admin.Erase(t.Context(), bad.seqs, bad.ground); !bad.ok(err) {
 			t.Errorf("%v %q: %v", bad.seqs, bad.ground, err)
 		}
 	}
@@ -107,7 +107,7 @@ func TestEraseIsRecordedAndAllOrNothing(t *testing.T) {
 	if diff := cmp.Diff([]int64{2, 3, 4}, private()); diff != "" {
 		t.Error(diff)
 	}
-	if err := s.keeper.Erase(t.Context(), []int64{3, 2, 3}, "gdpr_17"); err != nil {
+	if err := s.admin.Erase(t.Context(), []int64{3, 2, 3}, "gdpr_17"); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]int64{4, 5}, private()); diff != "" {
@@ -122,7 +122,7 @@ func TestAnAcceptedRollbackBeginsAnEpoch(t *testing.T) {
 	t.Parallel()
 	pem := pemOf(t)
 	s := fresh(t, pem)
-	if _, err := s.keeper.AcceptRollback(t.Context(), "none"); !audit.NotRolledBack.Is(err) {
+	if _, err := s.admin.AcceptRollback(t.Context(), "none"); !audit.NotRolledBack.Is(err) {
 		t.Errorf("without one: %v", err)
 	}
 	if err := s.File(s.entries(t, 9)); err != nil {
@@ -137,7 +137,7 @@ func TestAnAcceptedRollbackBeginsAnEpoch(t *testing.T) {
 	if !audit.RolledBack.Is(err) || !strings.Contains(err.Error(), "accept-rollback") {
 		t.Fatalf("the start says %v", err)
 	}
-	e, err := again.keeper.AcceptRollback(t.Context(), "restored on purpose")
+	e, err := again.admin.AcceptRollback(t.Context(), "restored on purpose")
 	if err != nil || e.N != 2 || e.FirstSeq != 7 || !strings.HasSuffix(e.Origin, "/e2") {
 		t.Fatalf("%+v: %v", e, err)
 	}
@@ -153,7 +153,7 @@ func TestAnAcceptedRollbackBeginsAnEpoch(t *testing.T) {
 	if id := again.identity(t); id.Epochs[0].LastSize != 6 || !id.Epochs[0].Closed || id.Epoch.Closed {
 		t.Errorf("%+v", id.Epochs)
 	}
-	if _, err := again.keeper.AcceptRollback(t.Context(), "twice"); !audit.NotRolledBack.Is(err) {
+	if _, err := again.admin.AcceptRollback(t.Context(), "twice"); !audit.NotRolledBack.Is(err) {
 		t.Errorf("twice: %v", err)
 	}
 }
@@ -201,7 +201,7 @@ func TestAForgedEpoch(t *testing.T) {
 	}
 	again := serve(s.d, pem, s.file)
 	old := s.file.note
-	if e, err := again.keeper.AcceptRollback(t.Context(), "it was me"); err != nil || e.N != 3 {
+	if e, err := again.admin.AcceptRollback(t.Context(), "it was me"); err != nil || e.N != 3 {
 		t.Fatalf("%+v: %v", e, err)
 	}
 	for name, other := range map[string]*server{"with the key": serve(s.d, pem, &file{note: old}), "without": serve(s.d, nil, &file{note: old})} {
@@ -229,7 +229,7 @@ func TestAChainThatBecameAnother(t *testing.T) {
 	if err := again.Open(t.Context()); !audit.RolledBack.Is(err) {
 		t.Fatalf("the start says %v", err)
 	}
-	if _, err := again.keeper.AcceptRollback(t.Context(), "so be it"); err != nil {
+	if _, err := again.admin.AcceptRollback(t.Context(), "so be it"); err != nil {
 		t.Fatal(err)
 	}
 	if id := again.identity(t); id.Epochs[0].LastSize != 4 || id.Epoch.FirstSeq != 17 {
@@ -246,12 +246,12 @@ func TestAStoreThatForgotARotation(t *testing.T) {
 	old := pemOf(t)
 	s := fresh(t, old)
 	s.entries(t, 3)
-	keysBefore, err := s.keeper.Keys(t.Context())
+	keysBefore, err := s.admin.Keys(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var pem []byte
-	if _, err := s.keeper.Rotate(t.Context(), func(p []byte) error { pem = bytes.Clone(p); return nil }); err != nil {
+	if _, err := s.admin.Rotate(t.Context(), func(p []byte) error { pem = bytes.Clone(p); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.File(s.entries(t, 3)); err != nil {
@@ -272,7 +272,7 @@ func TestAStoreThatForgotARotation(t *testing.T) {
 	if err := again.Open(t.Context()); !audit.RolledBack.Is(err) {
 		t.Fatalf("the start says %v", err)
 	}
-	if _, err := again.keeper.AcceptRollback(t.Context(), "restored"); err != nil {
+	if _, err := again.admin.AcceptRollback(t.Context(), "restored"); err != nil {
 		t.Fatal(err)
 	}
 	if err := again.Open(t.Context()); err != nil || !again.HasKey() {
@@ -282,7 +282,7 @@ func TestAStoreThatForgotARotation(t *testing.T) {
 	if _, _, err := again.Signers(t.Context()); err != nil || h.Epoch != 2 {
 		t.Errorf("epoch %d: %v", h.Epoch, err)
 	}
-	list, err := again.keeper.Keys(t.Context())
+	list, err := again.admin.Keys(t.Context())
 	if err != nil || len(list) != 4 || list[0].LastSize != 3 || list[2].FirstSize != 4 {
 		t.Errorf("%+v %v", list, err)
 	}
@@ -313,14 +313,14 @@ func TestAStoreThatForgotAnEpoch(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := restore(7)
-	if _, err := again.keeper.AcceptRollback(t.Context(), "first"); err != nil {
+	if _, err := again.admin.AcceptRollback(t.Context(), "first"); err != nil {
 		t.Fatal(err)
 	}
 	if err := again.File(again.entries(t, 1)); err != nil {
 		t.Fatal(err)
 	}
 	again = restore(5)
-	if e, err := again.keeper.AcceptRollback(t.Context(), "second"); err != nil || e.N != 3 {
+	if e, err := again.admin.AcceptRollback(t.Context(), "second"); err != nil || e.N != 3 {
 		t.Fatalf("%+v: %v", e, err)
 	}
 	again.opens(t, again.entries(t, 1).Note)

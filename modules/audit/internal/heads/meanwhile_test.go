@@ -54,7 +54,7 @@ func TestARotationWhileAHeadIsSigned(t *testing.T) {
 	}
 	rotate := func() {
 		made := serve(s.d, pem, nil)
-		if _, err := made.keeper.Rotate(t.Context(), func(next []byte) error { pem = next; return nil }); err != nil {
+		if _, err := made.admin.Rotate(t.Context(), func(next []byte) error { pem = next; return nil }); err != nil {
 			t.Error(err)
 		}
 	}

@@ -31,7 +31,7 @@ type loss struct {
 // that were closed before and have such a head. The new epoch begins with the entry that tells of it, and tiles are made anew. Epochs
 // that the store has forgotten are closed with it. A signed head of the new epoch follows, where this server has the key: without one no other server gives up what it saw. A reason that is empty or
 // too long is Invalid.
-func (k *Keeper) AcceptRollback(ctx context.Context, reason string) (audit.Epoch, error) {
+func (k *Admin) AcceptRollback(ctx context.Context, reason string) (audit.Epoch, error) {
 	if reason == "" || reason != disclosure.Fit(reason) {
 		return audit.Epoch{}, fault.BadField("reason", "give a reason of at most %d bytes", disclosure.MaxValue)
 	}
@@ -74,7 +74,7 @@ func (k *Keeper) AcceptRollback(ctx context.Context, reason string) (audit.Epoch
 
 // vouch keeps a signed head of the new epoch, by which every server knows that the signing key is behind it. A server without that
 // key can accept a rollback, but nobody else takes its word for it.
-func (k *Keeper) vouch(ctx context.Context) error {
+func (k *Admin) vouch(ctx context.Context) error {
 	h, err := k.p.Install.Checkpoint(ctx)
 	if audit.NoSigningKey.Is(err) {
 		return nil
@@ -94,7 +94,7 @@ func (k *Keeper) vouch(ctx context.Context) error {
 func text(h tree.Hash) string { return base64.StdEncoding.EncodeToString(h[:]) }
 
 // loss finds what the chain does not satisfy. Faults: NotRolledBack where that is nothing, and those of Install.Seen.
-func (k *Keeper) loss(ctx context.Context) (loss, error) {
+func (k *Admin) loss(ctx context.Context) (loss, error) {
 	tip, err := k.s.Chain.Tip(ctx)
 	if err != nil {
 		return loss{}, fmt.Errorf("read the end of the audit trail: %w", err)
@@ -139,7 +139,7 @@ func (k *Keeper) loss(ctx context.Context) (loss, error) {
 }
 
 // reopen closes the open epoch and those that the store has forgotten, and begins the next one.
-func (k *Keeper) reopen(ctx context.Context, l loss, reason string) (audit.Epoch, error) {
+func (k *Admin) reopen(ctx context.Context, l loss, reason string) (audit.Epoch, error) {
 	id, err := k.p.Install.Identity(ctx)
 	if err != nil {
 		return audit.Epoch{}, err

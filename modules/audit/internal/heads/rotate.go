@@ -25,12 +25,12 @@ type rotation struct {
 }
 
 // handedOver is the key under which a unit keeps its rotation.
-type handedOver struct{ by *Keeper }
+type handedOver struct{ by *Admin }
 
 // Rotate implements audit.Keeper. The old keys speak for the entry of the rotation still, and the new ones from it on: a head
 // of that size was never signed before, so that every head has the lines that it needs. Where the unit fails for certain keep
 // is called again with the old keys. Faults: NoSigningKey, those of Install.Checkpoint, and Conflict for too many keys.
-func (k *Keeper) Rotate(ctx context.Context, keep func(pem []byte) error) ([]audit.PublicKey, error) {
+func (k *Admin) Rotate(ctx context.Context, keep func(pem []byte) error) ([]audit.PublicKey, error) {
 	// Nothing is handed over where the chain does not continue what was signed.
 	if _, err := k.p.Install.Checkpoint(ctx); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (k *Keeper) Rotate(ctx context.Context, keep func(pem []byte) error) ([]aud
 }
 
 // undo puts the old signing key back, unless the new one is registered in spite of the error: then it returns nil.
-func (k *Keeper) undo(ctx context.Context, failed error, kid string, before []byte, keep func(pem []byte) error) error {
+func (k *Admin) undo(ctx context.Context, failed error, kid string, before []byte, keep func(pem []byte) error) error {
 	stored, err := k.s.Identity.Keys(context.WithoutCancel(ctx))
 	if err != nil {
 		return errors.Join(failed, fmt.Errorf("it is not known which signing key counts, look at both: %w", err))
@@ -80,7 +80,7 @@ func (k *Keeper) undo(ctx context.Context, failed error, kid string, before []by
 }
 
 // rotate records the rotation. What depends on the place of that entry is left for the time when it is linked.
-func (k *Keeper) rotate(ctx context.Context, r rotation) error {
+func (k *Admin) rotate(ctx context.Context, r rotation) error {
 	if _, err := k.s.Identity.Install(ctx); err != nil { // rotations come one after the other
 		return err
 	}
@@ -114,7 +114,7 @@ func (k *Keeper) rotate(ctx context.Context, r rotation) error {
 
 // handOver registers the new keys from the size of the chain on. The head is not committed yet when both keys sign it; the
 // note is kept in the same unit alone.
-func (k *Keeper) handOver(ctx context.Context, made []rotation) error {
+func (k *Admin) handOver(ctx context.Context, made []rotation) error {
 	r := made[len(made)-1]
 	tip, err := k.s.Chain.Tip(ctx)
 	if err != nil {

@@ -30,11 +30,11 @@ func (f *file) Save(note string) error { f.note = note; return nil }
 // server is what one process has of an install.
 type server struct {
 	*install.Install
-	keeper *heads.Keeper
-	store  *sqlaudit.Store
-	rec    *record.Recorder
-	d      *db.DB
-	file   *file
+	admin *heads.Admin
+	store *sqlaudit.Store
+	rec   *record.Recorder
+	d     *db.DB
+	file  *file
 }
 
 // serve makes a server over a store.
@@ -52,10 +52,10 @@ func serve(d *db.DB, pem []byte, head *file) *server {
 		Unit: d, Identity: store, Chain: store, Reader: store, Anchors: store, Tree: over, Recorder: rec, Clock: c, IDs: gen,
 		Log: slog.New(slog.DiscardHandler), Config: cfg,
 	})
-	k := heads.NewKeeper(heads.KeeperParams{
-		Install: in, Stores: heads.KeeperStores{Chain: store, Identity: store, Anchors: store, Tiles: store}, Tree: over, Recorder: rec, Unit: d, Clock: c,
+	k := heads.NewAdmin(heads.AdminParams{
+		Install: in, Stores: heads.AdminStores{Chain: store, Identity: store, Anchors: store, Tiles: store}, Tree: over, Recorder: rec, Unit: d, Clock: c,
 	})
-	return &server{Install: in, keeper: k, store: store, rec: rec, d: d, file: head}
+	return &server{Install: in, admin: k, store: store, rec: rec, d: d, file: head}
 }
 
 func pemOf(t *testing.T) []byte {

@@ -12,30 +12,30 @@ import (
 
 // look holds notes against the chain. One that nobody knows anything of does not keep the others from being looked at.
 func (h *Heads) look(ctx context.Context, worker string, notes []string) error {
-	shown, err := h.p.Install.Shown(ctx)
+	visible, err := h.p.Install.Presented(ctx)
 	if err != nil {
 		return fmt.Errorf("hold heads against the audit trail: %w", err)
 	}
 	var foreign, failed error
 	for _, note := range notes {
-		held, err := shown.Judge(ctx, note)
+		held, err := visible.Validate(ctx, note)
 		switch {
 		case install.Foreign(err):
 			foreign = audit.ForeignHead.New("a head is none of this install").Because(err)
 			h.note(note, sight{foreign: foreign})
 			continue
 		case err != nil:
-		case held.GivenUp:
+		case held.Abandoned:
 		case held.Met:
 			err = h.confirm(ctx, worker, held)
 		default:
-			err = h.accuse(ctx, worker, held, shown)
+			err = h.accuse(ctx, worker, held, visible)
 		}
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("hold a head of %d entries against the audit trail: %w", held.Size, err))
 			continue
 		}
-		h.note(note, sight{unmet: !held.GivenUp && !held.Met})
+		h.note(note, sight{unmet: !held.Abandoned && !held.Met})
 	}
 	return errors.Join(failed, foreign)
 }
@@ -78,9 +78,9 @@ const same = 64
 
 // accuse keeps a head that the chain does not satisfy, and tells of it once. What the chain was then is its evidence, by which it is
 // found whatever the chain becomes.
-func (h *Heads) accuse(ctx context.Context, worker string, held install.Held, shown *install.Shown) error {
+func (h *Heads) accuse(ctx context.Context, worker string, held install.Held, visible *install.Presented) error {
 	a := h.anchor(worker, held)
-	a.Evidence = fmt.Appendf(nil, `{"size":%d}`, shown.Size)
+	a.Evidence = fmt.Appendf(nil, `{"size":%d}`, visible.Size)
 	var kept bool
 	err := h.p.Unit.Do(ctx, func(ctx context.Context) error {
 		kept = false
@@ -88,7 +88,7 @@ func (h *Heads) accuse(ctx context.Context, worker string, held install.Held, sh
 			return err
 		}
 		epochs, err := h.p.Identity.Epochs(ctx)
-		if err != nil || !slices.Equal(epochs, shown.Epochs) {
+		if err != nil || !slices.Equal(epochs, visible.Epochs) {
 			return err // a rollback was accepted meanwhile: whoever shows the head again is judged by that
 		}
 		there, err := h.p.Anchors.FindAnchors(ctx, audit.AnchorFilter{
@@ -108,7 +108,7 @@ func (h *Heads) accuse(ctx context.Context, worker string, held install.Held, sh
 	})
 	if err == nil && kept {
 		h.p.Log.ErrorContext(ctx, "a worker holds a head that the audit trail does not continue: its database was restored from a copy or changed",
-			"worker", worker, "epoch", held.Epoch, "size", held.Size, "chain_size", shown.Size, "anchor", a.ID,
+			"worker", worker, "epoch", held.Epoch, "size", held.Size, "chain_size", visible.Size, "anchor", a.ID,
 			"fix", "run writ audit verify --db; the next start is refused until writ audit accept-rollback")
 	}
 	return err

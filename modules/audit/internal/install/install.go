@@ -53,11 +53,11 @@ type Install struct {
 	ready bool             // whether own is the install's key, as far as Open and Adopt know
 	heard map[string]int64 // by the id of a key, the newest epoch of which a head by it was found
 
-	signing sync.Mutex // held while a head is signed
-	edge    tree.Range // of the head that was signed last
-	last    Head
-	tip     tree.Hash // leaf hash of the last entry under that head
-	by      string    // id of the key that signed it
+	signing  sync.Mutex // held while a head is signed
+	frontier tree.Range // of the head that was signed last
+	last     Head
+	tip      tree.Hash // leaf hash of the last entry under that head
+	by       string    // id of the key that signed it
 }
 
 // New returns the install that the stores tell of. A signing key that cannot be read is refused by Open.

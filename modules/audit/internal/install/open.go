@@ -35,7 +35,7 @@ func (i *Install) Open(ctx context.Context) error {
 		i.p.Log.WarnContext(ctx, "this server cannot sign heads, receipts and bundles of the audit trail", "why", refused,
 			"has_key", own != nil, "fix", fixOf(own != nil))
 	}
-	return i.hold(ctx)
+	return i.checkSeen(ctx)
 }
 
 // fixOf says what brings a server without the install's key back to signing.

@@ -29,9 +29,9 @@ const (
 	contested = 256
 )
 
-// hold asks that the chain satisfies what was seen.
-func (i *Install) hold(ctx context.Context) error {
-	seen, size, err := i.Standing(ctx)
+// checkSeen asks that the chain satisfies what was seen.
+func (i *Install) checkSeen(ctx context.Context) error {
+	seen, size, err := i.SeenHeads(ctx)
 	if err != nil {
 		return err
 	}
@@ -43,8 +43,8 @@ func (i *Install) hold(ctx context.Context) error {
 	return nil
 }
 
-// Standing returns what Seen does of the present chain, and how many entries that has.
-func (i *Install) Standing(ctx context.Context) (seen []Seen, size int64, err error) {
+// SeenHeads returns the heads of the current chain, and how many entries that has.
+func (i *Install) SeenHeads(ctx context.Context) (seen []Seen, size int64, err error) {
 	tip, err := i.p.Chain.Tip(ctx)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read the end of the audit trail: %w", err)
@@ -73,13 +73,13 @@ func (i *Install) Seen(ctx context.Context, size int64) ([]Seen, error) {
 		return nil, err
 	}
 	var out []Seen
-	given := i.given(id)
+	given := i.abandoned(id)
 	if note != "" {
-		h, err := i.judge(ctx, given, note, size)
+		h, err := i.validate(ctx, given, note, size)
 		if err != nil {
 			return nil, ofFile(err)
 		}
-		if !h.GivenUp {
+		if !h.Abandoned {
 			h.Source = "the head file holds"
 			out = append(out, h.Seen)
 		}
@@ -101,7 +101,7 @@ func (i *Install) Seen(ctx context.Context, size int64) ([]Seen, error) {
 
 // kept returns the newest anchors of a filter, from the largest downwards to the first one that is satisfied. Of those with evidence
 // none vouches for another one.
-func (i *Install) kept(ctx context.Context, given *given, f audit.AnchorFilter, size int64) (out []Seen, err error) {
+func (i *Install) kept(ctx context.Context, given *abandoned, f audit.AnchorFilter, size int64) (out []Seen, err error) {
 	anchors, err := i.p.Anchors.FindAnchors(ctx, f)
 	if err != nil {
 		return nil, fmt.Errorf("read anchors: %w", err)
@@ -146,7 +146,7 @@ func (i *Install) Satisfied(ctx context.Context, upTo int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	kept, err := i.kept(ctx, i.given(id), audit.AnchorFilter{UpTo: upTo, Limit: looked}, upTo)
+	kept, err := i.kept(ctx, i.abandoned(id), audit.AnchorFilter{UpTo: upTo, Limit: looked}, upTo)
 	if n := len(kept); err == nil && n > 0 && kept[n-1].Met {
 		return kept[n-1].Size, nil
 	}

@@ -51,7 +51,7 @@ func (i *Install) checkpoint(ctx context.Context) (Head, error) {
 		return Head{}, err
 	}
 	if i.last.Note != "" && i.last.Epoch != id.Epoch.N {
-		i.last, i.edge, i.tip = Head{}, tree.Range{}, tree.Hash{} // the epoch before may have ended at a smaller size
+		i.last, i.frontier, i.tip = Head{}, tree.Range{}, tree.Hash{} // the epoch before may have ended at a smaller size
 	}
 	if i.last.Note != "" && i.last.Size == tip.Size && i.by == by && i.tip == tip.Hash {
 		return i.last, nil
@@ -69,7 +69,7 @@ func (i *Install) checkpoint(ctx context.Context) (Head, error) {
 		return Head{}, fmt.Errorf("sign a head: %w", err)
 	}
 	i.last = Head{Epoch: id.Epoch.N, Size: tip.Size, Root: root, Note: string(note)}
-	i.edge, i.tip, i.by = edge, tip.Hash, by
+	i.frontier, i.tip, i.by = edge, tip.Hash, by
 	return i.last, nil
 }
 
@@ -94,7 +94,7 @@ func (i *Install) signer(ctx context.Context, id Identity, size int64) (keys.Sig
 // grown returns the right edge of the tree at the tip, grown from the one that was signed last.
 func (i *Install) grown(ctx context.Context, tip audit.Tip) (tree.Range, error) {
 	if i.last.Note == "" {
-		edge, err := i.p.Tree.Edge(ctx, tip.Size)
+		edge, err := i.p.Tree.Frontier(ctx, tip.Size)
 		if err != nil || tip.Size == 0 {
 			return edge, err
 		}
@@ -103,7 +103,7 @@ func (i *Install) grown(ctx context.Context, tip audit.Tip) (tree.Range, error) 
 	if tip.Size < i.last.Size || tip.Size == i.last.Size && tip.Hash != i.tip {
 		return tree.Range{}, unsatisfied(tip.Size, "the head that this server signed", i.last.Size)
 	}
-	edge, before := i.edge, i.tip
+	edge, before := i.frontier, i.tip
 	err := i.p.Tree.Leaves(ctx, i.last.Size+1, tip.Size, func(e *audit.Stored, hash tree.Hash) error {
 		l, err := leaf.Scan([]byte(e.Leaf))
 		if err != nil || l.Prev != before || l.Seq != e.Seq {
@@ -140,7 +140,7 @@ func (i *Install) agrees(ctx context.Context, id Identity, size int64, root tree
 		return fmt.Errorf("read kept heads: %w", err)
 	}
 	for _, a := range kept {
-		if givenUp(id.Epochs, a.Epoch, a.Size) {
+		if abandonedHeads(id.Epochs, a.Epoch, a.Size) {
 			continue
 		}
 		switch {

@@ -34,7 +34,7 @@ func (p *Prover) Bundle(ctx context.Context, q audit.BundleQuery) (audit.Documen
 	case f.foreign > 0:
 		return nil, detailed(audit.Unbundlable, f.ChainVerdict, "the audit trail has entries of a version that a bundle of this version cannot hold")
 	}
-	s, err := p.stand(ctx)
+	s, err := p.state(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func window(q audit.BundleQuery, size int64) (from, to int64, err error) {
 // document is a bundle that is ready to be written. It is held to what was proven beforehand while it is read again.
 type document struct {
 	p       *Prover
-	s       standing
+	s       state
 	head    bundle.Head
 	anchors []audit.Anchor
 	private bool
@@ -190,7 +190,7 @@ const maxNotes = 8 << 20
 
 // heads returns the anchors of the present epoch that a bundle holds: every outside one, and of the heads that this install signed,
 // those of workers among them, the newest that there is room for.
-func (p *Prover) heads(ctx context.Context, s *standing) ([]audit.Anchor, error) {
+func (p *Prover) heads(ctx context.Context, s *state) ([]audit.Anchor, error) {
 	var others, own []audit.Anchor
 	bytes := 0
 	err := p.p.Anchors.Anchors(ctx, func(a *audit.Anchor) error {

@@ -23,7 +23,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-func bundleOf(t testing.TB, w *world, q audit.BundleQuery) []byte {
+func bundleOf(t testing.TB, w *fixture, q audit.BundleQuery) []byte {
 	t.Helper()
 	doc, err := w.prover().Bundle(t.Context(), q)
 	if err != nil {
@@ -42,7 +42,7 @@ func bundleOf(t testing.TB, w *world, q audit.BundleQuery) []byte {
 // TestBundlesVerify holds windows to the verifier of files.
 func TestBundlesVerify(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 40)
+	w := newFixture(t, 40)
 	for _, size := range []int64{4, 20, 40} {
 		w.seen(t, audit.KindCheckpoint, size)
 	}
@@ -55,7 +55,7 @@ func TestBundlesVerify(t *testing.T) {
 		{audit.BundleQuery{Limit: 7}, 34, 40}, {audit.BundleQuery{From: 10, To: 20, Limit: 3}, 18, 20}, {audit.BundleQuery{Limit: 400}, 1, 40},
 	} {
 		doc := bundleOf(t, w, c.q)
-		v, err := proof.VerifyBundle(t.Context(), bytes.NewReader(doc), w.trust(), w.now)
+		v, err := proof.VerifyBundle(t.Context(), bytes.NewReader(doc), w.trusted(), w.now)
 		if err != nil || !v.OK || !v.Pinned || v.Count != c.to-c.from+1 || v.Size != 40 {
 			t.Errorf("%+v: %+v, %v", c.q, v, err)
 		}
@@ -78,7 +78,7 @@ func TestBundlesVerify(t *testing.T) {
 // TestHeadsOfWorkersGoFirst where a bundle has no room for every anchor: they say no more than checkpoints do.
 func TestHeadsOfWorkersGoFirst(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 3)
+	w := newFixture(t, 3)
 	w.seen(t, audit.KindPublish, 1)
 	a := *w.seen(t, audit.KindWorker, 2)
 	for i := range depthtest.Of(bundle.MaxAnchors+10, 2*bundle.MaxAnchors) {
@@ -98,7 +98,7 @@ func TestHeadsOfWorkersGoFirst(t *testing.T) {
 
 func TestNoBundleOfABadChain(t *testing.T) {
 	t.Parallel()
-	ask := func(w *world) *fault.Error {
+	ask := func(w *fixture) *fault.Error {
 		_, err := w.prover().Bundle(t.Context(), audit.BundleQuery{From: 1, To: 2})
 		var f *fault.Error
 		if !errors.As(err, &f) {
@@ -106,21 +106,21 @@ func TestNoBundleOfABadChain(t *testing.T) {
 		}
 		return f
 	}
-	w := newWorld(t, 9)
+	w := newFixture(t, 9)
 	w.edit(t, 7, func(l *leaf.Leaf) { l.Sub = "usr_9" })
 	if f := ask(w); !audit.Broken.Is(f) || f.Detail["broke_at"] != int64(7) || f.Detail["broke_seq"] != int64(7) || f.Detail["count"] != int64(9) || f.Detail["reason"] != "chain_break" {
 		t.Errorf("A28: %+v", f)
 	}
-	w = newWorld(t, 9)
+	w = newFixture(t, 9)
 	w.seen(t, audit.KindWorker, 9)
 	w.rows = w.rows[:8]
 	if f := ask(w); !audit.Unsatisfied.Is(f) || len(f.Detail["anchor_problems"].([]proof.AnchorProblem)) != 1 {
 		t.Errorf("A8: %+v", f)
 	}
-	if f := ask(newWorld(t, 0)); !audit.Unbundlable.Is(f) {
+	if f := ask(newFixture(t, 0)); !audit.Unbundlable.Is(f) {
 		t.Errorf("empty: %+v", f)
 	}
-	w = newWorld(t, 3)
+	w = newFixture(t, 3)
 	w.rows[1].Leaf = strings.Replace(w.rows[1].Leaf, `"v":1}`, `"v":2}`, 1)
 	w.rows[1].Hash = leaf.Hash([]byte(w.rows[1].Leaf))
 	w.edit(t, 3, func(l *leaf.Leaf) { l.Prev = w.rows[1].Hash })
@@ -138,14 +138,14 @@ func TestRowsThatChangeMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, tiles := range []bool{false, true} {
 		for _, seq := range []int64{1, 5, 9} {
-			w := newWorld(t, 9)
+			w := newFixture(t, 9)
 			doc, err := w.prover().Bundle(t.Context(), audit.BundleQuery{Tiles: tiles})
 			if err != nil {
 				t.Fatal(err)
 			}
 			w.edit(t, seq, func(l *leaf.Leaf) { l.Sub = "usr_9" })
 			if seq < 9 {
-				w.forge(t, seq)
+				w.forgeEntry(t, seq)
 			}
 			var b bytes.Buffer
 			if err := doc.WriteTo(t.Context(), &b); !audit.Broken.Is(err) || bytes.Contains(b.Bytes(), []byte("in-toto")) {
@@ -179,7 +179,7 @@ func unzip(t testing.TB, data []byte) map[string][]byte {
 func TestTilesLeadToTheHead(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 255, 256, 257, 700} {
-		w := newWorld(t, n)
+		w := newFixture(t, n)
 		w.seen(t, audit.KindWorker, 1)
 		files := unzip(t, bundleOf(t, w, audit.BundleQuery{Tiles: true}))
 		var edge tree.Range
@@ -206,13 +206,13 @@ func TestTilesLeadToTheHead(t *testing.T) {
 		if edge.Root() != root(w.rows) || int(edge.Size()) != n {
 			t.Errorf("%d: another tree", n)
 		}
-		var word []keys.Key
+		var text []keys.Key
 		for _, k := range w.keys {
 			if k.Use == keys.Statement {
-				word = append(word, k)
+				text = append(text, k)
 			}
 		}
-		ring, err := keys.NewRing(word...)
+		ring, err := keys.NewRing(text...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,7 +32,7 @@ type times struct {
 	latestSeq   int64
 	after       string // no entry from here on is older, by the word of
 	by          mark
-	told        bool // that an entry is older
+	reported    bool // that an entry is older
 	beat        string
 	gaps        proof.Tally
 	from, to    string // of the first gap
@@ -58,8 +58,8 @@ func (w *walk) peek(ctx context.Context) (*mark, error) {
 
 // meet holds the tree as it is now against the marks of its size.
 func (w *walk) meet(ctx context.Context) error {
-	if w.trust.Due(w.place) {
-		w.trust.Compare(w.place, w.edge.Root())
+	if w.trusted.Due(w.place) {
+		w.trusted.Compare(w.place, w.frontier.Root())
 	}
 	for {
 		m, err := w.peek(ctx)
@@ -69,7 +69,7 @@ func (w *walk) meet(ctx context.Context) error {
 		switch {
 		case m.bad:
 			w.problem(*m, proof.StepHeads, proof.BadSignature)
-		case m.size < w.place || m.root != w.edge.Root():
+		case m.size < w.place || m.root != w.frontier.Root():
 			w.problem(*m, proof.StepHeads, proof.RootMismatch)
 		case m.unchecked:
 			w.unchecked++
@@ -104,7 +104,7 @@ func (w *walk) witness(m mark) {
 		return
 	}
 	if after := leaf.At(t.Add(-proof.Tolerance)); after > w.clock.after {
-		w.clock.after, w.clock.by, w.clock.told = after, m, false
+		w.clock.after, w.clock.by, w.clock.reported = after, m, false
 	}
 }
 
@@ -128,8 +128,8 @@ func (w *walk) tick(l *leaf.Leaf) {
 	if l.At > c.latest {
 		c.latest, c.latestSeq = l.At, l.Seq
 	}
-	if l.At < c.after && !c.told {
-		c.told = true
+	if l.At < c.after && !c.reported {
+		c.reported = true
 		w.conflict(c.by, l.Seq)
 	}
 	if l.Seq == 1 {
@@ -176,8 +176,8 @@ func (w *walk) conclude(ctx context.Context) error {
 		w.at0++
 	}
 	w.report.Pass(proof.StepHeads, "the chain passes through %d heads", w.met)
-	if w.trust != nil {
-		w.trust.Conclude()
+	if w.trusted != nil {
+		w.trusted.Conclude()
 	}
 	w.private.conclude(&w.report)
 	w.ends()
@@ -202,8 +202,8 @@ func (w *walk) ends() {
 	if n := w.seen.skip[audit.KindWorker]; n > 0 {
 		w.note("the signatures of the oldest %d heads of workers, which the chain is held to by their roots alone", n)
 	}
-	if w.over && w.seen.givenUp > 0 {
-		w.note("%d heads of closed epochs, which were given up when a rollback was accepted", w.seen.givenUp)
+	if w.over && w.seen.abandoned > 0 {
+		w.note("%d heads of closed epochs, which were given up when a rollback was accepted", w.seen.abandoned)
 	}
 	if w.problems > maxProblems {
 		w.note("%d further anchors that are not satisfied, beyond those that are named", w.problems-maxProblems)

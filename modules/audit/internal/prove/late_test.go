@@ -12,7 +12,7 @@ import (
 
 // busy is a world in which an entry is recorded, and its head signed, each time the heads are read: while a verification runs.
 type busy struct {
-	*world
+	*fixture
 	t     *testing.T
 	grown chan struct{} // closed once the chain has grown
 }
@@ -21,12 +21,12 @@ func (b busy) Anchors(ctx context.Context, fn func(a *audit.Anchor) error) error
 	b.add(b.t, nil)
 	b.seen(b.t, audit.KindCheckpoint, int64(len(b.rows)))
 	close(b.grown)
-	return b.world.Anchors(ctx, fn)
+	return b.fixture.Anchors(ctx, fn)
 }
 
 func (b busy) Range(ctx context.Context, from, to int64, private bool, fn func(e *audit.Stored) error) error {
 	<-b.grown
-	return b.world.Range(ctx, from, to, private, fn)
+	return b.fixture.Range(ctx, from, to, private, fn)
 }
 
 // TestAHeadThatIsMadeMeanwhile is of entries that were recorded meanwhile, which does not make the chain too short for it.
@@ -35,9 +35,9 @@ func TestAHeadThatIsMadeMeanwhile(t *testing.T) {
 	for _, n := range []int{0, 1, 1500} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, n)
+			w := newFixture(t, n)
 			p := w.prover()
-			b := busy{world: w, t: t, grown: make(chan struct{})}
+			b := busy{fixture: w, t: t, grown: make(chan struct{})}
 			p.p.Anchors, p.p.Reader = b, b
 			v, err := p.Verify(t.Context(), proof.Trust{})
 			if err != nil || !v.OK || v.Count != int64(n)+1 || v.Anchored != int64(n)+1 || len(v.AnchorProblems) != 0 {
@@ -51,7 +51,7 @@ func TestAHeadThatIsMadeMeanwhile(t *testing.T) {
 func TestARowBelowTheFirst(t *testing.T) {
 	t.Parallel()
 	for _, seq := range []int64{0, -1, -1 << 62} {
-		w := newWorld(t, 3)
+		w := newFixture(t, 3)
 		w.rows = append([]audit.Stored{w.rows[0]}, w.rows...)
 		w.rows[0].Seq = seq
 		if v := check(t, w); v.OK || v.Reason != proof.ChainBreak || v.BrokeAt != 1 || v.Count != 4 {
@@ -64,7 +64,7 @@ func TestARowBelowTheFirst(t *testing.T) {
 func TestAForgedEpochGivesNothingUp(t *testing.T) {
 	t.Parallel()
 	for vouched, want := range map[bool]string{true: "", false: "worker/12/root_mismatch head_file/12/root_mismatch"} {
-		w := newWorld(t, 12)
+		w := newFixture(t, 12)
 		w.filed = w.note(t, 12)
 		w.seen(t, audit.KindWorker, 12)
 		w.seen(t, audit.KindCheckpoint, 11)

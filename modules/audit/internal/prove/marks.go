@@ -37,7 +37,7 @@ type seen struct {
 	vouched   bool             // its head was given up
 	skip      map[string]int64 // by kind, of how many heads, the oldest, signatures are not looked at
 	gone      func(ctx context.Context, a *audit.Anchor) (bool, error)
-	givenUp   int64
+	abandoned int64
 	outsiders proof.Outsiders
 }
 
@@ -46,7 +46,7 @@ func (p *Prover) newSeen(ctx context.Context) (*seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &seen{id: id, skip: make(map[string]int64), gone: p.p.Install.GivenUp(id), outsiders: p.p.Settings.Outsiders}
+	s := &seen{id: id, skip: make(map[string]int64), gone: p.p.Install.Abandoned(id), outsiders: p.p.Settings.Outsiders}
 	var list []keys.Key
 	for _, k := range id.Keys {
 		if k.Use != keys.Checkpoint {
@@ -105,7 +105,7 @@ func (p *Prover) marks(s *seen) func(ctx context.Context, give func(m *mark) err
 					return fmt.Errorf("the anchor %s: %w", a.ID, err)
 				}
 				if gone {
-					s.givenUp++
+					s.abandoned++
 					return nil
 				}
 			}
@@ -152,16 +152,16 @@ func (s *seen) mark(a *audit.Anchor, signed bool) mark {
 	}
 	switch a.Kind {
 	case audit.KindTimestamp:
-		m.told(s.outsiders.Token(a.Evidence, a.Note))
+		m.reported(s.outsiders.Token(a.Evidence, a.Note))
 	case audit.KindWitness:
 		m.bad = m.bad || !cosigned(note)
-		m.told(s.outsiders.Cosigned(note))
+		m.reported(s.outsiders.Cosigned(note))
 	}
 	return m
 }
 
-// told notes what somebody outside says of the head.
-func (m *mark) told(by proof.Sighting, err error) {
+// reported notes what somebody outside says of the head.
+func (m *mark) reported(by proof.Sighting, err error) {
 	m.bad = m.bad || err != nil
 	m.unchecked = !by.Checked
 	if !m.bad && by.Checked {
@@ -205,7 +205,7 @@ func (s *seen) fromFile() (*mark, error) {
 		return nil, fmt.Errorf("the head file: %w", err)
 	}
 	if s.vouched {
-		s.givenUp++
+		s.abandoned++
 		return nil, nil
 	}
 	m := s.mark(&audit.Anchor{ID: audit.KindHeadFile, Kind: audit.KindHeadFile, Epoch: epoch, Size: note.Size, Root: note.Root, Note: s.filed}, true)
@@ -240,7 +240,7 @@ func (w *walk) turn(l *leaf.Leaf) {
 	for ; len(w.turns) > 0 && w.turns[0].size <= w.place; w.turns = w.turns[1:] {
 		t := w.turns[0]
 		switch {
-		case t.ends && (t.size != w.place || t.root != w.edge.Root()):
+		case t.ends && (t.size != w.place || t.root != w.frontier.Root()):
 			w.problem(t.mark(), proof.StepHeads, proof.RootMismatch)
 		case !t.ends && (l == nil || l.Seq != t.size || l.Act != string(audit.ServiceEpoch) || l.Obj != fmt.Sprintf("epoch/%d", t.epoch)):
 			w.problem(t.mark(), proof.StepHeads, proof.RootMismatch)

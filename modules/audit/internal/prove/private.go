@@ -66,14 +66,14 @@ func (p *private) add(e *audit.Stored, l *leaf.Leaf, open, gone int64) {
 	if l.Act != string(audit.AuditErase) || l.Out != leaf.Applied {
 		return
 	}
-	var said struct {
+	var logged struct {
 		Seqs []int64 `json:"seqs"`
 	}
-	if json.Unmarshal([]byte(e.Detail), &said) != nil {
+	if json.Unmarshal([]byte(e.Detail), &logged) != nil {
 		return
 	}
 	done := erasure{by: l.Seq}
-	for _, seq := range said.Seqs {
+	for _, seq := range logged.Seqs {
 		done.values += p.gone[seq]
 		delete(p.gone, seq)
 	}

@@ -25,8 +25,8 @@ type Install interface {
 	Checkpoint(ctx context.Context) (install.Head, error)
 	// Vouched reports whether the head of the head file may count as given up.
 	Vouched(ctx context.Context) (bool, error)
-	// GivenUp returns what tells, within one pass, whether an anchor beyond what remained of its epoch counts as given up.
-	GivenUp(id install.Identity) func(ctx context.Context, a *audit.Anchor) (bool, error)
+	// Abandoned returns what tells, within one pass, whether an anchor beyond what remained of its epoch counts as given up.
+	Abandoned(id install.Identity) func(ctx context.Context, a *audit.Anchor) (bool, error)
 }
 
 // Chain tells the end of the chain as its writers know it.
@@ -67,7 +67,7 @@ type Params struct {
 // Prover implements audit.Prover. It may be used by several goroutines. Its methods are called outside of a unit.
 type Prover struct {
 	p       Params
-	flights flights
+	flights singleFlight
 }
 
 var _ audit.Prover = (*Prover)(nil)

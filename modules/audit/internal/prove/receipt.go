@@ -41,7 +41,7 @@ func (p *Prover) Receipt(ctx context.Context, run string, q audit.ReceiptQuery) 
 	if first, last := own[0].Seq, own[len(own)-1].Seq; len(own) > receipt.MaxEntries || !q.Sparse && last-first >= receipt.MaxEntries {
 		return audit.SignedReceipt{}, tooLong(len(own) > receipt.MaxEntries)
 	}
-	s, err := p.stand(ctx)
+	s, err := p.state(ctx)
 	if err != nil {
 		return audit.SignedReceipt{}, err
 	}
@@ -130,7 +130,7 @@ func (p *Prover) document(ctx context.Context, run string, own []audit.Stored) (
 }
 
 // entries returns the entries of the receipt with their proofs.
-func (p *Prover) entries(ctx context.Context, s *standing, own []audit.Stored, q audit.ReceiptQuery) ([]receipt.Entry, error) {
+func (p *Prover) entries(ctx context.Context, s *state, own []audit.Stored, q audit.ReceiptQuery) ([]receipt.Entry, error) {
 	first, last := own[0].Seq, own[len(own)-1].Seq
 	var out []receipt.Entry
 	var hashes []tree.Hash
@@ -178,7 +178,7 @@ func (p *Prover) entries(ctx context.Context, s *standing, own []audit.Stored, q
 }
 
 // since returns the proof that the chain goes on from a size.
-func (p *Prover) since(ctx context.Context, s *standing, from *int64) (*receipt.Consistency, error) {
+func (p *Prover) since(ctx context.Context, s *state, from *int64) (*receipt.Consistency, error) {
 	if from == nil {
 		return nil, nil
 	}
@@ -193,7 +193,7 @@ func (p *Prover) since(ctx context.Context, s *standing, from *int64) (*receipt.
 }
 
 // younger reports whether an anchor is of a chain that has grown since the head was signed.
-func (p *Prover) younger(ctx context.Context, s *standing, size int64) (bool, error) {
+func (p *Prover) younger(ctx context.Context, s *state, size int64) (bool, error) {
 	if size <= s.Size {
 		return false, nil
 	}
@@ -205,7 +205,7 @@ func (p *Prover) younger(ctx context.Context, s *standing, size int64) (bool, er
 }
 
 // vouchers returns the newest outside anchors of the present epoch.
-func (p *Prover) vouchers(ctx context.Context, s *standing) ([]receipt.Anchor, error) {
+func (p *Prover) vouchers(ctx context.Context, s *state) ([]receipt.Anchor, error) {
 	known, err := p.newSeen(ctx)
 	if err != nil {
 		return nil, err

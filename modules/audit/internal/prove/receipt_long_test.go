@@ -13,7 +13,7 @@ import (
 // TestReceiptTooLarge has entries of which each is as long as a leaf may be: the number alone says nothing.
 func TestReceiptTooLarge(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 0)
+	w := newFixture(t, 0)
 	for i := range 2400 {
 		w.add(t, func(l *leaf.Leaf, _ *audit.Stored) {
 			l.Obj = "user/" + strings.Repeat("u", 12_000)

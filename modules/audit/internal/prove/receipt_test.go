@@ -16,7 +16,7 @@ import (
 
 func TestReceiptsVerify(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 5)
+	w := newFixture(t, 5)
 	w.statuses = "running"
 	w.runs(t)
 	w.seen(t, audit.KindWorker, 4)
@@ -37,7 +37,7 @@ func TestReceiptsVerify(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		trust := w.trust()
+		trust := w.trusted()
 		if c.q.From != nil {
 			trust.From = &proof.Head{Size: *c.q.From, Root: root(w.rows[:*c.q.From])}
 		}
@@ -59,7 +59,7 @@ func TestReceiptsVerify(t *testing.T) {
 
 func TestReceiptsThatThereAreNot(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 5)
+	w := newFixture(t, 5)
 	w.runs(t)
 	ask := func(run string, q audit.ReceiptQuery) *fault.Error {
 		_, err := w.prover().Receipt(t.Context(), run, q)
@@ -97,7 +97,7 @@ func TestReceiptsThatThereAreNot(t *testing.T) {
 
 func TestReceiptTooLong(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 0)
+	w := newFixture(t, 0)
 	belongs := func(l *leaf.Leaf, _ *audit.Stored) { l.Run = "run_3" }
 	w.add(t, belongs)
 	for range 10_000 {
@@ -111,7 +111,7 @@ func TestReceiptTooLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, err := proof.VerifyReceipt(t.Context(), bytes.NewReader(got.Body), w.trust(), w.now); err != nil || !v.OK {
+	if v, err := proof.VerifyReceipt(t.Context(), bytes.NewReader(got.Body), w.trusted(), w.now); err != nil || !v.OK {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
@@ -120,7 +120,7 @@ func TestReceiptTooLong(t *testing.T) {
 // lost its end.
 func TestReceiptWhileTheChainGrows(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 5)
+	w := newFixture(t, 5)
 	w.runs(t)
 	signed := w.signed
 	w.add(t, nil)
@@ -130,7 +130,7 @@ func TestReceiptWhileTheChainGrows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, err := proof.VerifyReceipt(t.Context(), bytes.NewReader(got.Body), w.trust(), w.now); err != nil || !v.OK || v.Size != int64(len(signed)) {
+	if v, err := proof.VerifyReceipt(t.Context(), bytes.NewReader(got.Body), w.trusted(), w.now); err != nil || !v.OK || v.Size != int64(len(signed)) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	w.rows = w.rows[:len(signed)] // now it has
@@ -142,7 +142,7 @@ func TestReceiptWhileTheChainGrows(t *testing.T) {
 // TestReceiptOfWhatWasAltered asks for no receipt with other private values than those that were recorded.
 func TestReceiptOfWhatWasAltered(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 5)
+	w := newFixture(t, 5)
 	w.runs(t)
 	w.rows[5].Disclosures = w.rows[2].Disclosures
 	if _, err := w.prover().Receipt(t.Context(), "run_1", audit.ReceiptQuery{Private: true, Sparse: true}); !audit.Broken.Is(err) {
@@ -155,7 +155,7 @@ func TestReceiptOfWhatWasAltered(t *testing.T) {
 
 func TestSealIsStable(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 5)
+	w := newFixture(t, 5)
 	w.seen(t, audit.KindCheckpoint, 4)
 	first, err := w.prover().Seal(t.Context())
 	if err != nil {

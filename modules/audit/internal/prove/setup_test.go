@@ -28,30 +28,30 @@ const testOrigin = "audit.example.org/in_test/e1"
 
 var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// world is a store, an install and a clock in memory, whose rows a test changes.
-type world struct {
-	rows     []audit.Stored
-	anchors  []audit.Anchor
-	tip      *audit.Tip // nil: that of the rows
-	epochs   []audit.Epoch
-	head     keys.Private
-	word     keys.Private
-	keys     []keys.Key
-	signed   []audit.Stored // what Checkpoint signs over
-	filed    string
-	vouched  bool
-	believed proof.Outsiders
-	now      time.Time
-	ranges   atomic.Int64
-	slow     chan struct{} // Range waits for it
-	onRange  func()
-	statuses string
+// fixture is a store, an install and a clock in memory, whose rows a test changes.
+type fixture struct {
+	rows       []audit.Stored
+	anchors    []audit.Anchor
+	tip        *audit.Tip // nil: that of the rows
+	epochs     []audit.Epoch
+	head       keys.Private
+	passphrase keys.Private
+	keys       []keys.Key
+	signed     []audit.Stored // what Checkpoint signs over
+	filed      string
+	vouched    bool
+	believed   proof.Outsiders
+	now        time.Time
+	ranges     atomic.Int64
+	slow       chan struct{} // Range waits for it
+	onRange    func()
+	statuses   string
 }
 
-func newWorld(t testing.TB, n int) *world {
+func newFixture(t testing.TB, n int) *fixture {
 	t.Helper()
-	w := &world{now: begin.Add(24 * time.Hour), epochs: []audit.Epoch{{N: 1, Origin: testOrigin, FirstSeq: 1}}}
-	for use, p := range map[keys.Use]*keys.Private{keys.Checkpoint: &w.head, keys.Statement: &w.word} {
+	w := &fixture{now: begin.Add(24 * time.Hour), epochs: []audit.Epoch{{N: 1, Origin: testOrigin, FirstSeq: 1}}}
+	for use, p := range map[keys.Use]*keys.Private{keys.Checkpoint: &w.head, keys.Statement: &w.passphrase} {
 		made, err := keys.FromSeed(bytes.Repeat([]byte{map[keys.Use]byte{keys.Checkpoint: 1, keys.Statement: 2}[use]}, 32), use)
 		if err != nil {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ func newWorld(t testing.TB, n int) *world {
 }
 
 // add appends an entry of run_1 that is a second younger than the one before.
-func (w *world) add(t testing.TB, change func(l *leaf.Leaf, e *audit.Stored)) {
+func (w *fixture) add(t testing.TB, change func(l *leaf.Leaf, e *audit.Stored)) {
 	t.Helper()
 	seq := int64(len(w.rows) + 1)
 	l := leaf.Leaf{
@@ -113,7 +113,7 @@ func project(t testing.TB, l leaf.Leaf, e audit.Stored) audit.Stored {
 }
 
 // edit changes the leaf of a row and nothing else of it.
-func (w *world) edit(t testing.TB, seq int64, change func(l *leaf.Leaf)) {
+func (w *fixture) edit(t testing.TB, seq int64, change func(l *leaf.Leaf)) {
 	t.Helper()
 	l, err := leaf.Scan([]byte(w.rows[seq-1].Leaf))
 	if err != nil {
@@ -127,8 +127,8 @@ func (w *world) edit(t testing.TB, seq int64, change func(l *leaf.Leaf)) {
 	w.rows[seq-1].Leaf = string(raw)
 }
 
-// forge computes every hash from a row on anew, as somebody with the database can.
-func (w *world) forge(t testing.TB, from int64) {
+// forgeEntry computes every hash from a row on anew, as somebody with the database can.
+func (w *fixture) forgeEntry(t testing.TB, from int64) {
 	t.Helper()
 	for i := from - 1; i < int64(len(w.rows)); i++ {
 		l, err := leaf.Scan([]byte(w.rows[i].Leaf))
@@ -150,7 +150,7 @@ func root(rows []audit.Stored) tree.Hash {
 	return r.Root()
 }
 
-func (w *world) note(t testing.TB, size int64) string {
+func (w *fixture) note(t testing.TB, size int64) string {
 	t.Helper()
 	n, err := checkpoint.Sign(checkpoint.Body{Origin: testOrigin, Size: size, Root: root(w.rows[:size])}, w.head)
 	if err != nil {
@@ -160,7 +160,7 @@ func (w *world) note(t testing.TB, size int64) string {
 }
 
 // seen keeps the head of a size as an anchor.
-func (w *world) seen(t testing.TB, kind string, size int64) *audit.Anchor {
+func (w *fixture) seen(t testing.TB, kind string, size int64) *audit.Anchor {
 	t.Helper()
 	w.anchors = append(w.anchors, audit.Anchor{
 		ID: fmt.Sprintf("anc_%s%d", strings.ToLower(kind), size), Kind: kind, Epoch: 1, Size: size, Root: root(w.rows[:size]),
@@ -175,7 +175,7 @@ func (w *world) seen(t testing.TB, kind string, size int64) *audit.Anchor {
 	return nil
 }
 
-func (w *world) prover() *Prover {
+func (w *fixture) prover() *Prover {
 	p := Params{Reader: w, Chain: w, Anchors: w, Tree: treelog.New(w, w), Install: w, Clock: w, Settings: Settings{
 		Service: keys.Product{Name: "writ", Version: "1.0"}, Beat: time.Hour, Outsiders: w.believed,
 		Status: func(context.Context, string) (string, error) { return w.statuses, nil },
@@ -186,7 +186,7 @@ func (w *world) prover() *Prover {
 	return New(p)
 }
 
-func (w *world) trust() proof.Trust {
+func (w *fixture) trusted() proof.Trust {
 	for _, k := range w.keys {
 		if k.Use == keys.Checkpoint {
 			return proof.Trust{VKeys: []string{k.VKey}}
@@ -196,7 +196,7 @@ func (w *world) trust() proof.Trust {
 }
 
 // runs adds the entries of run_1 with its child run_2 among others.
-func (w *world) runs(t testing.TB) {
+func (w *fixture) runs(t testing.TB) {
 	t.Helper()
 	for _, e := range [][3]string{
 		{"run.submit", "run/run_1", "run_1"}, {"auth.login", "user/usr_2"}, {"run.start", "run/run_2", "run_1"}, {"run.final", "run/run_2", "run_1"},

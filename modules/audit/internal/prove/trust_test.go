@@ -34,7 +34,7 @@ func TestTimeConflict(t *testing.T) {
 		"what follows is older": {time.Hour, "/6/time_conflict", "entry 7"},
 	} {
 		for _, kind := range []string{audit.KindWitness, audit.KindTimestamp} {
-			w := newWorld(t, 12)
+			w := newFixture(t, 12)
 			a := w.seen(t, kind, 6)
 			if kind == audit.KindWitness {
 				a.Note = witness.Cosign(t, a.Note, begin.Add(c.at))
@@ -67,39 +67,39 @@ func TestTimeConflict(t *testing.T) {
 // whether it shows private values or not, in a window and as tiles.
 func TestPrivateValues(t *testing.T) {
 	t.Parallel()
-	erase := func(t *testing.T, w *world, seqs string) {
+	erase := func(t *testing.T, w *fixture, seqs string) {
 		w.add(t, func(l *leaf.Leaf, s *audit.Stored) {
 			s.Detail = `{"ground":"gdpr_17","salt":"x","seqs":[` + seqs + `]}`
 			l.Act, l.Det = string(audit.AuditErase), digest(sha256.Sum256([]byte(s.Detail)))
 		})
 	}
 	for name, c := range map[string]struct {
-		change func(t *testing.T, w *world)
+		change func(t *testing.T, w *fixture)
 		seq    int64
 		detail string
 	}{
-		"as recorded":          {func(*testing.T, *world) {}, 0, "passed: 4 private values are those that were recorded"},
-		"edited":               {func(_ *testing.T, w *world) { w.rows[5].Disclosures = w.rows[2].Disclosures }, 6, ""},
-		"one too many":         {func(_ *testing.T, w *world) { w.rows[3].Disclosures = w.rows[2].Disclosures }, 4, ""},
-		"unreadable":           {func(_ *testing.T, w *world) { w.rows[5].Disclosures = []string{"!"} }, 6, ""},
-		"a detail edited":      {func(_ *testing.T, w *world) { w.rows[9].Detail += " " }, 10, ""},
-		"a detail of no entry": {func(_ *testing.T, w *world) { w.rows[3].Detail = "{}" }, 4, ""},
-		"withheld":             {func(_ *testing.T, w *world) { w.rows[5].Disclosures = nil }, 0, "withheld: 1 values of 1 entries, entry 6 first"},
-		"erased": {func(t *testing.T, w *world) {
+		"as recorded":          {func(*testing.T, *fixture) {}, 0, "passed: 4 private values are those that were recorded"},
+		"edited":               {func(_ *testing.T, w *fixture) { w.rows[5].Disclosures = w.rows[2].Disclosures }, 6, ""},
+		"one too many":         {func(_ *testing.T, w *fixture) { w.rows[3].Disclosures = w.rows[2].Disclosures }, 4, ""},
+		"unreadable":           {func(_ *testing.T, w *fixture) { w.rows[5].Disclosures = []string{"!"} }, 6, ""},
+		"a detail edited":      {func(_ *testing.T, w *fixture) { w.rows[9].Detail += " " }, 10, ""},
+		"a detail of no entry": {func(_ *testing.T, w *fixture) { w.rows[3].Detail = "{}" }, 4, ""},
+		"withheld":             {func(_ *testing.T, w *fixture) { w.rows[5].Disclosures = nil }, 0, "withheld: 1 values of 1 entries, entry 6 first"},
+		"erased": {func(t *testing.T, w *fixture) {
 			w.rows[5].Disclosures, w.rows[9].Detail = nil, ""
 			erase(t, w, "6,10")
 		}, 0, "passed: 3 private values are those that were recorded; erased: 2 (by entry 11)"},
-		"erased and withheld": {func(t *testing.T, w *world) {
+		"erased and withheld": {func(t *testing.T, w *fixture) {
 			w.rows[2].Disclosures, w.rows[5].Disclosures = nil, nil
 			erase(t, w, "3")
 		}, 0, "erased: 1 (by entry 11); withheld: 1 values of 1 entries, entry 6 first"},
-		"an erasure that is forged": {func(t *testing.T, w *world) {
+		"an erasure that is forged": {func(t *testing.T, w *fixture) {
 			w.rows[2].Disclosures = nil
 			erase(t, w, "4")
 			w.rows[10].Detail = strings.Replace(w.rows[10].Detail, "4", "3", 1)
 		}, 11, ""},
 	} {
-		w := newWorld(t, 9)
+		w := newFixture(t, 9)
 		w.add(t, func(l *leaf.Leaf, s *audit.Stored) {
 			s.Detail = `{"a":"b","salt":"c"}`
 			l.Det = digest(sha256.Sum256([]byte(s.Detail)))
@@ -127,7 +127,7 @@ func TestPrivateValues(t *testing.T) {
 // TestTrustOverAStore holds a stored chain to keys, heads and logs that a reader knows.
 func TestTrustOverAStore(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 12)
+	w := newFixture(t, 12)
 	w.seen(t, audit.KindCheckpoint, 10)
 	stranger, err := keys.Generate(keys.Checkpoint)
 	if err != nil {
@@ -146,7 +146,7 @@ func TestTrustOverAStore(t *testing.T) {
 		}
 		return v
 	}
-	known := held(w.trust())
+	known := held(w.trusted())
 	pins, err := proof.Pin(nil, known.Verdict)
 	if err != nil || !known.Pinned || known.Size != 10 || known.Count != 12 {
 		t.Fatalf("%+v, %v", known, err)
@@ -157,7 +157,7 @@ func TestTrustOverAStore(t *testing.T) {
 		pinned   bool
 		problems string
 	}{
-		"its key":             {w.trust(), "", true, ""},
+		"its key":             {w.trusted(), "", true, ""},
 		"another key":         {proof.Trust{VKeys: []string{other.VKey}}, proof.KeyUntrusted, false, ""},
 		"a head of it":        {proof.Trust{From: at(7)}, "", false, ""},
 		"the present head":    {proof.Trust{From: at(12)}, "", false, ""},

@@ -53,7 +53,7 @@ func (p *Prover) scan(ctx context.Context, t proof.Trust) (found, error) {
 		return found{}, err
 	}
 	w.turns = turns(w.seen.id.Epochs)
-	if err := p.hold(ctx, w, t); err != nil {
+	if err := p.compare(ctx, w, t); err != nil {
 		return found{}, err
 	}
 	last, err := p.lastSeq(ctx)
@@ -82,14 +82,14 @@ func (p *Prover) scan(ctx context.Context, t proof.Trust) (found, error) {
 	}
 	w.report.Finish(&w.Verdict)
 	f := found{ChainVerdict: audit.ChainVerdict{Verdict: w.Verdict, Head: w.prev, Anchored: w.anchored}, foreign: w.foreign}
-	f.root = w.edge.Root()
+	f.root = w.frontier.Root()
 	return f, nil
 }
 
 // read goes through the entries up to last, and on from there while a head is of more: one that was made meanwhile is of entries
 // that were recorded meanwhile.
 func (p *Prover) read(ctx context.Context, w *walk, last int64) error {
-	looked := false // for entries that were recorded meanwhile: once is enough, for they may never end
+	looked := false                       // for entries that were recorded meanwhile: once is enough, for they may never end
 	for from := int64(math.MinInt64); ; { // a row below the first one is one too many
 		part, stop := context.WithCancel(ctx)
 		entries := stream(part, func(ctx context.Context, give func(e *audit.Stored) error) error {
@@ -155,23 +155,23 @@ type walk struct {
 	beat   time.Duration // how far beats are apart
 	tip    audit.Tip
 	seen   *seen
-	marks  *flow[mark]
+	marks  *batchStream[mark]
 	turns  []turn // that were not come to
 
-	place   int64
-	broken  bool
-	prev    tree.Hash
-	at      string // time of the entry before
-	edge    tree.Range
-	foreign int64
-	clock   times
-	private private
-	trust   *proof.LogTrust // nil where nothing is trusted beforehand
+	place    int64
+	broken   bool
+	prev     tree.Hash
+	at       string // time of the entry before
+	frontier tree.Range
+	foreign  int64
+	clock    times
+	private  private
+	trusted  *proof.LogTrust // nil where nothing is trusted beforehand
 	headings
 }
 
 // run checks entries until there are no more, or until one of them breaks the chain.
-func (w *walk) run(ctx context.Context, entries *flow[audit.Stored]) error {
+func (w *walk) run(ctx context.Context, entries *batchStream[audit.Stored]) error {
 	w.turn(nil)
 	if err := w.meet(ctx); err != nil {
 		return err
@@ -198,8 +198,8 @@ func (w *walk) run(ctx context.Context, entries *flow[audit.Stored]) error {
 	}
 }
 
-// hold has a walk hold the chain to what a reader trusts.
-func (p *Prover) hold(ctx context.Context, w *walk, t proof.Trust) error {
+// compare has a walk hold the chain to what a reader trusts.
+func (p *Prover) compare(ctx context.Context, w *walk, t proof.Trust) error {
 	if t.Nothing() {
 		for _, s := range []proof.Step{proof.StepTrust, proof.StepCheckpoint, proof.StepFrom, proof.StepKnown} {
 			w.report.Waive(s, true)
@@ -215,10 +215,10 @@ func (p *Prover) hold(ctx context.Context, w *walk, t proof.Trust) error {
 	for _, a := range kept {
 		notes = append(notes, a.Note)
 	}
-	if w.trust, err = t.Log(&w.report, &w.Verdict, id.Epoch.Origin, id.Keys, notes...); err != nil {
+	if w.trusted, err = t.Log(&w.report, &w.Verdict, id.Epoch.Origin, id.Keys, notes...); err != nil {
 		return err
 	}
-	own := w.trust.Outsiders()
+	own := w.trusted.Outsiders()
 	w.seen.outsiders.Roots = append(slices.Clone(w.seen.outsiders.Roots), own.Roots...)
 	w.seen.outsiders.Witnesses = append(slices.Clone(w.seen.outsiders.Witnesses), own.Witnesses...)
 	return nil
@@ -258,7 +258,7 @@ func (w *walk) entry(e *audit.Stored) {
 		return
 	}
 	w.private.add(e, &l, open, gone)
-	w.edge.Append(hash)
+	w.frontier.Append(hash)
 	w.prev = hash
 	w.turn(&l)
 	w.tick(&l)

@@ -17,7 +17,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
-func check(t testing.TB, w *world) audit.ChainVerdict {
+func check(t testing.TB, w *fixture) audit.ChainVerdict {
 	t.Helper()
 	v, err := w.prover().Verify(t.Context(), proof.Trust{})
 	if err != nil {
@@ -45,10 +45,10 @@ func detail(v proof.Verdict, id string) string {
 
 func TestChainVerifies(t *testing.T) {
 	t.Parallel()
-	if v := check(t, newWorld(t, 0)); !v.OK || v.Count != 0 {
+	if v := check(t, newFixture(t, 0)); !v.OK || v.Count != 0 {
 		t.Fatalf("empty: %+v", v)
 	}
-	w := newWorld(t, 1500)
+	w := newFixture(t, 1500)
 	w.seen(t, audit.KindCheckpoint, 0)
 	for _, size := range []int64{1, 7, 512, 1024, 1400} {
 		w.seen(t, audit.KindCheckpoint, size)
@@ -62,7 +62,7 @@ func TestChainVerifies(t *testing.T) {
 }
 
 // rolledBack leaves size entries, and says that the rest was given up: with the entry that tells of it, or another one.
-func (w *world) rolledBack(t *testing.T, size int64, told bool) {
+func (w *fixture) rolledBack(t *testing.T, size int64, reported bool) {
 	t.Helper()
 	w.vouched = true
 	w.rows = w.rows[:size]
@@ -71,7 +71,7 @@ func (w *world) rolledBack(t *testing.T, size int64, told bool) {
 		{N: 2, Origin: strings.Replace(testOrigin, "/e1", "/e2", 1), FirstSeq: size + 1},
 	}
 	w.add(t, func(l *leaf.Leaf, _ *audit.Stored) {
-		if told {
+		if reported {
 			l.Act, l.Obj = string(audit.ServiceEpoch), "epoch/2"
 		}
 	})
@@ -83,75 +83,75 @@ func TestAttacks(t *testing.T) {
 	const n, k = 12, 5
 	usr9 := func(l *leaf.Leaf) { l.Sub = "usr_9" }
 	for name, c := range map[string]struct {
-		attack  func(t *testing.T, w *world)
+		attack  func(t *testing.T, w *fixture)
 		reason  proof.Reason
 		at, seq int64
 		anchors string
 	}{
-		"A1 leaf":       {func(t *testing.T, w *world) { w.edit(t, k, usr9) }, proof.ChainBreak, k, k, ""},
-		"A2 projection": {func(_ *testing.T, w *world) { w.rows[k-1].Actor = "usr_9" }, proof.ChainBreak, k, k, ""},
-		"A2 time":       {func(_ *testing.T, w *world) { w.rows[k-1].At = leaf.At(begin) }, proof.ChainBreak, k, k, ""},
-		"A3 leaf and hash": {func(t *testing.T, w *world) {
+		"A1 leaf":       {func(t *testing.T, w *fixture) { w.edit(t, k, usr9) }, proof.ChainBreak, k, k, ""},
+		"A2 projection": {func(_ *testing.T, w *fixture) { w.rows[k-1].Actor = "usr_9" }, proof.ChainBreak, k, k, ""},
+		"A2 time":       {func(_ *testing.T, w *fixture) { w.rows[k-1].At = leaf.At(begin) }, proof.ChainBreak, k, k, ""},
+		"A3 leaf and hash": {func(t *testing.T, w *fixture) {
 			w.edit(t, k, usr9)
 			w.rows[k-1].Hash, w.rows[k-1].Actor = leaf.Hash([]byte(w.rows[k-1].Leaf)), "usr_9"
 		}, proof.ChainBreak, k + 1, k + 1, ""},
-		"A3 of the last": {func(t *testing.T, w *world) {
+		"A3 of the last": {func(t *testing.T, w *fixture) {
 			w.edit(t, n, usr9)
-			w.forge(t, n)
+			w.forgeEntry(t, n)
 		}, proof.AnchorUnsatisfied, 0, 0, "checkpoint/12/root_mismatch worker/12/root_mismatch"},
-		"hash alone":   {func(_ *testing.T, w *world) { w.rows[k-1].Hash[0] ^= 1 }, proof.ChainBreak, k, k, ""},
-		"A4 deleted":   {func(_ *testing.T, w *world) { w.rows = slices.Delete(w.rows, k-1, k) }, proof.ChainBreak, k, k + 1, ""},
-		"A4 the first": {func(_ *testing.T, w *world) { w.rows = w.rows[1:] }, proof.ChainBreak, 1, 2, ""},
-		"A5 inserted": {func(_ *testing.T, w *world) {
+		"hash alone":   {func(_ *testing.T, w *fixture) { w.rows[k-1].Hash[0] ^= 1 }, proof.ChainBreak, k, k, ""},
+		"A4 deleted":   {func(_ *testing.T, w *fixture) { w.rows = slices.Delete(w.rows, k-1, k) }, proof.ChainBreak, k, k + 1, ""},
+		"A4 the first": {func(_ *testing.T, w *fixture) { w.rows = w.rows[1:] }, proof.ChainBreak, 1, 2, ""},
+		"A5 inserted": {func(_ *testing.T, w *fixture) {
 			w.rows = slices.Insert(w.rows, k-1, w.rows[0])
 		}, proof.ChainBreak, k, 1, ""},
-		"A6 swapped": {func(_ *testing.T, w *world) {
+		"A6 swapped": {func(_ *testing.T, w *fixture) {
 			w.rows[k-1], w.rows[k] = w.rows[k], w.rows[k-1]
 		}, proof.ChainBreak, k, k + 1, ""},
-		"A7 empty":  {func(_ *testing.T, w *world) { w.rows[k-1].Leaf = "" }, proof.ChainBreak, 0, 0, ""},
-		"A7 spaced": {func(_ *testing.T, w *world) { w.rows[k-1].Leaf += " " }, proof.ChainBreak, 0, 0, ""},
-		"A8 tail": {func(_ *testing.T, w *world) { w.rows = w.rows[:10] }, proof.AnchorUnsatisfied, 0, 0,
+		"A7 empty":  {func(_ *testing.T, w *fixture) { w.rows[k-1].Leaf = "" }, proof.ChainBreak, 0, 0, ""},
+		"A7 spaced": {func(_ *testing.T, w *fixture) { w.rows[k-1].Leaf += " " }, proof.ChainBreak, 0, 0, ""},
+		"A8 tail": {func(_ *testing.T, w *fixture) { w.rows = w.rows[:10] }, proof.AnchorUnsatisfied, 0, 0,
 			"checkpoint/12/tail_missing worker/12/tail_missing"},
-		"A8 tail and checkpoints, not the row of the end": {func(_ *testing.T, w *world) {
+		"A8 tail and checkpoints, not the row of the end": {func(_ *testing.T, w *fixture) {
 			w.anchors = nil
 			w.tip = &audit.Tip{Size: n, Hash: w.rows[n-1].Hash}
 			w.rows = w.rows[:10]
 		}, proof.AnchorUnsatisfied, 0, 0, "tip/12/tail_missing"},
-		"A9 the head file": {func(t *testing.T, w *world) {
+		"A9 the head file": {func(t *testing.T, w *fixture) {
 			w.filed = w.note(t, n)
 			w.rows, w.anchors = w.rows[:10], nil
 		}, proof.AnchorUnsatisfied, 0, 0, "head_file/12/tail_missing"},
-		"A9 nothing outside": {func(_ *testing.T, w *world) { w.rows, w.anchors = w.rows[:10], nil }, "", 0, 0, ""},
-		"A10 all computed anew": {func(t *testing.T, w *world) {
+		"A9 nothing outside": {func(_ *testing.T, w *fixture) { w.rows, w.anchors = w.rows[:10], nil }, "", 0, 0, ""},
+		"A10 all computed anew": {func(t *testing.T, w *fixture) {
 			w.edit(t, k, usr9)
-			w.forge(t, k)
+			w.forgeEntry(t, k)
 		}, proof.AnchorUnsatisfied, 0, 0, "checkpoint/8/root_mismatch checkpoint/12/root_mismatch worker/12/root_mismatch"},
-		"an anchor's note": {func(_ *testing.T, w *world) {
+		"an anchor's note": {func(_ *testing.T, w *fixture) {
 			w.anchors[0].Note = strings.Replace(w.anchors[0].Note, "wv", "ww", 1) + "x"
 		}, proof.AnchorUnsatisfied, 0, 0, "checkpoint/8/signature_invalid"},
-		"an anchor's signature": {func(t *testing.T, w *world) {
-			other := *newWorld(t, n)
-			other.head = w.word
+		"an anchor's signature": {func(t *testing.T, w *fixture) {
+			other := *newFixture(t, n)
+			other.head = w.passphrase
 			raw := []byte(w.anchors[0].Note)
 			if raw[len(raw)-10]++; raw[len(raw)-10] > 'Z' {
 				raw[len(raw)-10] = 'A'
 			}
 			w.anchors[0].Note = string(raw)
 		}, proof.AnchorUnsatisfied, 0, 0, "checkpoint/8/signature_invalid"},
-		"a head that was given up": {func(t *testing.T, w *world) { w.rolledBack(t, 10, true) }, "", 0, 0, ""},
-		"given up without a trace": {func(t *testing.T, w *world) { w.rolledBack(t, 10, false) }, proof.AnchorUnsatisfied, 0, 0, "epoch/11/root_mismatch"},
-		"given up in the future": {func(t *testing.T, w *world) {
+		"a head that was given up": {func(t *testing.T, w *fixture) { w.rolledBack(t, 10, true) }, "", 0, 0, ""},
+		"given up without a trace": {func(t *testing.T, w *fixture) { w.rolledBack(t, 10, false) }, proof.AnchorUnsatisfied, 0, 0, "epoch/11/root_mismatch"},
+		"given up in the future": {func(t *testing.T, w *fixture) {
 			w.rolledBack(t, 10, true)
 			w.epochs[1].FirstSeq = 99
 		}, proof.AnchorUnsatisfied, 0, 0, "epoch/99/tail_missing"},
-		"given up at another root": {func(t *testing.T, w *world) {
+		"given up at another root": {func(t *testing.T, w *fixture) {
 			w.rolledBack(t, 10, true)
 			w.epochs[0].LastRoot[0] ^= 1
 		}, proof.AnchorUnsatisfied, 0, 0, "epoch/10/root_mismatch"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, n)
+			w := newFixture(t, n)
 			w.seen(t, audit.KindCheckpoint, 8)
 			w.seen(t, audit.KindCheckpoint, n)
 			w.seen(t, audit.KindWorker, n)
@@ -176,7 +176,7 @@ func TestAttacks(t *testing.T) {
 func TestWorkersTellNoTime(t *testing.T) {
 	t.Parallel()
 	for _, late := range []time.Duration{-1000 * time.Hour, -time.Hour, time.Hour, 1000 * time.Hour} {
-		w := newWorld(t, 12)
+		w := newFixture(t, 12)
 		w.seen(t, audit.KindWorker, 6).MadeAt = begin.Add(late)
 		w.seen(t, audit.KindWorker, 9).MadeAt = begin.Add(-late)
 		if v := check(t, w); !v.OK || v.Anchored != 9 || len(v.AnchorProblems) != 0 {
@@ -187,7 +187,7 @@ func TestWorkersTellNoTime(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 3)
+	w := newFixture(t, 3)
 	w.add(t, func(l *leaf.Leaf, _ *audit.Stored) { l.At = leaf.At(begin.Add(-time.Minute)) })
 	w.add(t, func(l *leaf.Leaf, _ *audit.Stored) { l.Act, l.At = "audit.beat", leaf.At(begin.Add(5*time.Hour)) })
 	w.add(t, func(l *leaf.Leaf, _ *audit.Stored) { l.At = leaf.At(begin.Add(48 * time.Hour)) })
@@ -205,7 +205,7 @@ func TestWarnings(t *testing.T) {
 // TestCallersShare lets callers come while a verification runs: they share the next one and no more than that.
 func TestCallersShare(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 5)
+	w := newFixture(t, 5)
 	w.slow = make(chan struct{})
 	begun := make(chan struct{}, 10)
 	w.onRange = func() { begun <- struct{}{} }
@@ -241,7 +241,7 @@ func TestCallersShare(t *testing.T) {
 // TestNobodyWaits ends a verification whose last caller left.
 func TestNobodyWaits(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 5)
+	w := newFixture(t, 5)
 	w.slow = make(chan struct{})
 	begun := make(chan struct{}, 1)
 	w.onRange = func() { begun <- struct{}{} }
@@ -278,7 +278,7 @@ func (p *Prover) busy() bool {
 }
 
 func BenchmarkVerify100k(b *testing.B) {
-	w := newWorld(b, 100_000)
+	w := newFixture(b, 100_000)
 	w.seen(b, audit.KindCheckpoint, 100_000)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -293,7 +293,7 @@ func TestNoEditedRowVerifies(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(2, 20).Draw(rt, "n")
-		w := newWorld(t, n)
+		w := newFixture(t, n)
 		w.seen(t, audit.KindWorker, int64(n))
 		at := rapid.IntRange(0, n-1).Draw(rt, "row")
 		e := &w.rows[at]

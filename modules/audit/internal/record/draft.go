@@ -18,7 +18,7 @@ type draft struct {
 	disclosures []string
 	detail      string
 	final       *audit.Entry // of the end of a run, whose document is not complete yet
-	slip        *audit.Slip
+	collector   *audit.ReceiptCollector
 }
 
 func (r *Recorder) draft(ctx context.Context, e *audit.Entry) (*draft, error) {
@@ -28,7 +28,7 @@ func (r *Recorder) draft(ctx context.Context, e *audit.Entry) (*draft, error) {
 		who = *e.By
 	}
 	sub, name := subject(who)
-	d := &draft{slip: audit.SlipOf(ctx), leaf: leaf.Leaf{
+	d := &draft{collector: audit.CollectorOf(ctx), leaf: leaf.Leaf{
 		Act: string(e.Action), ID: r.ids.New(ids.Audit), Met: method(req.Method), Obj: object(e.Object),
 		Out: string(e.Outcome), Req: requestID(req.ID), Run: e.Run, Sub: sub,
 	}}

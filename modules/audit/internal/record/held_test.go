@@ -17,9 +17,9 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// TestATipThatSomebodyHolds stands for a server that stopped in the middle of a unit: the others refuse changes before
+// TestALockedTip stands for a server that stopped in the middle of a unit: the others refuse changes before
 // their units run out of time, answer readers meanwhile, and go on once the tip is free.
-func TestATipThatSomebodyHolds(t *testing.T) {
+func TestALockedTip(t *testing.T) {
 	t.Parallel()
 	url := dbtest.Fresh(t, db.Postgres, migrations.FS)
 	stopped := dbtest.Connect(t, db.Config{URL: url, UnitTimeout: time.Minute})

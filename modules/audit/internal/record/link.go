@@ -14,7 +14,7 @@ import (
 
 // link numbers the drafts of a unit behind the tip, which it holds from here to the unit's end, and appends them.
 func (r *Recorder) link(ctx context.Context, drafts []*draft) error {
-	tip, now, err := r.hold(ctx)
+	tip, now, err := r.lockTip(ctx)
 	if err != nil {
 		return err
 	}
@@ -34,9 +34,9 @@ func (r *Recorder) link(ctx context.Context, drafts []*draft) error {
 		if err := c.add(d); err != nil {
 			return err
 		}
-		if d.slip != nil {
+		if d.collector != nil {
 			made := audit.Receipt{Seq: c.tip.Size, Hash: c.tip.Hash}
-			tx.OnCommit(ctx, func() { d.slip.Put(made) })
+			tx.OnCommit(ctx, func() { d.collector.Put(made) })
 		}
 	}
 	if len(c.entries) == 0 {
@@ -48,17 +48,17 @@ func (r *Recorder) link(ctx context.Context, drafts []*draft) error {
 	return nil
 }
 
-// patience bounds the wait for the tip. Whoever has it is done within milliseconds, unless that server stopped in the middle.
+// timeout bounds the wait for the tip. Whoever has it is done within milliseconds, unless that server stopped in the middle.
 // Then all others wait, and each that does keeps a connection from those who only read: so after one waited in vain the next
 // ones do not wait as long, until one of them has the tip.
 const (
-	patience  = 5 * time.Second
+	timeout   = 5 * time.Second
 	impatient = 250 * time.Millisecond
 )
 
-// hold takes the tip until the unit ends.
-func (r *Recorder) hold(ctx context.Context) (audit.Tip, time.Time, error) {
-	wait := patience
+// lockTip takes the tip until the unit ends.
+func (r *Recorder) lockTip(ctx context.Context) (audit.Tip, time.Time, error) {
+	wait := timeout
 	if r.stuck.Load() {
 		wait = impatient
 	}

@@ -87,7 +87,7 @@ func all(ctx context.Context, c *chain, r *record.Recorder, entries ...audit.Ent
 func TestAUnitIsOneAppendBehindTheGenesis(t *testing.T) {
 	t.Parallel()
 	c, r := setup()
-	ctx, slip := audit.WithSlip(t.Context())
+	ctx, slip := audit.WithCollector(t.Context())
 	ctx = actor.With(ctx, actor.Actor{Type: actor.User, ID: "usr_1", Name: "Ada", IP: "192.0.2.1"})
 	ctx = actor.WithRequest(ctx, actor.Request{ID: "req-1", Method: "POST", Path: "/v1/runs", Agent: "curl"})
 	err := all(ctx, c, r,
@@ -217,7 +217,7 @@ func TestAStoreThatFailsKeepsItsCause(t *testing.T) {
 	t.Parallel()
 	c, r := setup()
 	c.fail = errors.New("serialization failure")
-	ctx, slip := audit.WithSlip(t.Context())
+	ctx, slip := audit.WithCollector(t.Context())
 	err := all(ctx, c, r, audit.Entry{Action: audit.AuditBeat})
 	if _, ok := slip.Receipt(); ok || !audit.Unrecorded.Is(err) || !errors.Is(err, c.fail) {
 		t.Errorf("the error is %v, receipt %t", err, ok)
@@ -309,8 +309,8 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-// TestALeafHoldsOfARequestAnIdAlone keeps what callers write into the id of a request out of what nobody can erase.
-func TestALeafHoldsOfARequestAnIdAlone(t *testing.T) {
+// TestALeafHasOnlyTheIdOfARequest keeps what callers write into the id of a request out of what nobody can erase.
+func TestALeafHasOnlyTheIdOfARequest(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
 		"req_01k0a8bq3vtx5zk9w2m4n6p8rs": "req_01k0a8bq3vtx5zk9w2m4n6p8rs", "7b0c-4E.f_1": "7b0c-4E.f_1",

@@ -29,7 +29,7 @@ func TestUnitsThatEndAtOnce(t *testing.T) {
 		for _, of := range []string{"run_a", "run_b", "run_c", "run_d"} {
 			wait.Go(func() {
 				for range 10 {
-					ctx, slip := audit.WithSlip(t.Context())
+					ctx, slip := audit.WithCollector(t.Context())
 					err := d.Do(ctx, func(ctx context.Context) error {
 						for _, a := range []audit.Action{audit.RunSubmit, audit.RunStart} {
 							if err := r.Record(ctx, audit.Entry{Action: a, Run: of, Object: audit.Object{Kind: "run", ID: of}}); err != nil {

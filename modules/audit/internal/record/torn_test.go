@@ -60,7 +60,7 @@ func TestUnitsThatAreTorn(t *testing.T) {
 		workers.Wait()
 		close(stop)
 		cutter.Wait()
-		w.judge(t)
+		w.check(t)
 	})
 }
 
@@ -76,7 +76,7 @@ func (w *torn) change(ctx context.Context, id string) error {
 func (w *torn) unit(ctx context.Context, id string, end int) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ctx, slip := audit.WithSlip(ctx)
+	ctx, slip := audit.WithCollector(ctx)
 	returned := false
 	defer func() {
 		thrown := recover()
@@ -133,7 +133,7 @@ func (w *torn) cut(t *testing.T, stop chan struct{}) {
 	}
 }
 
-func (w *torn) judge(t *testing.T) {
+func (w *torn) check(t *testing.T) {
 	t.Helper()
 	rows := make(map[string]bool)
 	if err := w.store.Anchors(t.Context(), func(a *audit.Anchor) error { rows["anchor/"+a.ID] = true; return nil }); err != nil {

@@ -34,12 +34,12 @@ func (none) Tile(context.Context, int64, int64) ([]byte, error) { return nil, ni
 // Root returns the root of the tree over the first size entries. Faults: EntryNotFound for a size beyond the chain, Broken
 // for entries that do not follow each other or whose stored hash is not theirs.
 func (t *Tree) Root(ctx context.Context, size int64) (tree.Hash, error) {
-	r, err := t.Edge(ctx, size)
+	r, err := t.Frontier(ctx, size)
 	return r.Root(), err
 }
 
-// Edge returns the right edge of the tree over the first size entries, which can grow by further leaves. Faults as of Root.
-func (t *Tree) Edge(ctx context.Context, size int64) (tree.Range, error) {
+// Frontier returns the right edge of the tree over the first size entries, which can grow by further leaves. Faults as of Root.
+func (t *Tree) Frontier(ctx context.Context, size int64) (tree.Range, error) {
 	v, err := t.open(ctx, size)
 	if err != nil {
 		return tree.Range{}, err

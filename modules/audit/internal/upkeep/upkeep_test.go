@@ -87,14 +87,14 @@ type server struct {
 	rec   *record.Recorder
 	d     *db.DB
 	file  *file
-	said  *messages
+	log   *messages
 }
 
 func serve(t *testing.T, d *db.DB, pem []byte, cfg upkeep.Config) *server {
 	t.Helper()
 	store, c := sqlaudit.New(d), clock.New()
 	gen, over := ids.New(c), treelog.New(store, store)
-	s := &server{store: store, d: d, rec: record.New(record.Params{Chain: store, IDs: gen}), file: &file{}, said: &messages{n: make(map[slog.Level]int)}}
+	s := &server{store: store, d: d, rec: record.New(record.Params{Chain: store, IDs: gen}), file: &file{}, log: &messages{n: make(map[slog.Level]int)}}
 	s.in = install.New(install.Params{
 		Unit: d, Identity: store, Chain: store, Reader: store, Anchors: store, Tree: over, Recorder: s.rec, Clock: c, IDs: gen,
 		Log: slog.New(slog.DiscardHandler), Config: install.Config{Site: "writ", SigningPEM: pem, HeadFile: s.file},
@@ -103,7 +103,7 @@ func serve(t *testing.T, d *db.DB, pem []byte, cfg upkeep.Config) *server {
 		t.Fatal(err)
 	}
 	s.Background = upkeep.New(upkeep.Params{
-		Install: s.in, Chain: store, Reader: store, Tree: over, Recorder: s.rec, Unit: d, Clock: c, Log: slog.New(s.said), Config: cfg,
+		Install: s.in, Chain: store, Reader: store, Tree: over, Recorder: s.rec, Unit: d, Clock: c, Log: slog.New(s.log), Config: cfg,
 	})
 	return s
 }
@@ -181,7 +181,7 @@ func TestHeadsAndTilesFollowTheChain(t *testing.T) {
 		if n, size := signs.anchors(t), signs.file.size(); n != 2 || size != 607 || keyless.file.size() != 0 {
 			t.Errorf("%d anchors and a head of %d at the end", n, size)
 		}
-		if signs.said.of(slog.LevelError)+keyless.said.of(slog.LevelError) > 0 {
+		if signs.log.of(slog.LevelError)+keyless.log.of(slog.LevelError) > 0 {
 			t.Error("something failed")
 		}
 	})
@@ -211,7 +211,7 @@ func TestOneBeatHoweverManyServers(t *testing.T) {
 			if err := s.Stop(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if s.said.of(slog.LevelError) > 0 {
+			if s.log.of(slog.LevelError) > 0 {
 				t.Error("something failed")
 			}
 		}
@@ -231,7 +231,7 @@ func TestOneBeatHoweverManyServers(t *testing.T) {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
-func TestAFailureIsToldOnceUntilItPasses(t *testing.T) {
+func TestAFailureIsLoggedOnceUntilItPasses(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t, db.SQLite, migrations.FS)
 	s := serve(t, d, pemOf(t), upkeep.Config{Every: time.Millisecond, Anchor: time.Nanosecond, Beat: time.Hour})
@@ -244,14 +244,14 @@ func TestAFailureIsToldOnceUntilItPasses(t *testing.T) {
 		// An anchor of each size says that a pass was made.
 		eventually(t, "an anchor", func() bool { return s.anchors(t) >= int64(i)+1 })
 	}
-	if n := s.said.of(slog.LevelError); n != 1 {
+	if n := s.log.of(slog.LevelError); n != 1 {
 		t.Errorf("%d errors were told", n)
 	}
 	s.file.mu.Lock()
 	s.file.fail = nil
 	s.file.mu.Unlock()
 	eventually(t, "the head file", func() bool { return s.file.size() >= 6 })
-	eventually(t, "that it works again", func() bool { return s.said.of(slog.LevelInfo) == 1 })
+	eventually(t, "that it works again", func() bool { return s.log.of(slog.LevelInfo) == 1 })
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.Stop(ended); err != nil && !errors.Is(err, context.Canceled) {

@@ -80,7 +80,7 @@ func (m *matcher) fits(name string) (ok bool, steps int) {
 		}
 		r, width := utf8.DecodeRuneInString(name[i:])
 		switch {
-		case at < len(m.glob) && m.glob[at].holds(r):
+		case at < len(m.glob) && m.glob[at].contains(r):
 			at++
 			i += width
 		case star < 0:
@@ -97,7 +97,7 @@ func (m *matcher) fits(name string) (ok bool, steps int) {
 	return at == len(m.glob), steps + 1
 }
 
-func (t *token) holds(r rune) bool {
+func (t *token) contains(r rune) bool {
 	for _, x := range t.ranges {
 		if x[0] <= r && r <= x[1] {
 			return !t.not

@@ -131,7 +131,7 @@ func replaceName(msg, host, with string) string {
 		before, _ := utf8.DecodeLastRuneInString(msg[:i])
 		after, _ := utf8.DecodeRuneInString(msg[end:])
 		b.WriteString(msg[at:i])
-		if inWord(before) || inWord(after) {
+		if inToken(before) || inToken(after) {
 			b.WriteString(host)
 		} else {
 			b.WriteString(with)
@@ -140,7 +140,7 @@ func replaceName(msg, host, with string) string {
 	}
 }
 
-func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+func inToken(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // list returns copies of the groups: what failed before what was rescued, and that before what was ignored, the largest first.
 func (f *folder) list() []runs.FailureGroup {

@@ -68,7 +68,7 @@ func (b *Ledger) renewOne(ctx context.Context, r renewal) {
 	if ctx.Err() != nil {
 		return
 	}
-	if warning := b.renewed(h, life, Redact(err, h.hidden...), err == nil); warning != "" && b.holds(r) {
+	if warning := b.renewed(h, life, Redact(err, h.hidden...), err == nil); warning != "" && b.owns(r) {
 		b.Log.WarnContext(ctx, "a minted secret was not renewed", "run", r.owner.ID, "lease", h.ID, "reason", warning)
 	}
 }
@@ -98,8 +98,8 @@ func (b *Ledger) renewed(h *Entry, life time.Duration, message string, ok bool) 
 	return h.warning
 }
 
-// holds reports whether a secret is still held for its owner.
-func (b *Ledger) holds(r renewal) bool {
+// owns reports whether a secret is still held for its owner.
+func (b *Ledger) owns(r renewal) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, h := range b.tracked[r.owner] {

@@ -29,8 +29,8 @@ const envelope = `{"payload":"eyJhIjoxfQ==","payloadType":"application/vnd.in-to
 
 func at(second int) time.Time { return time.Date(2026, 3, 1, 12, 0, second, 123456000, time.UTC) }
 
-// world is everything that is known of one run. Every text of it went through one function.
-type world struct {
+// fixture is everything that is known of one run. Every text of it went through one function.
+type fixture struct {
 	runs.Reader
 	audit.AnchorStore
 	audit.Prover
@@ -44,28 +44,28 @@ type world struct {
 	asked      audit.ReceiptQuery
 }
 
-func (w *world) Get(_ context.Context, id string) (*runs.Run, error) {
+func (w *fixture) Get(_ context.Context, id string) (*runs.Run, error) {
 	if id != w.run.ID {
 		return nil, fault.Missing("run", id)
 	}
 	return &w.run, nil
 }
-func (w *world) Children(context.Context, string) ([]*runs.Run, error)     { return w.children, nil }
-func (w *world) Hosts(context.Context, string) ([]runs.HostSummary, error) { return w.hosts, nil }
-func (w *world) Tasks(context.Context, string) ([]runs.TaskSummary, error) { return w.tasks, nil }
-func (w *world) NewestAnchors(_ context.Context, kind string, _ int) ([]audit.Anchor, error) {
+func (w *fixture) Children(context.Context, string) ([]*runs.Run, error)     { return w.children, nil }
+func (w *fixture) Hosts(context.Context, string) ([]runs.HostSummary, error) { return w.hosts, nil }
+func (w *fixture) Tasks(context.Context, string) ([]runs.TaskSummary, error) { return w.tasks, nil }
+func (w *fixture) NewestAnchors(_ context.Context, kind string, _ int) ([]audit.Anchor, error) {
 	if kind != w.anchor.Kind {
 		return nil, nil
 	}
 	return []audit.Anchor{w.anchor}, nil
 }
 
-func (w *world) Receipt(_ context.Context, _ string, q audit.ReceiptQuery) (audit.SignedReceipt, error) {
+func (w *fixture) Receipt(_ context.Context, _ string, q audit.ReceiptQuery) (audit.SignedReceipt, error) {
 	w.asked = q
 	return audit.SignedReceipt{Body: []byte(envelope), KeyID: "sha256:00"}, w.receiptErr
 }
 
-func (w *world) evidence() *evidence.Evidence {
+func (w *fixture) evidence() *evidence.Evidence {
 	return evidence.New(evidence.Params{Runs: w, Chain: w.chain, Anchors: w, Prover: w, Clock: reporttest.Now(at(59))})
 }
 
@@ -78,12 +78,12 @@ func quoted(t *testing.T, s string) string {
 	return string(b)
 }
 
-// newWorld makes a run that was held, approved and executed, with s applied to each text that comes from outside.
-func newWorld(t *testing.T, s func(string) string) *world {
+// newFixture makes a run that was held, approved and executed, with s applied to each text that comes from outside.
+func newFixture(t *testing.T, s func(string) string) *fixture {
 	t.Helper()
 	code := 2
 	ada, bob := actor.Actor{Type: actor.User, ID: "usr_1", Name: s("Ada")}, actor.Actor{Type: actor.User, ID: "usr_2", Name: s("Bob")}
-	w := &world{
+	w := &fixture{
 		run: runs.Run{
 			ID: "run_1", Name: s("patch"), Kind: runs.Pipeline, Status: runs.Failed, Change: s("CHG-7"), Commit: strings.ToValidUTF8(s("c0ffee"), ""), Actor: ada, Error: s("one host failed"),
 			Spec: runs.Spec{
@@ -123,7 +123,7 @@ func plain(s string) string { return s }
 // TestEvidenceIsGolden compares both forms with what a reviewer has seen.
 func TestEvidenceIsGolden(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plain)
+	w := newFixture(t, plain)
 	got, err := w.evidence().Evidence(t.Context(), "run_1")
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestEvidenceIsGolden(t *testing.T) {
 	if p.Script != string(got.JSON) {
 		t.Errorf("the page embeds %s", p.Script)
 	}
-	if again, err := newWorld(t, plain).evidence().Evidence(t.Context(), "run_1"); err != nil || !bytes.Equal(again.HTML, got.HTML) {
+	if again, err := newFixture(t, plain).evidence().Evidence(t.Context(), "run_1"); err != nil || !bytes.Equal(again.HTML, got.HTML) {
 		t.Errorf("a second time it is another document: %v", err)
 	}
 	if bytes.Contains(got.HTML, []byte("c4nary")) || bytes.Contains(got.JSON, []byte("c4nary")) {
@@ -165,7 +165,7 @@ func TestEvidenceIsGolden(t *testing.T) {
 func TestEvidenceOfAHeadThatIsContested(t *testing.T) {
 	t.Parallel()
 	for evidence, want := range map[string]int{"": 1, `{"size":3}`: 0} {
-		w := newWorld(t, plain)
+		w := newFixture(t, plain)
 		w.anchor.Kind, w.anchor.Evidence = audit.KindWorker, []byte(evidence)
 		got, err := w.evidence().Evidence(t.Context(), "run_1")
 		if err != nil {
@@ -186,8 +186,8 @@ func TestEvidenceIsInert(t *testing.T) {
 			t.Parallel()
 			n := 0
 			// Names stay apart from each other in both worlds, so that maps have as many members.
-			mark := func(with string) *world {
-				return newWorld(t, func(s string) string { n++; return s + with })
+			mark := func(with string) *fixture {
+				return newFixture(t, func(s string) string { n++; return s + with })
 			}
 			good, err := mark("+").evidence().Evidence(t.Context(), "run_1")
 			if err != nil {
@@ -201,9 +201,9 @@ func TestEvidenceIsInert(t *testing.T) {
 			if diff := cmp.Diff(want.Shape, got.Shape); diff != "" {
 				t.Errorf("%q made tags: %s", hostile, diff)
 			}
-			shown := paper.Visible(strings.ToValidUTF8(strings.ReplaceAll(hostile, "\x00", "\uFFFD"), "\uFFFD"))
-			if c := strings.Count(got.Text, shown); c < n/4 && !strings.ContainsAny(hostile, "\x00\xff") {
-				t.Errorf("%q is shown %d times", shown, c)
+			visible := paper.Visible(strings.ToValidUTF8(strings.ReplaceAll(hostile, "\x00", "\uFFFD"), "\uFFFD"))
+			if c := strings.Count(got.Text, visible); c < n/4 && !strings.ContainsAny(hostile, "\x00\xff") {
+				t.Errorf("%q is shown %d times", visible, c)
 			}
 			if !json.Valid(bad.JSON) || got.Script != string(bad.JSON) || strings.ContainsAny(got.Script, "<>&") {
 				t.Errorf("the JSON: %s", got.Script)
@@ -223,25 +223,25 @@ func problems(d *evidence.Document) string {
 func TestEvidenceSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		spoil func(w *world)
+		spoil func(w *fixture)
 		want  string
 	}{
-		"nothing":        {func(*world) {}, ""},
-		"no key":         {func(w *world) { w.receiptErr = audit.NoSigningKey.New("no key") }, "no_receipt"},
-		"a broken chain": {func(w *world) { w.receiptErr = audit.Broken.New("broken") }, "no_receipt"},
-		"an edited leaf": {func(w *world) {
+		"nothing":        {func(*fixture) {}, ""},
+		"no key":         {func(w *fixture) { w.receiptErr = audit.NoSigningKey.New("no key") }, "no_receipt"},
+		"a broken chain": {func(w *fixture) { w.receiptErr = audit.Broken.New("broken") }, "no_receipt"},
+		"an edited leaf": {func(w *fixture) {
 			w.chain[2].Leaf = strings.Replace(w.chain[2].Leaf, "applied", "denied!", 1)
 			w.chain[2].Detail = "{}"
 		}, "entry_altered"},
-		"a leaf of another hash": {func(w *world) { w.chain[0].Hash[0] ^= 1; w.run.Status = runs.Failed }, "entry_altered"},
-		"an edited document": {func(w *world) {
+		"a leaf of another hash": {func(w *fixture) { w.chain[0].Hash[0] ^= 1; w.run.Status = runs.Failed }, "entry_altered"},
+		"an edited document": {func(w *fixture) {
 			w.chain[4].Detail = strings.Replace(w.chain[4].Detail, "failed", "succeeded", 1)
 		}, "entry_altered"},
-		"an edited record": {func(w *world) { w.run.Status, w.run.Commit, w.run.LogSHA256 = runs.Succeeded, "beef", "cd" }, "status_differs commit_differs log_differs"},
-		"an erased digest": {func(w *world) { w.chain[4].Detail = "" }, "digest_unknown"},
-		"no trail":         {func(w *world) { w.chain = nil; w.receiptErr = audit.EntryNotFound.New("none") }, "no_entries no_receipt"},
+		"an edited record": {func(w *fixture) { w.run.Status, w.run.Commit, w.run.LogSHA256 = runs.Succeeded, "beef", "cd" }, "status_differs commit_differs log_differs"},
+		"an erased digest": {func(w *fixture) { w.chain[4].Detail = "" }, "digest_unknown"},
+		"no trail":         {func(w *fixture) { w.chain = nil; w.receiptErr = audit.EntryNotFound.New("none") }, "no_entries no_receipt"},
 	} {
-		w := newWorld(t, plain)
+		w := newFixture(t, plain)
 		c.spoil(w)
 		d, err := w.evidence().Collect(t.Context(), "run_1")
 		if err != nil || problems(d) != c.want {
@@ -263,7 +263,7 @@ func TestEvidenceSaysWhatIsWrong(t *testing.T) {
 
 func TestEvidenceEnds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plain)
+	w := newFixture(t, plain)
 	if _, err := w.evidence().Evidence(t.Context(), "run_9"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("an unknown run: %v", err)
 	}
@@ -276,7 +276,7 @@ func TestEvidenceEnds(t *testing.T) {
 // TestEvidenceIsBounded lists the worst hosts and says how many there are more.
 func TestEvidenceIsBounded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plain)
+	w := newFixture(t, plain)
 	w.hosts, w.tasks = make([]runs.HostSummary, evidence.MaxHosts+5), make([]runs.TaskSummary, evidence.MaxTasks+1)
 	for i := range w.hosts {
 		w.hosts[i] = runs.HostSummary{Host: fmt.Sprintf("h%05d", i), Worst: runs.HostOK}

@@ -18,7 +18,7 @@ const stretch = 1024
 var errStop = errors.New("enough")
 
 // collect reads the entries of the period into the book.
-func (r *Register) collect(ctx context.Context, b *book) error {
+func (r *Register) collect(ctx context.Context, b *ledger) error {
 	_, last, err := r.p.Chain.Count(ctx)
 	if err != nil || last == 0 {
 		return err
@@ -94,7 +94,7 @@ const maxLookups = 2_000
 
 // label adds what the records of the runs say: their change, their name and how they are now. A run that is not kept any
 // more keeps what the trail says of it.
-func (r *Register) label(ctx context.Context, b *book) error {
+func (r *Register) label(ctx context.Context, b *ledger) error {
 	wanted := len(b.runs)
 	f := runs.Filter{After: b.period.From, Before: b.period.To, Oldest: true, Limit: 1000, SkipTotal: true}
 	if b.cut > 0 {

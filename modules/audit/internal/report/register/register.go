@@ -63,7 +63,7 @@ func (r *Register) Register(ctx context.Context, p audit.Period) ([]byte, error)
 	if err := r.p.Licence.Require(ctx, audit.FeatureRegister); err != nil {
 		return nil, err
 	}
-	b := newBook(p, r.p.Rows)
+	b := newLedger(p, r.p.Rows)
 	if err := r.collect(ctx, b); err != nil {
 		return nil, fmt.Errorf("collect the changes of a period: %w", err)
 	}

@@ -73,8 +73,8 @@ func quoted(t *testing.T, s string) string {
 	return string(b)
 }
 
-// world is a chain with a bit of everything and the runs in it, with s applied to each text that comes from outside.
-func world(t *testing.T, s func(string) string) (reporttest.Chain, *kept) {
+// fixture is a chain with a bit of everything and the runs in it, with s applied to each text that comes from outside.
+func fixture(t *testing.T, s func(string) string) (reporttest.Chain, *kept) {
 	t.Helper()
 	final := func(status string) string { return `{"status":"` + status + `"}` }
 	c := reporttest.NewChain(t,
@@ -111,7 +111,7 @@ func maker(c audit.ChainReader, k runs.Reader) *register.Register {
 
 func TestRegisterIsGolden(t *testing.T) {
 	t.Parallel()
-	c, k := world(t, plain)
+	c, k := fixture(t, plain)
 	got, err := maker(c, k).Register(t.Context(), march())
 	if err != nil {
 		t.Fatal(err)
@@ -136,9 +136,9 @@ func TestRegisterIsGolden(t *testing.T) {
 		}
 	}
 	for _, e := range c {
-		said := strings.Contains(p.Text, audit.Receipt{Seq: e.Seq, Hash: e.Hash}.String())
-		if want := e.Seq >= 3 && e.Seq <= 14 && e.Seq != 4; said != want {
-			t.Errorf("the receipt of entry %d: %v", e.Seq, said)
+		logged := strings.Contains(p.Text, audit.Receipt{Seq: e.Seq, Hash: e.Hash}.String())
+		if want := e.Seq >= 3 && e.Seq <= 14 && e.Seq != 4; logged != want {
+			t.Errorf("the receipt of entry %d: %v", e.Seq, logged)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestRegisterIsGolden(t *testing.T) {
 func TestRegisterIsInert(t *testing.T) {
 	t.Parallel()
 	read := func(with string) reporttest.Page {
-		c, k := world(t, func(s string) string { return with + s })
+		c, k := fixture(t, func(s string) string { return with + s })
 		doc, err := maker(c, k).Register(t.Context(), march())
 		if err != nil {
 			t.Fatal(err)
@@ -168,7 +168,7 @@ func TestRegisterIsInert(t *testing.T) {
 // TestHostileRegister keeps a register with all hostile text at once, which a real browser opens in e2e/verifiers.
 func TestHostileRegister(t *testing.T) {
 	t.Parallel()
-	c, k := world(t, func(s string) string { return strings.Join(reporttest.Hostile(), " ") + s })
+	c, k := fixture(t, func(s string) string { return strings.Join(reporttest.Hostile(), " ") + s })
 	got, err := maker(c, k).Register(t.Context(), march())
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +186,7 @@ func TestHostileRegister(t *testing.T) {
 
 func TestRegisterNeedsALicence(t *testing.T) {
 	t.Parallel()
-	r := register.New(register.Params{Licence: register.Community{}, Clock: reporttest.Now(on(25, 0))})
+	r := register.New(register.Params{Licence: register.Unlicensed{}, Clock: reporttest.Now(on(25, 0))})
 	if _, err := r.Register(t.Context(), audit.Period{From: on(2, 0), To: on(1, 0)}); !fault.Is(err, fault.Invalid) {
 		t.Errorf("a period that ends before it begins: %v", err)
 	}
@@ -200,7 +200,7 @@ func TestRegisterNeedsALicence(t *testing.T) {
 
 func TestRegisterPeriods(t *testing.T) {
 	t.Parallel()
-	c, k := world(t, plain)
+	c, k := fixture(t, plain)
 	for name, tc := range map[string]struct {
 		p    audit.Period
 		want string
@@ -232,7 +232,7 @@ func TestRegisterPeriods(t *testing.T) {
 // TestRegisterSaysWhatIsWrong shows entries that were altered, and those that are cut.
 func TestRegisterSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	c, k := world(t, plain)
+	c, k := fixture(t, plain)
 	c[9].Leaf = strings.Replace(c[9].Leaf, "user.create", "user.delete", 1)
 	c[11].Leaf = "{}"
 	c[10].Detail = `{"status":"succeeded"}`
@@ -243,7 +243,7 @@ func TestRegisterSaysWhatIsWrong(t *testing.T) {
 	if p := reporttest.Read(t, doc); !strings.Contains(p.Text, "3 entries of the audit trail are not as recorded") || !strings.Contains(p.Text, "audit verify") {
 		t.Errorf("it says %s", p.Text)
 	}
-	c, k = world(t, plain)
+	c, k = fixture(t, plain)
 	doc, err = register.New(register.Params{Chain: c, Runs: k, Licence: licensed{}, Clock: reporttest.Now(on(25, 0)), Rows: 3}).Register(t.Context(), march())
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func (w *row) Decisions() string { return w.decisions() }
 // Dry reports whether the run was to change nothing.
 func (w *row) Dry() bool { return w.dry }
 
-func (b *book) view(now time.Time) view {
+func (b *ledger) view(now time.Time) view {
 	v := view{From: b.period.From, To: b.period.To, Made: now, CutAt: b.cutAt}
 	// The clock may have stepped back between two entries; days are days.
 	slices.SortStableFunc(b.rows, func(x, y *row) int { return x.At.Compare(y.At) })
@@ -53,7 +53,7 @@ func (b *book) view(now time.Time) view {
 }
 
 // counts says how much there is of what, in a fixed order.
-func (b *book) counts() []string {
+func (b *ledger) counts() []string {
 	var all, dry, configured, refused int64
 	ended := make(map[string]int64)
 	for _, w := range b.rows {

@@ -18,12 +18,12 @@ import (
 const origin = "a.example/audit/in_1/e1"
 
 // begin starts a holding within a bubble.
-func begin(of audit.Heads, s audit.HeadShelf) (*heads.Holding, *messages) {
-	said := &messages{n: make(map[slog.Level]int)}
-	h := heads.NewHolding(heads.HoldingParams{Heads: of, Shelf: s, Worker: "w1", Log: slog.New(said)})
+func begin(of audit.Heads, s audit.HeadStore) (*heads.Copies, *messages) {
+	logged := &messages{n: make(map[slog.Level]int)}
+	h := heads.NewCopies(heads.CopiesParams{Heads: of, Store: s, Worker: "w1", Log: slog.New(logged)})
 	h.Start()
 	synctest.Wait()
-	return h, said
+	return h, logged
 }
 
 func after(d time.Duration) {
@@ -38,7 +38,7 @@ func same(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-func end(t *testing.T, h *heads.Holding) {
+func end(t *testing.T, h *heads.Copies) {
 	t.Helper()
 	for range 2 {
 		if err := h.Stop(t.Context()); err != nil {
@@ -47,12 +47,12 @@ func end(t *testing.T, h *heads.Holding) {
 	}
 }
 
-func TestWhatIsHeldIsShown(t *testing.T) {
+func TestStoredHeadsAreReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		old := audittest.Note("a.example/audit/in_1/e0", 99, 1)
-		of, s := &trailHeads{}, newShelf(audittest.Note(origin, 5, 1), old)
-		h, said := begin(of, s)
+		of, s := &trailHeads{}, newMemoryStore(audittest.Note(origin, 5, 1), old)
+		h, logged := begin(of, s)
 		h.Start()
 		synctest.Wait()
 		same(t, "at the start", of.asked(), "show 2 by w1", "newest")
@@ -70,18 +70,18 @@ func TestWhatIsHeldIsShown(t *testing.T) {
 			t.Errorf("held is %s", s.notes[origin])
 		}
 		after(time.Hour)
-		shown := 0
+		visible := 0
 		for _, c := range of.asked() {
 			if c == "show 2 by w1" {
-				shown++
+				visible++
 			}
 		}
-		if shown != 1 {
-			t.Errorf("all are shown %d times an hour", shown)
+		if visible != 1 {
+			t.Errorf("all are shown %d times an hour", visible)
 		}
 		end(t, h)
-		if said.n[slog.LevelWarn]+said.n[slog.LevelError] != 0 {
-			t.Errorf("%v", said.n)
+		if logged.n[slog.LevelWarn]+logged.n[slog.LevelError] != 0 {
+			t.Errorf("%v", logged.n)
 		}
 	})
 }
@@ -98,7 +98,7 @@ func TestNothingIsLetGo(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				held := audittest.Note(origin, 12, 1)
-				of, s := &trailHeads{}, newShelf(held)
+				of, s := &trailHeads{}, newMemoryStore(held)
 				h, _ := begin(of, s)
 				of.set(func() { of.newest = audittest.Note(origin, 20, 2); c(of) })
 				after(time.Hour)
@@ -116,13 +116,13 @@ func TestNothingIsLetGo(t *testing.T) {
 	}
 }
 
-func TestFailuresAreToldOnceUntilTheyPass(t *testing.T) {
+func TestFailuresAreLoggedOnceUntilTheyPass(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		of, s := &trailHeads{errOf: down(), errNew: down()}, newShelf(audittest.Note(origin, 5, 1))
-		h, said := begin(of, s)
+		of, s := &trailHeads{errOf: down(), errNew: down()}, newMemoryStore(audittest.Note(origin, 5, 1))
+		h, logged := begin(of, s)
 		after(5 * time.Minute)
-		if n := said.of(slog.LevelWarn); n != 2 {
+		if n := logged.of(slog.LevelWarn); n != 2 {
 			t.Errorf("%d warnings", n)
 		}
 		if n := len(of.asked()); n < 60 {
@@ -130,12 +130,12 @@ func TestFailuresAreToldOnceUntilTheyPass(t *testing.T) {
 		}
 		of.set(func() { of.errOf, of.errNew = nil, nil })
 		after(time.Minute)
-		if n := said.of(slog.LevelInfo); n != 2 {
+		if n := logged.of(slog.LevelInfo); n != 2 {
 			t.Errorf("%d times it is told that it works again", n)
 		}
 		of.set(func() { of.errOf = audit.ForeignHead.New("foreign") })
 		after(2 * time.Hour)
-		if n := said.of(slog.LevelWarn); n != 3 {
+		if n := logged.of(slog.LevelWarn); n != 3 {
 			t.Errorf("%d warnings", n)
 		}
 		s.mu.Lock()
@@ -148,7 +148,7 @@ func TestFailuresAreToldOnceUntilTheyPass(t *testing.T) {
 		}
 		of.set(func() { of.newest = "no note" })
 		after(time.Minute)
-		if n := said.of(slog.LevelWarn); n != 4 {
+		if n := logged.of(slog.LevelWarn); n != 4 {
 			t.Errorf("%d warnings", n)
 		}
 		end(t, h)
@@ -159,7 +159,7 @@ func TestStopEndsWhatHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		of := &trailHeads{hangs: true}
-		h, said := begin(of, newShelf())
+		h, logged := begin(of, newMemoryStore())
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := h.Stop(ended); err != nil && !errors.Is(err, context.Canceled) {
@@ -169,7 +169,7 @@ func TestStopEndsWhatHangs(t *testing.T) {
 		h.Start()
 		synctest.Wait()
 		end(t, h)
-		if n := said.of(slog.LevelWarn); n != 0 {
+		if n := logged.of(slog.LevelWarn); n != 0 {
 			t.Errorf("%d warnings at the end", n)
 		}
 	})

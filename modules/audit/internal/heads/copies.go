@@ -12,8 +12,8 @@ import (
 	"github.com/writ-automation/writ/ports/proof/checkpoint"
 )
 
-// HoldingConfig are the times of the work. Zero is the default.
-type HoldingConfig struct {
+// CopiesConfig are the times of the work. Zero is the default.
+type CopiesConfig struct {
 	Every time.Duration // between two looks at the newest head; 10 s
 	Show  time.Duration // between two times that all heads are shown; 1 h
 }
@@ -24,36 +24,36 @@ const passTimeout = time.Minute
 // The parts of the work, each of which may fail for itself.
 const (
 	showing = "show"
-	keeping = "keep"
+	saving  = "keep"
 )
 
-// HoldingParams is what a Holding is made of.
-type HoldingParams struct {
+// CopiesParams is what a Holding is made of.
+type CopiesParams struct {
 	Heads  audit.Heads
-	Shelf  audit.HeadShelf
+	Store  audit.HeadStore
 	Worker string // as who it shows heads
 	Log    *slog.Logger
-	Config HoldingConfig
+	Config CopiesConfig
 }
 
-// Holding is the loop. It owns one goroutine between Start and Stop.
-type Holding struct {
-	p   HoldingParams
-	cfg HoldingConfig
+// Copies is the loop. It owns one goroutine between Start and Stop.
+type Copies struct {
+	p   CopiesParams
+	cfg CopiesConfig
 
 	mu   sync.Mutex
 	stop context.CancelFunc
 	done chan struct{}
 
 	// What follows belongs to the loop.
-	shown  bool            // whether what was kept was held against the trail at the last attempt
-	held   string          // the newest head that was kept
-	failed map[string]bool // work that failed the last time, and that was told
+	reported bool            // whether what was kept was held against the trail at the last attempt
+	held     string          // the newest head that was kept
+	failed   map[string]bool // work that failed the last time, and that was told
 }
 
-// NewHolding makes the loop; Start begins it.
-func NewHolding(p HoldingParams) *Holding {
-	h := &Holding{p: p, cfg: p.Config, failed: make(map[string]bool)}
+// NewCopies makes the loop; Start begins it.
+func NewCopies(p CopiesParams) *Copies {
+	h := &Copies{p: p, cfg: p.Config, failed: make(map[string]bool)}
 	if h.cfg.Every <= 0 {
 		h.cfg.Every = 10 * time.Second
 	}
@@ -64,7 +64,7 @@ func NewHolding(p HoldingParams) *Holding {
 }
 
 // Start begins the work and returns at once. It does nothing where the work has begun.
-func (h *Holding) Start() {
+func (h *Copies) Start() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.stop != nil {
@@ -81,7 +81,7 @@ func (h *Holding) Start() {
 }
 
 // Stop ends the work and returns when it has ended, or when ctx ends. It does nothing where the work has not begun.
-func (h *Holding) Stop(ctx context.Context) error {
+func (h *Copies) Stop(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.stop == nil {
@@ -98,7 +98,7 @@ func (h *Holding) Stop(ctx context.Context) error {
 }
 
 // loop shows what is kept before it keeps anything else.
-func (h *Holding) loop(ctx context.Context) {
+func (h *Copies) loop(ctx context.Context) {
 	keep, show := time.NewTimer(0), time.NewTicker(h.cfg.Show)
 	defer keep.Stop()
 	defer show.Stop()
@@ -110,17 +110,17 @@ func (h *Holding) loop(ctx context.Context) {
 		case <-show.C:
 			h.pass(ctx, showing, h.show)
 		case <-keep.C:
-			if !h.shown {
+			if !h.reported {
 				h.pass(ctx, showing, h.show)
 			}
-			h.pass(ctx, keeping, h.keep)
+			h.pass(ctx, saving, h.save)
 			keep.Reset(h.cfg.Every)
 		}
 	}
 }
 
 // pass does one part of the work and tells of it where it fails, once until it succeeds again.
-func (h *Holding) pass(ctx context.Context, work string, do func(ctx context.Context) error) {
+func (h *Copies) pass(ctx context.Context, work string, do func(ctx context.Context) error) {
 	bound, cancel := context.WithTimeout(ctx, passTimeout)
 	err := do(bound)
 	cancel()
@@ -136,16 +136,16 @@ func (h *Holding) pass(ctx context.Context, work string, do func(ctx context.Con
 }
 
 // show shows every head that is kept. Those that cannot be read do not keep the others from it.
-func (h *Holding) show(ctx context.Context) error {
-	notes, unread := h.p.Shelf.Notes()
+func (h *Copies) show(ctx context.Context) error {
+	notes, unread := h.p.Store.Notes()
 	err := h.p.Heads.Show(ctx, h.p.Worker, notes)
-	h.shown = err == nil || audit.ForeignHead.Is(err)
+	h.reported = err == nil || audit.ForeignHead.Is(err)
 	return errors.Join(err, unread)
 }
 
-// keep keeps the newest head. The one whose place it takes is shown first: if the chain does not satisfy that one, or if nobody can
+// save keeps the newest head. The one whose place it takes is shown first: if the chain does not satisfy that one, or if nobody can
 // tell, it stays.
-func (h *Holding) keep(ctx context.Context) error {
+func (h *Copies) save(ctx context.Context) error {
 	note, err := h.p.Heads.Newest(ctx)
 	if err != nil || note == "" || note == h.held {
 		return err
@@ -160,7 +160,7 @@ func (h *Holding) keep(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := h.p.Shelf.Keep(note); err != nil {
+	if err := h.p.Store.Save(note); err != nil {
 		return errors.Join(fmt.Errorf("keep a head: %w", err), unread)
 	}
 	h.held = note
@@ -168,12 +168,12 @@ func (h *Holding) keep(ctx context.Context) error {
 }
 
 // of returns the heads that are kept of the log of a note.
-func (h *Holding) of(note string) (out []string, err error) {
+func (h *Copies) of(note string) (out []string, err error) {
 	wanted, err := checkpoint.Parse([]byte(note))
 	if err != nil {
 		return nil, err
 	}
-	kept, err := h.p.Shelf.Notes()
+	kept, err := h.p.Store.Notes()
 	for _, k := range kept {
 		if parsed, err := checkpoint.Parse([]byte(k)); err == nil && parsed.Origin == wanted.Origin && k != note {
 			out = append(out, k)

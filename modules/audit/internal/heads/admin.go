@@ -14,43 +14,43 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// KeeperParams is what a Keeper is made of.
-type KeeperParams struct {
+// AdminParams is what a Keeper is made of.
+type AdminParams struct {
 	Install  *install.Install
-	Stores   KeeperStores
+	Stores   AdminStores
 	Tree     *treelog.Tree
 	Recorder audit.Recorder
 	Unit     tx.Unit
 	Clock    clock.Clock
 }
 
-// KeeperStores is where the trail is kept.
-type KeeperStores struct {
+// AdminStores is where the trail is kept.
+type AdminStores struct {
 	Chain    audit.ChainStore
 	Identity audit.IdentityStore
 	Anchors  audit.AnchorStore
 	Tiles    audit.TileStore
 }
 
-// Keeper implements audit.Keeper. It may be used by several goroutines.
-type Keeper struct {
-	p      KeeperParams
-	s      KeeperStores
+// Admin implements audit.Keeper. It may be used by several goroutines.
+type Admin struct {
+	p      AdminParams
+	s      AdminStores
 	ground *regexp.Regexp
 }
 
-var _ audit.Keeper = (*Keeper)(nil)
+var _ audit.Admin = (*Admin)(nil)
 
-// NewKeeper returns a keeper.
-func NewKeeper(p KeeperParams) *Keeper {
-	return &Keeper{p: p, s: p.Stores, ground: regexp.MustCompile(`^[a-z0-9_.-]{1,64}$`)}
+// NewAdmin returns a keeper.
+func NewAdmin(p AdminParams) *Admin {
+	return &Admin{p: p, s: p.Stores, ground: regexp.MustCompile(`^[a-z0-9_.-]{1,64}$`)}
 }
 
 // maxErased bounds the entries of one erasure, which its own entry lists.
 const maxErased = 10_000
 
 // Erase implements audit.Keeper. Invalid faults name seqs and ground.
-func (k *Keeper) Erase(ctx context.Context, seqs []int64, ground string) error {
+func (k *Admin) Erase(ctx context.Context, seqs []int64, ground string) error {
 	switch {
 	case len(seqs) == 0 || len(seqs) > maxErased:
 		return fault.BadField("seqs", "name 1 to %d entries", maxErased)
@@ -80,6 +80,6 @@ func (k *Keeper) Erase(ctx context.Context, seqs []int64, ground string) error {
 }
 
 // Keys implements audit.Keeper.
-func (k *Keeper) Keys(ctx context.Context) ([]audit.PublicKey, error) {
+func (k *Admin) Keys(ctx context.Context) ([]audit.PublicKey, error) {
 	return k.s.Identity.Keys(ctx)
 }

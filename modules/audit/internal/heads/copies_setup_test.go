@@ -18,24 +18,24 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// shelf keeps heads in memory.
-type shelf struct {
+// memoryStore keeps heads in memory.
+type memoryStore struct {
 	mu     sync.Mutex
 	notes  map[string]string // by origin
 	unread error
 }
 
-func newShelf(notes ...string) *shelf {
-	s := &shelf{notes: make(map[string]string)}
+func newMemoryStore(notes ...string) *memoryStore {
+	s := &memoryStore{notes: make(map[string]string)}
 	for _, n := range notes {
-		if err := s.Keep(n); err != nil {
+		if err := s.Save(n); err != nil {
 			panic(err)
 		}
 	}
 	return s
 }
 
-func (s *shelf) Notes() (out []string, err error) {
+func (s *memoryStore) Notes() (out []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, n := range s.notes {
@@ -44,7 +44,7 @@ func (s *shelf) Notes() (out []string, err error) {
 	return out, s.unread
 }
 
-func (s *shelf) Keep(note string) error {
+func (s *memoryStore) Save(note string) error {
 	made, err := checkpoint.Parse([]byte(note))
 	if err != nil {
 		return fault.BadField("head", "%s", err)
@@ -62,7 +62,7 @@ func (s *shelf) Keep(note string) error {
 }
 
 // size returns that of the largest head of the shelf.
-func (s *shelf) size() (n int64) {
+func (s *memoryStore) size() (n int64) {
 	notes, _ := s.Notes()
 	for _, note := range notes {
 		if parsed, err := checkpoint.Parse([]byte(note)); err == nil {
@@ -72,9 +72,9 @@ func (s *shelf) size() (n int64) {
 	return n
 }
 
-func TestShelfInMemoryConforms(t *testing.T) {
+func TestMemoryHeadStoreConforms(t *testing.T) {
 	t.Parallel()
-	audittest.Shelf(t, func(*testing.T) (first, again audit.HeadShelf) { s := newShelf(); return s, s })
+	audittest.HeadStore(t, func(*testing.T) (first, again audit.HeadStore) { s := newMemoryStore(); return s, s })
 }
 
 // headsOf writes down what it is asked and answers as it is told.

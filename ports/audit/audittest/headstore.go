@@ -21,25 +21,25 @@ func Note(origin string, size int64, root byte) string {
 	return fmt.Sprintf("%s\n%d\n%s\n\n\u2014 %s %s\n", origin, size, base64.StdEncoding.EncodeToString(slices.Repeat([]byte{root}, sha256.Size)), origin, line)
 }
 
-// Shelf holds an implementation of audit.HeadShelf to the contract. open returns a fresh one, and again what another life of the same
+// HeadStore holds an implementation of audit.HeadShelf to the contract. open returns a fresh one, and again what another life of the same
 // worker sees.
-func Shelf(t *testing.T, open func(t *testing.T) (first, again audit.HeadShelf)) {
+func HeadStore(t *testing.T, open func(t *testing.T) (first, again audit.HeadStore)) {
 	t.Helper()
-	for name, fn := range map[string]func(t *testing.T, shelf, again audit.HeadShelf){
-		"the largest of each origin": shelfLargest, "no more origins": shelfFull, "what is no head": shelfRefuses, "at once": shelfAtOnce,
+	for name, fn := range map[string]func(t *testing.T, store, again audit.HeadStore){
+		"the largest of each origin": headsLargest, "no more origins": headsFull, "what is no head": headsRefuses, "at once": headsAtOnce,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			shelf, again := open(t)
-			fn(t, shelf, again)
+			store, again := open(t)
+			fn(t, store, again)
 		})
 	}
 }
 
 // lies fails unless a shelf holds these notes and no other.
-func lies(t *testing.T, shelf audit.HeadShelf, want ...string) {
+func lies(t *testing.T, store audit.HeadStore, want ...string) {
 	t.Helper()
-	got, err := shelf.Notes()
+	got, err := store.Notes()
 	if err != nil {
 		t.Errorf("notes: %v", err)
 	}
@@ -50,43 +50,43 @@ func lies(t *testing.T, shelf audit.HeadShelf, want ...string) {
 	}
 }
 
-func keep(t *testing.T, shelf audit.HeadShelf, notes ...string) {
+func save(t *testing.T, store audit.HeadStore, notes ...string) {
 	t.Helper()
 	for _, n := range notes {
-		if err := shelf.Keep(n); err != nil {
+		if err := store.Save(n); err != nil {
 			t.Errorf("keep %q: %v", n, err)
 		}
 	}
 }
 
-func shelfLargest(t *testing.T, shelf, again audit.HeadShelf) {
-	lies(t, shelf)
+func headsLargest(t *testing.T, store, again audit.HeadStore) {
+	lies(t, store)
 	small, large, other := Note("a.example/audit/in_1/e1", 9, 1), Note("a.example/audit/in_1/e1", 10, 2), Note("a.example/audit/in_1/e2", 3, 3)
-	keep(t, shelf, small, other)
-	lies(t, shelf, small, other)
-	keep(t, again, large, small, Note("a.example/audit/in_1/e1", 10, 4), large)
+	save(t, store, small, other)
+	lies(t, store, small, other)
+	save(t, again, large, small, Note("a.example/audit/in_1/e1", 10, 4), large)
 	lies(t, again, large, other)
-	lies(t, shelf, large, other)
-	keep(t, shelf, Note("a.example/audit/in_1/e2", 1<<53-1, 3))
+	lies(t, store, large, other)
+	save(t, store, Note("a.example/audit/in_1/e2", 1<<53-1, 3))
 	lies(t, again, large, Note("a.example/audit/in_1/e2", 1<<53-1, 3))
 }
 
-func shelfFull(t *testing.T, shelf, again audit.HeadShelf) {
+func headsFull(t *testing.T, store, again audit.HeadStore) {
 	var want []string
 	for i := range audit.HeldHeads {
 		want = append(want, Note(fmt.Sprintf("a.example/audit/in_1/e%d", i+1), 5, byte(i)))
 	}
-	keep(t, shelf, want...)
-	keep(t, again, Note("a.example/audit/in_1/e99", 1000, 1))
-	lies(t, shelf, want...)
+	save(t, store, want...)
+	save(t, again, Note("a.example/audit/in_1/e99", 1000, 1))
+	lies(t, store, want...)
 	want[7] = Note("a.example/audit/in_1/e8", 6, 200)
-	keep(t, shelf, want[7])
+	save(t, store, want[7])
 	lies(t, again, want...)
 }
 
-func shelfRefuses(t *testing.T, shelf, _ audit.HeadShelf) {
+func headsRefuses(t *testing.T, store, _ audit.HeadStore) {
 	good := Note("a.example/audit/in_1/e1", 9, 1)
-	keep(t, shelf, good)
+	save(t, store, good)
 	lines := strings.SplitAfter(good, "\n")
 	without := func(i int) string { return strings.Join(slices.Delete(slices.Clone(lines), i, i+1), "") }
 	for name, note := range map[string]string{
@@ -99,20 +99,20 @@ func shelfRefuses(t *testing.T, shelf, _ audit.HeadShelf) {
 		"too large": good + strings.Repeat(lines[4], 1000), "a line that is none": good + "signed\n", "no UTF-8": strings.Replace(good, "a.example", "\xff", 1),
 		"seventeen lines": good + strings.Repeat(lines[4], 16), "text behind it": good + "\n", "an empty signature": strings.Replace(good, lines[4], "\u2014 a/e1 AAAA\n", 1),
 	} {
-		if err := shelf.Keep(note); !fault.Is(err, fault.Invalid) {
+		if err := store.Save(note); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: the error is %v, want one of kind invalid", name, err)
 		}
 	}
-	lies(t, shelf, good)
+	lies(t, store, good)
 }
 
-func shelfAtOnce(t *testing.T, shelf, again audit.HeadShelf) {
+func headsAtOnce(t *testing.T, store, again audit.HeadStore) {
 	var wait sync.WaitGroup
 	for i := range 4 {
 		wait.Go(func() {
 			for n := range 10 {
-				keep(t, shelf, Note("a.example/audit/in_1/e1", int64(1+n*4+i), 1), Note(fmt.Sprintf("a.example/audit/in_1/e%d", 2+i), int64(1+n), 2))
-				notes, err := shelf.Notes()
+				save(t, store, Note("a.example/audit/in_1/e1", int64(1+n*4+i), 1), Note(fmt.Sprintf("a.example/audit/in_1/e%d", 2+i), int64(1+n), 2))
+				notes, err := store.Notes()
 				if err != nil || len(notes) == 0 {
 					t.Errorf("%d notes: %v", len(notes), err)
 				}

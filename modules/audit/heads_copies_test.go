@@ -29,7 +29,7 @@ func (l *ledge) Notes() ([]string, error) {
 	return []string{l.note}, nil
 }
 
-func (l *ledge) Keep(note string) error {
+func (l *ledge) Save(note string) error {
 	made, err := checkpoint.Parse([]byte(note))
 	if err == nil && made.Size > l.size() {
 		l.mu.Lock()
@@ -62,44 +62,44 @@ func eventually(t *testing.T, what string, holds func() bool) {
 }
 
 // works runs the background of a worker over the database until fn returns.
-func (p *process) works(t *testing.T, shelf audit.HeadShelf, fn func()) {
+func (p *process) works(t *testing.T, store audit.HeadStore, fn func()) {
 	t.Helper()
-	app := fxtest.New(t, auditmodule.Holding, fx.Supply(auditmodule.HolderName("worker-1")), fx.Provide(
-		func() audit.Heads { return p.Heads }, func() audit.HeadShelf { return shelf }, func() *slog.Logger { return slog.New(p.said) },
+	app := fxtest.New(t, auditmodule.HeadCopies, fx.Supply(auditmodule.WorkerName("worker-1")), fx.Provide(
+		func() audit.Heads { return p.Heads }, func() audit.HeadStore { return store }, func() *slog.Logger { return slog.New(p.log) },
 	))
 	app.RequireStart()
 	fn()
 	app.RequireStop()
 }
 
-// TestAWorkerHoldsHeads over the lives of a worker and of a database that is restored behind its back.
-func TestAWorkerHoldsHeads(t *testing.T) {
+// TestAWorkerStoresHeads over the lives of a worker and of a database that is restored behind its back.
+func TestAWorkerStoresHeads(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
-		server, shelf := s.starts(t), &ledge{}
+		server, store := s.starts(t), &ledge{}
 		server.to(t, 12)
-		s.joins(t, nil).works(t, shelf, func() { eventually(t, "a head is held", func() bool { return shelf.size() == 12 }) })
+		s.joins(t, nil).works(t, store, func() { eventually(t, "a head is held", func() bool { return store.size() == 12 }) })
 		server.to(t, 15)
-		s.joins(t, nil).works(t, shelf, func() { eventually(t, "a newer head is held", func() bool { return shelf.size() == 15 }) })
+		s.joins(t, nil).works(t, store, func() { eventually(t, "a newer head is held", func() bool { return store.size() == 15 }) })
 		server.restored(t, 7)
 		server = s.starts(t)
 		server.to(t, 30)
 		worker := s.joins(t, nil)
-		worker.works(t, shelf, func() {
-			eventually(t, "the head is told of", func() bool { return worker.said.count() == 1 && len(server.shown(t)) == 1 })
+		worker.works(t, store, func() {
+			eventually(t, "the head is told of", func() bool { return worker.log.count() == 1 && len(server.presented(t)) == 1 })
 		})
-		server.holds(t, "worker/15/root_mismatch")
-		if shelf.size() != 15 {
-			t.Errorf("the head of 15 entries was let go of for one of %d", shelf.size())
+		server.checkHead(t, "worker/15/root_mismatch")
+		if store.size() != 15 {
+			t.Errorf("the head of 15 entries was let go of for one of %d", store.size())
 		}
-		if a := server.shown(t)[0]; a.Source != "worker-1" {
+		if a := server.presented(t)[0]; a.Source != "worker-1" {
 			t.Errorf("%+v", a)
 		}
 		s.refuses(t)
 		s.accepts(t)
 		again := s.joins(t, nil)
-		again.works(t, shelf, func() { eventually(t, "a head of the new epoch is held", func() bool { return shelf.size() > 30 }) })
-		if again.said.count() != 0 {
+		again.works(t, store, func() { eventually(t, "a head of the new epoch is held", func() bool { return store.size() > 30 }) })
+		if again.log.count() != 0 {
 			t.Error("it is told again")
 		}
 	})

@@ -17,30 +17,30 @@ import (
 )
 
 const (
-	shelfSuffix = ".note"
+	headSuffix = ".note"
 	// nameLen is how many hex digits of the digest of an origin name its file.
 	nameLen = 32
 	// maxEntries bounds what is looked at in the directory: few things but heads are ever in it.
 	maxEntries = 1024
 )
 
-type shelf struct {
+type headStore struct {
 	dir string
 	mu  sync.Mutex
 }
 
-var _ audit.HeadShelf = (*shelf)(nil)
+var _ audit.HeadStore = (*headStore)(nil)
 
-// NewHeadShelf returns the shelf in a directory, which Keep makes where there is none, for its owner alone; its parent has to exist. Each
+// NewHeadStore returns the shelf in a directory, which Keep makes where there is none, for its owner alone; its parent has to exist. Each
 // head is a file, named after its origin. It may be used by several goroutines, and by one process.
 //
 // Notes joins an Unavailable fault for each file that cannot be read, is no regular file or is damaged, and returns the others. Keep is
 // Invalid for what is no note of a head and for more than 64 KiB, and Unavailable where nothing can be written. It writes over no file that
 // it cannot read, since that may hold the proof of a rollback.
-func NewHeadShelf(dir string) audit.HeadShelf { return &shelf{dir: dir} }
+func NewHeadStore(dir string) audit.HeadStore { return &headStore{dir: dir} }
 
 // Notes implements audit.HeadShelf.
-func (s *shelf) Notes() ([]string, error) {
+func (s *headStore) Notes() ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	names, err := s.names()
@@ -64,21 +64,21 @@ func unread(path string, err error) error {
 	return fault.Wrap(fault.Unavailable, fmt.Errorf("%s: %w", path, err), "a head that is kept cannot be read")
 }
 
-// Keep implements audit.HeadShelf.
-func (s *shelf) Keep(note string) error {
+// Save implements audit.HeadShelf.
+func (s *headStore) Save(note string) error {
 	h, err := parseHead(note)
 	if err != nil {
 		return fault.BadField("head", "this is no signed head: %s", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.keep(h, note); err != nil {
+	if err := s.write(h, note); err != nil {
 		return fault.Wrap(fault.Unavailable, err, "a head cannot be kept in %s", s.dir)
 	}
 	return nil
 }
 
-func (s *shelf) keep(h head, note string) error {
+func (s *headStore) write(h head, note string) error {
 	if err := s.open(); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (s *shelf) keep(h head, note string) error {
 }
 
 // open makes the directory, for this user alone.
-func (s *shelf) open() error {
+func (s *headStore) open() error {
 	err := os.Mkdir(s.dir, 0o700)
 	if err == nil {
 		return syncDir(filepath.Dir(s.dir))
@@ -121,7 +121,7 @@ func (s *shelf) open() error {
 }
 
 // names returns the files of heads, none where there is no directory.
-func (s *shelf) names() (out []string, err error) {
+func (s *headStore) names() (out []string, err error) {
 	info, err := os.Lstat(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -145,7 +145,7 @@ func (s *shelf) names() (out []string, err error) {
 		return nil, fmt.Errorf("it holds %d files or more", maxEntries)
 	}
 	for _, name := range all {
-		if digits, ok := strings.CutSuffix(name, shelfSuffix); ok && len(digits) == nameLen {
+		if digits, ok := strings.CutSuffix(name, headSuffix); ok && len(digits) == nameLen {
 			out = append(out, name)
 		}
 	}
@@ -153,7 +153,7 @@ func (s *shelf) names() (out []string, err error) {
 }
 
 // read reads the head of a file, which has to be of the origin that the file is named after.
-func (s *shelf) read(name string) (string, head, error) {
+func (s *headStore) read(name string) (string, head, error) {
 	note, err := readNote(filepath.Join(s.dir, name))
 	if err != nil {
 		return "", head{}, err
@@ -168,5 +168,5 @@ func (s *shelf) read(name string) (string, head, error) {
 // fileOf names the file of an origin.
 func fileOf(origin string) string {
 	sum := sha256.Sum256([]byte(origin))
-	return hex.EncodeToString(sum[:])[:nameLen] + shelfSuffix
+	return hex.EncodeToString(sum[:])[:nameLen] + headSuffix
 }

@@ -2,8 +2,8 @@ package audit
 
 import "context"
 
-// Keeper looks after the chain's keys, anchors and private parts. Each change has an entry.
-type Keeper interface {
+// Admin looks after the chain's keys, anchors and private parts. Each change has an entry.
+type Admin interface {
 	// Anchor signs the present head and keeps it as an anchor; by adds what outsiders say of it.
 	Anchor(ctx context.Context, by AnchorRequest) ([]Anchor, error)
 	// Erase drops the private parts of entries. The ground is a legal code such as gdpr_17, [a-z0-9_.-]{1,64}. EntryNotFound

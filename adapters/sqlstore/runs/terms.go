@@ -10,22 +10,22 @@ import (
 
 // Bounds of what is indexed of one run.
 const (
-	maxWords    = 4096
-	maxWordLen  = 64       // runes; the rest of a longer word is not searched
+	maxTerms    = 4096
+	maxTermLen  = 64       // runes; the rest of a longer word is not searched
 	maxTextSize = 64 << 10 // bytes of one text
 )
 
-// wordsOf returns the words of the texts: runs of letters and digits in lower case, each once, in order.
-func wordsOf(texts ...string) []string {
+// termsOf returns the words of the texts: runs of letters and digits in lower case, each once, in order.
+func termsOf(texts ...string) []string {
 	var out []string
 	seen := map[string]bool{}
 	for _, t := range texts {
 		for w := range strings.FieldsFuncSeq(cutText(t), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-			w = cutWord(strings.ToLower(w))
+			w = cutTerm(strings.ToLower(w))
 			if seen[w] {
 				continue
 			}
-			if len(out) == maxWords {
+			if len(out) == maxTerms {
 				return out
 			}
 			seen[w] = true
@@ -43,11 +43,11 @@ func cutText(t string) string {
 	return strings.ToValidUTF8(t, " ")
 }
 
-func cutWord(w string) string {
-	if len(w) <= maxWordLen || utf8.RuneCountInString(w) <= maxWordLen {
+func cutTerm(w string) string {
+	if len(w) <= maxTermLen || utf8.RuneCountInString(w) <= maxTermLen {
 		return w
 	}
-	return string([]rune(w)[:maxWordLen])
+	return string([]rune(w)[:maxTermLen])
 }
 
 // searchText lists the texts by which a run is found.

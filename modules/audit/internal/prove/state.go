@@ -14,20 +14,20 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// standing is what everything that is handed out stands on: a signed head, who the install is, and what signs statements.
-type standing struct {
+// state is what everything that is handed out stands on: a signed head, who the install is, and what signs statements.
+type state struct {
 	install.Head
 	id     install.Identity
 	signer keys.Signer
 	keyID  string
 }
 
-// maxStands is how often a head is signed anew where keys or an epoch changed meanwhile.
-const maxStands = 4
+// maxStates is how often a head is signed anew where keys or an epoch changed meanwhile.
+const maxStates = 4
 
-// stand signs the present head. Faults are those of the install, and Unavailable where keys or epochs keep changing.
-func (p *Prover) stand(ctx context.Context) (s standing, err error) {
-	for range maxStands {
+// state signs the present head. Faults are those of the install, and Unavailable where keys or epochs keep changing.
+func (p *Prover) state(ctx context.Context) (s state, err error) {
+	for range maxStates {
 		if s.Head, err = p.p.Install.Checkpoint(ctx); err != nil {
 			return s, err
 		}
@@ -49,7 +49,7 @@ func (p *Prover) stand(ctx context.Context) (s standing, err error) {
 }
 
 // admits reports whether the statement key speaks for the size of the head: the keys may have been rotated after it was signed.
-func (s *standing) admits() bool {
+func (s *state) admits() bool {
 	for _, k := range s.id.Keys {
 		if k.ID == s.keyID {
 			return k.Admit(s.Size) == nil
@@ -59,7 +59,7 @@ func (s *standing) admits() bool {
 }
 
 // inclusion returns a proof that leads from the leaf to the head.
-func (p *Prover) inclusion(ctx context.Context, s *standing, seq int64, hash tree.Hash) ([]tree.Hash, error) {
+func (p *Prover) inclusion(ctx context.Context, s *state, seq int64, hash tree.Hash) ([]tree.Hash, error) {
 	hashes, err := p.p.Tree.Inclusion(ctx, seq, s.Size)
 	if err != nil {
 		return nil, fmt.Errorf("prove entry %d: %w", seq, err)
@@ -71,7 +71,7 @@ func (p *Prover) inclusion(ctx context.Context, s *standing, seq int64, hash tre
 }
 
 // grown returns a proof that the head's tree begins with another one. A chain that does not is Unsatisfied.
-func (p *Prover) grown(ctx context.Context, s *standing, problem proof.AnchorProblem, root tree.Hash) ([]tree.Hash, error) {
+func (p *Prover) grown(ctx context.Context, s *state, problem proof.AnchorProblem, root tree.Hash) ([]tree.Hash, error) {
 	if problem.Size > s.Size {
 		return nil, p.unsatisfied(s, problem, proof.TailMissing)
 	}
@@ -85,7 +85,7 @@ func (p *Prover) grown(ctx context.Context, s *standing, problem proof.AnchorPro
 	return hashes, nil
 }
 
-func (p *Prover) unsatisfied(s *standing, problem proof.AnchorProblem, what string) *fault.Error {
+func (p *Prover) unsatisfied(s *state, problem proof.AnchorProblem, what string) *fault.Error {
 	problem.Problem = what
 	v := audit.ChainVerdict{Verdict: proof.Verdict{Count: s.Size, AnchorProblems: []proof.AnchorProblem{problem}}}
 	text := fmt.Sprintf("the audit trail of %d entries does not satisfy a head of %d", s.Size, problem.Size)

@@ -34,8 +34,8 @@ type row struct {
 // maxReceipts bounds the receipts in one row.
 const maxReceipts = 20
 
-// book gathers the rows of a period.
-type book struct {
+// ledger gathers the rows of a period.
+type ledger struct {
 	period  audit.Period
 	most    int
 	rows    []*row
@@ -45,8 +45,8 @@ type book struct {
 	changed int64 // entries that could not be read as they were recorded
 }
 
-func newBook(p audit.Period, most int) *book {
-	return &book{period: p, most: most, runs: make(map[string]*row)}
+func newLedger(p audit.Period, most int) *ledger {
+	return &ledger{period: p, most: most, runs: make(map[string]*row)}
 }
 
 // quiet reports whether an entry changes nothing that a register is about.
@@ -55,7 +55,7 @@ func quiet(a audit.Action) bool {
 }
 
 // add takes an entry in: one row for each run, and one for every other change.
-func (b *book) add(l *audit.Line) {
+func (b *ledger) add(l *audit.Line) {
 	if quiet(l.Action) {
 		return
 	}
@@ -71,7 +71,7 @@ func (b *book) add(l *audit.Line) {
 	if w == nil {
 		return
 	}
-	w.Who, w.Action, w.Object, w.Name = person(l.Actor), string(l.Action), l.Object.Kind, l.Object.Name
+	w.Who, w.Action, w.Object, w.Name = actorName(l.Actor), string(l.Action), l.Object.Kind, l.Object.Name
 	if l.Object.ID != "" {
 		w.Object += "/" + l.Object.ID
 	}
@@ -81,11 +81,11 @@ func (b *book) add(l *audit.Line) {
 		return
 	}
 	w.Outcome, w.Bad = string(l.Outcome), l.Outcome != audit.Applied
-	w.keep(l)
+	w.addReceipt(l)
 }
 
 // altered takes in an entry that cannot be read as it was recorded. Only what the store says of it is left.
-func (b *book) altered(s *audit.Stored) {
+func (b *ledger) altered(s *audit.Stored) {
 	b.changed++
 	at, ok := clockOf(s)
 	if !ok {
@@ -104,7 +104,7 @@ func asks(a audit.Action) bool {
 
 // put adds a row, nil where there is no room: what is cut is the end of the period, so that another register can go on
 // from there.
-func (b *book) put(at time.Time) *row {
+func (b *ledger) put(at time.Time) *row {
 	if len(b.rows) >= b.most {
 		if b.cut == 0 {
 			b.cutAt = at
@@ -117,16 +117,16 @@ func (b *book) put(at time.Time) *row {
 	return w
 }
 
-// person is how somebody is called.
-func person(a actor.Actor) string {
+// actorName is how somebody is called.
+func actorName(a actor.Actor) string {
 	if a.Name != "" && a.ID != "" {
 		return a.Name + " (" + a.ID + ")"
 	}
 	return cmp.Or(a.Name, a.ID, string(a.Type))
 }
 
-// keep lists an entry's receipt.
-func (w *row) keep(l *audit.Line) {
+// addReceipt lists an entry's receipt.
+func (w *row) addReceipt(l *audit.Line) {
 	if len(w.Receipts) == maxReceipts {
 		w.More++
 		return
@@ -136,7 +136,7 @@ func (w *row) keep(l *audit.Line) {
 
 // follow takes one more entry of a run into its row.
 func (w *row) follow(l *audit.Line) {
-	w.keep(l)
+	w.addReceipt(l)
 	own := l.Object.Kind == "run" && l.Object.ID == w.run
 	if l.Outcome != audit.Applied {
 		w.decide(l, string(l.Action)+" "+string(l.Outcome))
@@ -170,11 +170,11 @@ func (w *row) decide(l *audit.Line, what string) {
 	if len(w.Decision) >= maxReceipts {
 		return
 	}
-	said := what + " by " + person(l.Actor)
+	logged := what + " by " + actorName(l.Actor)
 	if l.Text != "" {
-		said += ": " + l.Text
+		logged += ": " + l.Text
 	}
-	w.Decision = append(w.Decision, said)
+	w.Decision = append(w.Decision, logged)
 }
 
 func (w *row) submitted(details json.RawMessage) {
@@ -202,7 +202,7 @@ func (w *row) label(r *runs.Run) {
 	w.Change, w.dry = cmp.Or(w.Change, r.Change), w.dry || r.Spec.DryRun
 	w.Name = cmp.Or(w.Name, r.Name)
 	if !asks(audit.Action(w.Action)) {
-		w.Who = person(r.Actor) // the period begins behind the submission
+		w.Who = actorName(r.Actor) // the period begins behind the submission
 	}
 	if w.Outcome == "" {
 		w.Outcome = string(r.Status)

@@ -21,8 +21,8 @@ import (
 	"github.com/writ-automation/writ/ports/proof"
 )
 
-// world is the context over a real database.
-type world struct {
+// fixture is the context over a real database.
+type fixture struct {
 	auditmodule.Result
 	d      *db.DB
 	store  *sqlaudit.Store
@@ -66,10 +66,10 @@ func (s signing) Save(pem []byte) error {
 	return nil
 }
 
-func newWorld(t testing.TB, engine db.Engine) *world {
+func newFixture(t testing.TB, engine db.Engine) *fixture {
 	t.Helper()
 	d := dbtest.Connect(t, db.Config{URL: dbtest.Fresh(t, engine, migrations.FS), UnitTimeout: 10 * time.Minute})
-	w := &world{d: d, store: sqlaudit.New(d)}
+	w := &fixture{d: d, store: sqlaudit.New(d)}
 	kept := &memory{}
 	var err error
 	w.Result, err = auditmodule.New(auditmodule.Params{
@@ -92,7 +92,7 @@ func runOf(n int64) string { return fmt.Sprintf("run_%026d", n) }
 
 // grow records runs until the chain has at least n entries: each is submitted, started and ended, in units of a thousand runs.
 // Their entries are those of a service, with what is private of them.
-func (w *world) grow(t testing.TB, n int64) {
+func (w *fixture) grow(t testing.TB, n int64) {
 	t.Helper()
 	user := actor.With(t.Context(), actor.Actor{Type: actor.User, ID: "usr_01hzy3v7k8m9n0p1q2r3s4t5v6", Name: "Ada Example", IP: "192.0.2.1"})
 	user = actor.WithRequest(user, actor.Request{ID: "01hzy3v7k8m9n0p1q2r3s4t5v6", Method: "POST", Path: "/v1/runs", Agent: "curl/8.5.0"})
@@ -134,7 +134,7 @@ func (w *world) grow(t testing.TB, n int64) {
 }
 
 // verify verifies the whole chain, which has to hold.
-func (w *world) verify(t testing.TB) {
+func (w *fixture) verify(t testing.TB) {
 	t.Helper()
 	v, err := w.prover.Verify(t.Context(), proof.Trust{})
 	if err != nil || !v.OK || v.Count != w.size {
@@ -143,7 +143,7 @@ func (w *world) verify(t testing.TB) {
 }
 
 // bundle streams a bundle of the whole chain and returns its size.
-func (w *world) bundle(t testing.TB, q audit.BundleQuery) int64 {
+func (w *fixture) bundle(t testing.TB, q audit.BundleQuery) int64 {
 	t.Helper()
 	doc, err := w.prover.Bundle(t.Context(), q)
 	if err != nil {

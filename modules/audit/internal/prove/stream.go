@@ -11,8 +11,8 @@ const (
 	batches   = 4 // in the air at once
 )
 
-// flow hands items from a goroutine that reads them to one that checks them, in batches, of which few are made.
-type flow[T any] struct {
+// batchStream hands items from a goroutine that reads them to one that checks them, in batches, of which few are made.
+type batchStream[T any] struct {
 	full  chan []T
 	empty chan []T
 	done  chan struct{}
@@ -20,8 +20,8 @@ type flow[T any] struct {
 }
 
 // stream starts reading. It ends with the source, or with ctx.
-func stream[T any](ctx context.Context, source func(ctx context.Context, give func(item *T) error) error) *flow[T] {
-	f := &flow[T]{full: make(chan []T, batches), empty: make(chan []T, batches), done: make(chan struct{})}
+func stream[T any](ctx context.Context, source func(ctx context.Context, give func(item *T) error) error) *batchStream[T] {
+	f := &batchStream[T]{full: make(chan []T, batches), empty: make(chan []T, batches), done: make(chan struct{})}
 	for range batches {
 		f.empty <- make([]T, 0, batchSize)
 	}
@@ -33,7 +33,7 @@ func stream[T any](ctx context.Context, source func(ctx context.Context, give fu
 	return f
 }
 
-func (f *flow[T]) fill(ctx context.Context, source func(ctx context.Context, give func(item *T) error) error) error {
+func (f *batchStream[T]) fill(ctx context.Context, source func(ctx context.Context, give func(item *T) error) error) error {
 	var batch []T
 	send := func() error {
 		select {
@@ -64,7 +64,7 @@ func (f *flow[T]) fill(ctx context.Context, source func(ctx context.Context, giv
 }
 
 // next returns the next batch, nil at the end. The batch goes back once it was read.
-func (f *flow[T]) next(ctx context.Context) ([]T, error) {
+func (f *batchStream[T]) next(ctx context.Context) ([]T, error) {
 	select {
 	case batch, ok := <-f.full:
 		if !ok {
@@ -76,24 +76,24 @@ func (f *flow[T]) next(ctx context.Context) ([]T, error) {
 	}
 }
 
-func (f *flow[T]) back(batch []T) {
+func (f *batchStream[T]) back(batch []T) {
 	clear(batch)
 	f.empty <- batch[:0] // there is room for every batch that was made
 }
 
 // wait returns once the source has ended.
-func (f *flow[T]) wait() { <-f.done }
+func (f *batchStream[T]) wait() { <-f.done }
 
-// flights runs one verification at a time. Who comes while one runs waits for the next one, which begins behind it and so sees
+// singleFlight runs one verification at a time. Who comes while one runs waits for the next one, which begins behind it and so sees
 // all that the caller could know of; everybody who waits for the next one shares it.
-type flights struct {
+type singleFlight struct {
 	mu      sync.Mutex
-	running *flight
-	next    *flight
+	running *shared
+	next    *shared
 }
 
-// flight is one verification. It ends early once nobody waits for it any more.
-type flight struct {
+// shared is one verification. It ends early once nobody waits for it any more.
+type shared struct {
 	run     func(ctx context.Context) (found, error)
 	base    context.Context // of the first caller, without its end
 	stop    context.CancelFunc
@@ -104,7 +104,7 @@ type flight struct {
 }
 
 // do returns what run finds, or the caller's own end.
-func (f *flights) do(ctx context.Context, run func(ctx context.Context) (found, error)) (found, error) {
+func (f *singleFlight) do(ctx context.Context, run func(ctx context.Context) (found, error)) (found, error) {
 	mine := f.join(ctx, run)
 	select {
 	case <-mine.done:
@@ -115,12 +115,12 @@ func (f *flights) do(ctx context.Context, run func(ctx context.Context) (found, 
 	}
 }
 
-func (f *flights) join(ctx context.Context, run func(ctx context.Context) (found, error)) *flight {
+func (f *singleFlight) join(ctx context.Context, run func(ctx context.Context) (found, error)) *shared {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.next == nil {
 		base, stop := context.WithCancel(context.WithoutCancel(ctx))
-		f.next = &flight{run: run, base: base, stop: stop, done: make(chan struct{})}
+		f.next = &shared{run: run, base: base, stop: stop, done: make(chan struct{})}
 	}
 	mine := f.next
 	mine.waiting++
@@ -131,14 +131,14 @@ func (f *flights) join(ctx context.Context, run func(ctx context.Context) (found
 }
 
 // begin starts the next flight. The lock is held.
-func (f *flights) begin() {
+func (f *singleFlight) begin() {
 	f.running, f.next = f.next, nil
 	if f.running != nil {
 		go f.fly(f.running)
 	}
 }
 
-func (f *flights) fly(one *flight) {
+func (f *singleFlight) fly(one *shared) {
 	one.found, one.err = one.run(one.base)
 	one.stop()
 	close(one.done)
@@ -148,7 +148,7 @@ func (f *flights) fly(one *flight) {
 }
 
 // leave ends a flight that nobody waits for: one that has not begun is forgotten.
-func (f *flights) leave(one *flight) {
+func (f *singleFlight) leave(one *shared) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if one.waiting--; one.waiting > 0 {

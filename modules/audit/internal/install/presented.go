@@ -15,26 +15,26 @@ type Held struct {
 	Seen
 	// Note is the head with the signatures of this install alone.
 	Note string
-	// GivenUp says that a rollback was accepted which the head is behind. It is then not held against the chain.
-	GivenUp bool
-	by      []keys.Key // who signed it, with their lives
+	// Abandoned says that a rollback was accepted which the head is behind. It is then not held against the chain.
+	Abandoned bool
+	by        []keys.Key // who signed it, with their lives
 }
 
 // Foreign reports whether an error says that a note is none of this install: everything else says that nobody knows.
 func Foreign(err error) bool { return keys.CodeOf(err) != "" }
 
-// Shown holds notes that somebody shows against the chain, one after the other. Identity and tip are read first, and so are newer than
+// Presented holds notes that somebody shows against the chain, one after the other. Identity and tip are read first, and so are newer than
 // every note: a head is signed over committed entries.
-type Shown struct {
-	in    *Install
-	given *given
+type Presented struct {
+	in        *Install
+	abandoned *abandoned
 	// Epochs are those that the notes are held against, Size is how many entries the chain has.
 	Epochs []audit.Epoch
 	Size   int64
 }
 
-// Shown begins to hold notes against the chain. It is called once they are there.
-func (i *Install) Shown(ctx context.Context) (*Shown, error) {
+// Presented begins to hold notes against the chain. It is called once they are there.
+func (i *Install) Presented(ctx context.Context) (*Presented, error) {
 	id, err := i.Identity(ctx)
 	if err != nil {
 		return nil, err
@@ -43,13 +43,13 @@ func (i *Install) Shown(ctx context.Context) (*Shown, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the end of the audit trail: %w", err)
 	}
-	return &Shown{in: i, given: i.given(id), Epochs: id.Epochs, Size: tip.Size}, nil
+	return &Presented{in: i, abandoned: i.abandoned(id), Epochs: id.Epochs, Size: tip.Size}, nil
 }
 
-// Judge holds a note against the chain. Of a note of another install the error is Foreign. A chain that does not recompute satisfies
+// Validate holds a note against the chain. Of a note of another install the error is Foreign. A chain that does not recompute satisfies
 // nothing.
-func (s *Shown) Judge(ctx context.Context, note string) (Held, error) {
-	h, err := s.in.judge(ctx, s.given, note, s.Size)
+func (s *Presented) Validate(ctx context.Context, note string) (Held, error) {
+	h, err := s.in.validate(ctx, s.abandoned, note, s.Size)
 	if audit.Broken.Is(err) || audit.EntryNotFound.Is(err) {
 		return h, nil
 	}
@@ -59,8 +59,8 @@ func (s *Shown) Judge(ctx context.Context, note string) (Held, error) {
 // Tells reports whether an anchor is a head that others may keep: one of the open epoch that the chain satisfies, by a key of the
 // install, and where this server has a signing key by that one: whoever writes the database alone must not put another head into their
 // hands.
-func (s *Shown) Tells(ctx context.Context, a *audit.Anchor) (bool, error) {
-	h, err := s.Judge(ctx, a.Note)
+func (s *Presented) Tells(ctx context.Context, a *audit.Anchor) (bool, error) {
+	h, err := s.Validate(ctx, a.Note)
 	if err != nil {
 		if Foreign(err) {
 			err = nil
@@ -68,7 +68,7 @@ func (s *Shown) Tells(ctx context.Context, a *audit.Anchor) (bool, error) {
 		return false, err
 	}
 	own, _ := s.in.pair()
-	return h.Met && h.Epoch == s.given.id.Epoch.N && (own == nil || signedWith(h.by, own.checkpointID)), nil
+	return h.Met && h.Epoch == s.abandoned.id.Epoch.N && (own == nil || signedWith(h.by, own.checkpointID)), nil
 }
 
 func signedWith(by []keys.Key, id string) bool {
@@ -80,14 +80,14 @@ func signedWith(by []keys.Key, id string) bool {
 	return false
 }
 
-// judge reads a note and holds it against a chain of that size.
-func (i *Install) judge(ctx context.Context, given *given, note string, size int64) (Held, error) {
+// validate reads a note and holds it against a chain of that size.
+func (i *Install) validate(ctx context.Context, given *abandoned, note string, size int64) (Held, error) {
 	h, err := i.read(given.id, note)
 	if err != nil {
 		return h, err
 	}
 	// What was given up need not fit the lives of keys any more: a key may have been retired at what remained.
-	if h.GivenUp, err = given.held(ctx, h); err != nil || h.GivenUp {
+	if h.Abandoned, err = given.held(ctx, h); err != nil || h.Abandoned {
 		return h, err
 	}
 	for _, k := range h.by {
@@ -95,7 +95,7 @@ func (i *Install) judge(ctx context.Context, given *given, note string, size int
 			return h, err
 		}
 	}
-	if !givenUp(given.id.Epochs, h.Epoch, h.Size) {
+	if !abandonedHeads(given.id.Epochs, h.Epoch, h.Size) {
 		h.Met, err = i.meets(ctx, given.id, h.Seen, size)
 	}
 	return h, err

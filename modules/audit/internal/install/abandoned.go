@@ -11,24 +11,24 @@ import (
 	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
-// given tells which heads were given up when a rollback was accepted. It serves one pass over heads.
-type given struct {
+// abandoned tells which heads were given up when a rollback was accepted. It serves one pass over heads.
+type abandoned struct {
 	in    *Install
 	id    Identity
 	asked map[string]bool // what was found out about vouching
 }
 
-func (i *Install) given(id Identity) *given {
-	return &given{in: i, id: id, asked: make(map[string]bool)}
+func (i *Install) abandoned(id Identity) *abandoned {
+	return &abandoned{in: i, id: id, asked: make(map[string]bool)}
 }
 
-// GivenUp returns what tells of anchors whether they were given up. It serves one pass.
+// Abandoned returns what tells of anchors whether they were given up. It serves one pass.
 //
 // That an epoch was closed can be written by anybody who writes the database. Of an anchor that lies there alone that is enough, since
 // it could be deleted as well. For the head of a worker it takes what the head file takes: somebody with the signing key has to have
 // signed a head of a later epoch.
-func (i *Install) GivenUp(id Identity) func(ctx context.Context, a *audit.Anchor) (bool, error) {
-	return i.given(id).up
+func (i *Install) Abandoned(id Identity) func(ctx context.Context, a *audit.Anchor) (bool, error) {
+	return i.abandoned(id).up
 }
 
 // Vouched reports whether the head of the head file may be given up: it is of an epoch that was closed, and something that cannot
@@ -46,11 +46,11 @@ func (i *Install) Vouched(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, ofFile(err)
 	}
-	return i.given(id).held(ctx, h)
+	return i.abandoned(id).held(ctx, h)
 }
 
-// givenUp reports whether a head lies beyond what remained of its epoch, as the store has it.
-func givenUp(epochs []audit.Epoch, epoch, size int64) bool {
+// abandonedHeads reports whether a head lies beyond what remained of its epoch, as the store has it.
+func abandonedHeads(epochs []audit.Epoch, epoch, size int64) bool {
 	for _, e := range epochs {
 		if e.N == epoch {
 			return e.Closed && size > e.LastSize
@@ -60,8 +60,8 @@ func givenUp(epochs []audit.Epoch, epoch, size int64) bool {
 }
 
 // up reports whether an anchor was given up.
-func (g *given) up(ctx context.Context, a *audit.Anchor) (bool, error) {
-	if !givenUp(g.id.Epochs, a.Epoch, a.Size) {
+func (g *abandoned) up(ctx context.Context, a *audit.Anchor) (bool, error) {
+	if !abandonedHeads(g.id.Epochs, a.Epoch, a.Size) {
 		return false, nil
 	}
 	if a.Kind != audit.KindWorker {
@@ -75,8 +75,8 @@ func (g *given) up(ctx context.Context, a *audit.Anchor) (bool, error) {
 }
 
 // held reports whether a head that is kept outside of the store was given up.
-func (g *given) held(ctx context.Context, h Held) (bool, error) {
-	if !givenUp(g.id.Epochs, h.Epoch, h.Size) {
+func (g *abandoned) held(ctx context.Context, h Held) (bool, error) {
+	if !abandonedHeads(g.id.Epochs, h.Epoch, h.Size) {
 		return false, nil
 	}
 	return g.vouched(ctx, h.Epoch, h.by)
@@ -84,7 +84,7 @@ func (g *given) held(ctx context.Context, h Held) (bool, error) {
 
 // vouched reports whether the store keeps a head of a later epoch that this server's own key signed, or one of these keys: that an
 // epoch was given up can be written by anybody who writes the database, and this not.
-func (g *given) vouched(ctx context.Context, epoch int64, by []keys.Key) (bool, error) {
+func (g *abandoned) vouched(ctx context.Context, epoch int64, by []keys.Key) (bool, error) {
 	if own, _ := g.in.pair(); own != nil {
 		mine, err := keys.NewKey(own.checkpoint.Public(), keys.Checkpoint, g.id.Epoch.Origin)
 		if err != nil {
