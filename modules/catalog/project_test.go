@@ -16,7 +16,8 @@ import (
 	"github.com/writ-automation/writ/ports/ids"
 )
 
-// TestFirstSync: a new project is fetched on its own, and one that moves is fetched again; nobody's request has an entry for it.
+// TestFirstSync: a new project is fetched on its own, and one that moves is fetched again; nobody's request has an
+// entry for it.
 func TestFirstSync(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		b.Background.Start()
@@ -120,7 +121,8 @@ func TestSyncFails(t *testing.T) {
 	})
 }
 
-// TestPin: a run gets the newest commit, the one of the last seconds without a fetch, and the last good one with the reason.
+// TestPin: a run gets the newest commit, the one of the last seconds without a fetch, and the last good one with the
+// reason.
 func TestPin(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		p, ctx := b.project("site"), t.Context()
@@ -265,7 +267,8 @@ func TestProjectInput(t *testing.T) {
 	}
 }
 
-// TestProjectCredential: a credential that cannot be used is a failure of the synchronisation, and what it gives reaches the repository.
+// TestProjectCredential: a credential that cannot be used is a failure of the synchronisation, and what it gives
+// reaches the repository.
 func TestProjectCredential(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)

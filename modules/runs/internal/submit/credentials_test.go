@@ -82,7 +82,8 @@ func (e inventories) id(name string) string {
 	return padded(ids.Inventory, name)
 }
 
-// submitterOver returns a submitter of inventories that lend credentials, all of which exist; its caller may use everything but what is not for it.
+// submitterOver returns a submitter of inventories that lend credentials, all of which exist; its caller may use
+// everything but what is not for it.
 func submitterOver(e inventories, results map[string]error, not ...string) *Submitter {
 	refs, may := withDefaults{knows{}, map[string][]string{}}, levels{"queue:default": access.Use, "prj_" + used: access.Use}
 	v := vault{knows: knows{}, results: results, asked: map[string]int{}}
@@ -133,7 +134,8 @@ func TestARunHasTheCredentialsOfItsInventory(t *testing.T) {
 // stepCase is a step by its inventory and its own list, with what its run has.
 type stepCase struct{ inventory, own, want string }
 
-// TestAStepHasTheCredentialsOfWhereItRuns beside its own list or the pipeline's. What an inventory lends reaches no step over another one.
+// TestAStepHasTheCredentialsOfWhereItRuns beside its own list or the pipeline's. What an inventory lends reaches no
+// step over another one.
 func TestAStepHasTheCredentialsOfWhereItRuns(t *testing.T) {
 	t.Parallel()
 	e := inventories{"ab": "a b", "c": "c", "none": ""}
@@ -172,7 +174,8 @@ func TestAStepHasTheCredentialsOfWhereItRuns(t *testing.T) {
 	}
 }
 
-// TestCredentialsAreInheritedFromTheInventoryAlone: whoever may use an inventory needs no right to what it lends, there and nowhere else.
+// TestCredentialsAreInheritedFromTheInventoryAlone: whoever may use an inventory needs no right to what it lends,
+// there and nowhere else.
 func TestCredentialsAreInheritedFromTheInventoryAlone(t *testing.T) {
 	t.Parallel()
 	e := inventories{"a": "a", "b": "b", "none": ""}
@@ -210,7 +213,8 @@ func message(err error) string {
 	return err.Error()
 }
 
-// TestStepsInheritWhatTheirInventoryHas: what the pipeline's inventory lends is not the pipeline's to give to steps over another one.
+// TestStepsInheritWhatTheirInventoryHas: what the pipeline's inventory lends is not the pipeline's to give to steps
+// over another one.
 func TestStepsInheritWhatTheirInventoryHas(t *testing.T) {
 	t.Parallel()
 	e := inventories{"a": "a", "b": "b", "none": ""}
