@@ -19,8 +19,8 @@ func goodName(name string) bool {
 	})
 }
 
-// pick returns the witness's line out of an answer: exactly one has to be there, and it has to verify over the body of the
-// checkpoint. Lines of others are left out.
+// pick returns the witness's line out of an answer: exactly one has to be there, and it has to verify over the body
+// of the checkpoint. Lines of others are left out.
 func pick(by checkpoint.Witness, text, body string) (string, error) {
 	if !strings.HasSuffix(text, "\n") {
 		return "", errors.New("no signature lines")

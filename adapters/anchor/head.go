@@ -20,7 +20,8 @@ type head struct {
 	size   int64
 }
 
-// parseHead reads a C2SP tlog-checkpoint without verifying it: three lines, an empty one and signature lines, each in its one form.
+// parseHead reads a C2SP tlog-checkpoint without verifying it: three lines, an empty one and signature lines, each in
+// its one form.
 func parseHead(note string) (head, error) {
 	if len(note) > maxHead {
 		return head{}, fmt.Errorf("it has more than %d bytes", maxHead)
@@ -54,7 +55,8 @@ func parseHead(note string) (head, error) {
 	return head{origin: lines[0], size: size}, nil
 }
 
-// checkOrigin asks for what names a log: printable ASCII without a space and a plus sign, which would break the forms around it.
+// checkOrigin asks for what names a log: printable ASCII without a space and a plus sign, which would break the forms
+// around it.
 func checkOrigin(origin string) error {
 	if origin == "" || len(origin) > maxOrigin {
 		return fmt.Errorf("its origin has not 1 to %d bytes", maxOrigin)

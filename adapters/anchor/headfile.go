@@ -16,15 +16,14 @@ type headFile struct {
 
 var _ audit.HeadFile = (*headFile)(nil)
 
-// NewHeadFile returns the head file at a path, whose folder has to exist. The file is read and written by its owner alone.
-// It may be used by several goroutines; of several processes that save at once the last one wins.
+// NewHeadFile returns the head file at a path, whose folder has to exist. The file is read and written by its owner
+// alone. It may be used by several goroutines; of several processes that save at once the last one wins.
 //
-// Load fails with an Unavailable fault for what cannot be read, is no regular file or has more than 64 KiB. Save fails with
-// audit.AnchorFailed, and then the file holds what it held before, or the new note where only the folder could not be made
-// durable.
+// Load fails with an Unavailable fault for what cannot be read, is no regular file or has more than 64 KiB. Save
+// fails with audit.AnchorFailed, and then the file holds what it held before, or the new note where only the folder
+// could not be made durable.
 func NewHeadFile(path string) audit.HeadFile { return &headFile{path: path} }
 
-// Load implements audit.HeadFile.
 func (h *headFile) Load() (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -38,7 +37,6 @@ func (h *headFile) Load() (string, error) {
 	return note, nil
 }
 
-// Save implements audit.HeadFile.
 func (h *headFile) Save(note string) error {
 	if note == "" || len(note) > maxHead {
 		return audit.AnchorFailed.New("a head file holds 1 to %d bytes", maxHead)

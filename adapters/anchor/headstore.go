@@ -31,15 +31,15 @@ type headStore struct {
 
 var _ audit.HeadStore = (*headStore)(nil)
 
-// NewHeadStore returns the shelf in a directory, which Keep makes where there is none, for its owner alone; its parent has to exist. Each
-// head is a file, named after its origin. It may be used by several goroutines, and by one process.
+// NewHeadStore returns the shelf in a directory, which Keep makes where there is none, for its owner alone; its
+// parent has to exist. Each head is a file, named after its origin. It may be used by several goroutines, and by one
+// process.
 //
-// Notes joins an Unavailable fault for each file that cannot be read, is no regular file or is damaged, and returns the others. Keep is
-// Invalid for what is no note of a head and for more than 64 KiB, and Unavailable where nothing can be written. It writes over no file that
-// it cannot read, since that may hold the proof of a rollback.
+// Notes joins an Unavailable fault for each file that cannot be read, is no regular file or is damaged, and returns
+// the others. Keep is Invalid for what is no note of a head and for more than 64 KiB, and Unavailable where nothing
+// can be written. It writes over no file that it cannot read, since that may hold the proof of a rollback.
 func NewHeadStore(dir string) audit.HeadStore { return &headStore{dir: dir} }
 
-// Notes implements audit.HeadShelf.
 func (s *headStore) Notes() ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,6 @@ func unread(path string, err error) error {
 	return fault.Wrap(fault.Unavailable, fmt.Errorf("%s: %w", path, err), "a head that is kept cannot be read")
 }
 
-// Save implements audit.HeadShelf.
 func (s *headStore) Save(note string) error {
 	h, err := parseHead(note)
 	if err != nil {

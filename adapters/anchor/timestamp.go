@@ -26,11 +26,13 @@ type timeStamper struct {
 
 var _ audit.TimeStamper = (*timeStamper)(nil)
 
-// NewTimeStamper returns a client of the RFC 3161 authority at an address of http or https; any other is an Invalid fault
-// that names tsa. It asks for a token over the SHA-256 of the bytes, with a random nonce and with the authority's certificate.
+// NewTimeStamper returns a client of the RFC 3161 authority at an address of http or https; any other is an Invalid
+// fault that names tsa. It asks for a token over the SHA-256 of the bytes, with a random nonce and with the
+// authority's certificate.
 //
-// A response is returned where the authority granted it and its token is over these bytes and this question; everything
-// else is audit.AnchorFailed. Whether the signature is that of somebody who is trusted is for whoever verifies the token.
+// A response is returned where the authority granted it and its token is over these bytes and this question;
+// everything else is audit.AnchorFailed. Whether the signature is that of somebody who is trusted is for whoever
+// verifies the token.
 func NewTimeStamper(address string, o Options) (audit.TimeStamper, error) {
 	p, u, err := newPeer(address, "tsa", o)
 	if err != nil {
@@ -42,7 +44,6 @@ func NewTimeStamper(address string, o Options) (audit.TimeStamper, error) {
 // Name implements audit.TimeStamper: scheme and host of the address. The rest of it may be a secret.
 func (t *timeStamper) Name() string { return t.name }
 
-// Stamp implements audit.TimeStamper.
 func (t *timeStamper) Stamp(ctx context.Context, data []byte) ([]byte, error) {
 	who := "the time-stamping authority " + t.name
 	sum := sha256.Sum256(data)

@@ -30,11 +30,11 @@ type witness struct {
 
 var _ audit.Witness = (*witness)(nil)
 
-// NewWitness returns a client of the C2SP tlog-witness at a submission prefix of http or https. Its key is a note verifier
-// key of type 0x04, Ed25519 with a time. An Invalid fault names witness or witness_key.
+// NewWitness returns a client of the C2SP tlog-witness at a submission prefix of http or https. Its key is a note
+// verifier key of type 0x04, Ed25519 with a time. An Invalid fault names witness or witness_key.
 //
-// Cosign returns the one line of that key and leaves out those of others. A line of the key that does not verify, or more
-// than one, is audit.AnchorFailed, as is every refusal. The time of a cosignature is the witness's word.
+// Cosign returns the one line of that key and leaves out those of others. A line of the key that does not verify, or
+// more than one, is audit.AnchorFailed, as is every refusal. The time of a cosignature is the witness's word.
 func NewWitness(prefix, vkey string, o Options) (audit.Witness, error) {
 	key, err := checkpoint.ParseWitness(vkey)
 	if err != nil {
@@ -51,7 +51,6 @@ func NewWitness(prefix, vkey string, o Options) (audit.Witness, error) {
 // Name implements audit.Witness: the name in the witness's key.
 func (w *witness) Name() string { return w.key.Name }
 
-// Cosign implements audit.Witness.
 func (w *witness) Cosign(ctx context.Context, note string, from int64, proof [][32]byte) (lines string, known int64, err error) {
 	body, size, err := checkpointBody(note)
 	if err != nil {

@@ -21,7 +21,8 @@ func asks(t *testing.T, prefix string, k key) audit.Witness {
 	return w
 }
 
-// TestWitnessFollows walks through the life of a log: the first head, growth, a client that forgot, the same head again.
+// TestWitnessFollows walks through the life of a log: the first head, growth, a client that forgot, the same head
+// again.
 func TestWitnessFollows(t *testing.T) {
 	t.Parallel()
 	l := newLog(1, 40)

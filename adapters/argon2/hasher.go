@@ -39,7 +39,6 @@ func derive(p identity.Password, h phc) []byte {
 	return argon2.IDKey([]byte(p), h.salt, h.passes, h.memory, h.threads, uint32(len(h.key)))
 }
 
-// Hash implements identity.Hasher.
 func (x *Hasher) Hash(ctx context.Context, p identity.Password) (string, error) {
 	h := phc{params: today(), salt: make([]byte, saltLen), key: make([]byte, keyLen)}
 	if _, err := rand.Read(h.salt); err != nil {
@@ -54,7 +53,7 @@ func (x *Hasher) Hash(ctx context.Context, p identity.Password) (string, error) 
 	return h.String(), nil
 }
 
-// Verify implements identity.Hasher. A hash that is neither empty nor readable is an error that does not show it.
+// A hash that is neither empty nor readable is an error that does not show it.
 func (x *Hasher) Verify(ctx context.Context, p identity.Password, hash string) (ok, outdated bool, err error) {
 	h := phc{params: today(), salt: make([]byte, saltLen), key: make([]byte, keyLen)} // of no password
 	if hash != "" {

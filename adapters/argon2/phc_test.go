@@ -11,8 +11,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// vectors were made with the command line of the reference implementation (version 20171227); the first four stand in its
-// own tests as well.
+// vectors were made with the command line of the reference implementation (version 20171227); the first four stand in
+// its own tests as well.
 func vectors() map[string]identity.Password {
 	return map[string]identity.Password{
 		"$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4":              "password",

@@ -22,8 +22,8 @@ func (w *rightsStore) back(version int64, objects ...identity.ObjectRights) {
 	}
 }
 
-// TestEveryDecisionReachesItsCallersVersion asks with each role what takes no look into the index: who was told of less,
-// as the follower of a stream, is decided about by the same rights from then on.
+// TestEveryDecisionReachesItsCallersVersion asks with each role what takes no look into the index: who was told of
+// less, as the follower of a stream, is decided about by the same rights from then on.
 func TestEveryDecisionReachesItsCallersVersion(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -126,8 +126,8 @@ func TestARaceCostsOneQuestion(t *testing.T) {
 	})
 }
 
-// TestAStoreThatIsBehindIsNoticedInARace lets callers of many versions ask while the store goes back now and then: nobody
-// is decided about by more than the store knows once the others are done.
+// TestAStoreThatIsBehindIsNoticedInARace lets callers of many versions ask while the store goes back now and then:
+// nobody is decided about by more than the store knows once the others are done.
 func TestAStoreThatIsBehindIsNoticedInARace(t *testing.T) {
 	t.Parallel()
 	w := newStore()

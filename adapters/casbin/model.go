@@ -87,8 +87,9 @@ func relation[A, B any](name string, holds func(A, B) bool) func(args ...any) (a
 	}
 }
 
-// enforcers holds one enforcer for each kind that the matrix names, with the rows that can fit it, and one under Any with
-// the rows that fit every kind. An enforcer asks one row after another, so a refusal costs as much as it has rows.
+// enforcers holds one enforcer for each kind that the matrix names, with the rows that can fit it, and one under Any
+// with the rows that fit every kind. An enforcer asks one row after another, so a refusal costs as much as it has
+// rows.
 type enforcers map[string]*casbin.SyncedEnforcer
 
 // newEnforcers builds the enforcers from the matrix.

@@ -56,7 +56,8 @@ func TestNamesAreWhole(t *testing.T) {
 	}
 }
 
-// TestNeedsThatFitNothing takes an admin for objects that can carry no grant, kinds that lie and acts that nobody knows.
+// TestNeedsThatFitNothing takes an admin for objects that can carry no grant, kinds that lie and acts that nobody
+// knows.
 func TestNeedsThatFitNothing(t *testing.T) {
 	t.Parallel()
 	w := newStore()

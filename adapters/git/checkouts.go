@@ -31,14 +31,15 @@ const (
 
 // Config says where mirrors are kept and what may be reached.
 type Config struct {
-	// Dir is where everything is kept, an absolute path that one process uses at a time. It is made with mode 0700. The mirror of a
-	// project is Dir/<id>.git, its installed requirements are below Dir/<id>.deps, and Dir/.private holds what a command needs.
+	// Dir is where everything is kept, an absolute path that one process uses at a time. It is made with mode 0700. The
+	// mirror of a project is Dir/<id>.git, its installed requirements are below Dir/<id>.deps, and Dir/.private holds
+	// what a command needs.
 	Dir string
-	// LocalRoot is the directory below which repositories may be files; empty allows none. Git reads those alone that belong to the
-	// user of this process.
+	// LocalRoot is the directory below which repositories may be files; empty allows none. Git reads those alone that
+	// belong to the user of this process.
 	LocalRoot string
-	// Egress says which addresses may be dialled. The address that was judged is the one that git and ssh are told to use, for every
-	// protocol. Of ansible-galaxy, which finds its way by itself, nothing is judged.
+	// Egress says which addresses may be dialled. The address that was judged is the one that git and ssh are told to
+	// use, for every protocol. Of ansible-galaxy, which finds its way by itself, nothing is judged.
 	Egress egress.Policy
 	// Resolver looks hosts up; nil is the machine's own.
 	Resolver *net.Resolver
@@ -51,7 +52,8 @@ type Config struct {
 	MaxRepo int64
 	// Timeout is that of a fetch and InstallTimeout that of installing requirements; 0 are the defaults.
 	Timeout, InstallTimeout time.Duration
-	// GalaxyEnv is added to the environment of ansible-galaxy as NAME=value, for proxies and the settings of an own Galaxy server.
+	// GalaxyEnv is added to the environment of ansible-galaxy as NAME=value, for proxies and the settings of an own
+	// Galaxy server.
 	GalaxyEnv []string
 	// ReadOnly refuses to fetch and to install: what is there is served.
 	ReadOnly bool
@@ -71,8 +73,8 @@ type Checkouts struct {
 	projects map[string]*project
 }
 
-// New makes the directory and ends and removes what a process that was killed left of its commands. It fails where Dir or LocalRoot is not absolute or
-// Dir cannot be made; whether git is there shows with the first use.
+// New makes the directory and ends and removes what a process that was killed left of its commands. It fails where
+// Dir or LocalRoot is not absolute or Dir cannot be made; whether git is there shows with the first use.
 func New(c Config) (*Checkouts, error) {
 	if !filepath.IsAbs(c.Dir) || strings.ContainsAny(c.Dir, "\"'\\$%\n\r\x00") {
 		return nil, errors.New("git: the directory of the checkouts has to be an absolute path without quotes, %, $ and \\")
@@ -106,7 +108,6 @@ func or[T comparable](v, otherwise T) T {
 func (k *Checkouts) private() string    { return filepath.Join(k.cfg.Dir, ".private") }
 func (k *Checkouts) knownHosts() string { return filepath.Join(k.cfg.Dir, "known_hosts") }
 
-// Check implements catalog.Checkouts.
 func (k *Checkouts) Check(url, branch string) error {
 	if _, err := parse(url, k.cfg.LocalRoot); err != nil {
 		return err
@@ -117,7 +118,6 @@ func (k *Checkouts) Check(url, branch string) error {
 	return checkRef("branch", branch)
 }
 
-// Fetch implements catalog.Checkouts.
 func (k *Checkouts) Fetch(ctx context.Context, r catalog.Repository) (string, error) {
 	if err := k.Check(r.URL, r.Branch); err != nil {
 		return "", err
@@ -133,7 +133,6 @@ func (k *Checkouts) Fetch(ctx context.Context, r catalog.Repository) (string, er
 	return k.fetch(ctx, p, r)
 }
 
-// Mirrored implements catalog.Checkouts.
 func (k *Checkouts) Mirrored(context.Context) ([]string, error) {
 	entries, err := os.ReadDir(k.cfg.Dir)
 	if err != nil {
@@ -149,7 +148,7 @@ func (k *Checkouts) Mirrored(context.Context) ([]string, error) {
 	return out, nil
 }
 
-// Forget implements catalog.Checkouts. It waits for whoever uses the mirror.
+// It waits for whoever uses the mirror.
 func (k *Checkouts) Forget(ctx context.Context, projectID string) error {
 	p, err := k.project(ctx, projectID)
 	if err != nil {
@@ -164,7 +163,8 @@ func (k *Checkouts) Forget(ctx context.Context, projectID string) error {
 
 var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 
-// project returns the state of a project, whose mirror it brings in order when this process meets it for the first time.
+// project returns the state of a project, whose mirror it brings in order when this process meets it for the first
+// time.
 func (k *Checkouts) project(ctx context.Context, id string) (*project, error) {
 	if !idForm.MatchString(id) {
 		return nil, fmt.Errorf("git: %q is no id of a project", id)

@@ -91,7 +91,8 @@ func digest(list []requirement, config string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// install installs what the tree's requirements name, or finds it installed. The tree's ansible.cfg holds for it, as for its playbooks.
+// install installs what the tree's requirements name, or finds it installed. The tree's ansible.cfg holds for it, as
+// for its playbooks.
 func (k *Checkouts) install(ctx context.Context, p *project, r catalog.Repository, tree string) (catalog.Deps, error) {
 	list, err := requirements(tree)
 	if err != nil || len(list) == 0 {
@@ -166,8 +167,8 @@ func (k *Checkouts) make(ctx context.Context, p *project, r catalog.Repository, 
 	return nil
 }
 
-// galaxySession prepares the login of the project for those requirements that are repositories of the same server. The addresses of
-// requirements are not judged.
+// galaxySession prepares the login of the project for those requirements that are repositories of the same server.
+// The addresses of requirements are not judged.
 func (k *Checkouts) galaxySession(r catalog.Repository, tree string) (*session, error) {
 	a, err := parse(r.URL, k.cfg.LocalRoot)
 	if err != nil {

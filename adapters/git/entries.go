@@ -33,7 +33,6 @@ type entrySink struct {
 	rest []byte
 }
 
-// Write implements io.Writer.
 func (s *entrySink) Write(b []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err

@@ -25,7 +25,7 @@ type failed struct {
 	stderr string
 }
 
-// Error implements error. What the program said is left out, since it may hold a secret.
+// What the program said is left out, since it may hold a secret.
 func (f *failed) Error() string { return fmt.Sprintf("exit code %d", f.code) }
 
 // broken tells failures that a mirror is the reason of, which a new one heals.
@@ -46,7 +46,8 @@ func broken(err error) bool {
 	return false
 }
 
-// syncFailed makes the fault of what went wrong. Faults stay what they are, and so does the end of the caller's context.
+// syncFailed makes the fault of what went wrong. Faults stay what they are, and so does the end of the caller's
+// context.
 func (k *Checkouts) syncFailed(err error, s *session) error {
 	var f *fault.Error
 	var exit *failed
@@ -86,7 +87,8 @@ func (k *Checkouts) sentence(err error, s *session) string {
 	return k.clean(errorLine(lines), s)
 }
 
-// errorLine picks the last line that begins with fatal, or the last one before it where that only repeats that it failed.
+// errorLine picks the last line that begins with fatal, or the last one before it where that only repeats that it
+// failed.
 func errorLine(lines []string) string {
 	specific := func(line string) bool { return !generic.MatchString(line) }
 	for _, want := range []func(string) bool{

@@ -23,7 +23,7 @@ const maxPath = 4096
 // errFull ends a listing that has all that is shown.
 var errFull = errors.New("enough entries")
 
-// Files implements catalog.Checkouts. Links that lead to directories are listed as files and can be listed by their own path.
+// Links that lead to directories are listed as files and can be listed by their own path.
 func (k *Checkouts) Files(ctx context.Context, r catalog.Repository, commit, path, ref string) ([]catalog.Entry, string, error) {
 	p, at, path, err := k.open(ctx, r, commit, path, ref)
 	if err != nil {
@@ -41,7 +41,6 @@ func (k *Checkouts) Files(ctx context.Context, r catalog.Repository, commit, pat
 	return list, at, err
 }
 
-// File implements catalog.Checkouts.
 func (k *Checkouts) File(ctx context.Context, r catalog.Repository, commit, path, ref string) ([]byte, string, error) {
 	p, at, path, err := k.open(ctx, r, commit, path, ref)
 	if err != nil {
@@ -180,7 +179,8 @@ func (k *Checkouts) follow(ctx context.Context, mirror, commit string, paths []s
 	return list, nil
 }
 
-// parseObject reads one answer of cat-file. Those about links have a second line, whose length with its line break is skip.
+// parseObject reads one answer of cat-file. Those about links have a second line, whose length with its line break is
+// skip.
 func parseObject(line string) (o object, skip int) {
 	f := strings.Fields(line)
 	if len(f) == 2 && slices.Contains([]string{"symlink", "dangling", "loop", "notdir"}, f[0]) {

@@ -18,7 +18,8 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// fetcher is the environment variable that makes this binary a process that fetches: directory, file of authorities and address.
+// fetcher is the environment variable that makes this binary a process that fetches: directory, file of authorities
+// and address.
 const fetcher = "WRIT_TEST_FETCH"
 
 func TestMain(m *testing.M) {

@@ -29,8 +29,8 @@ func (g gate) lock(ctx context.Context) error {
 
 func (g gate) unlock() { <-g }
 
-// project is what this process knows about one: who uses its mirror. A fetch adds to a mirror and may happen beside readers, which ask
-// for commits; replacing or removing the mirror may not.
+// project is what this process knows about one: who uses its mirror. A fetch adds to a mirror and may happen beside
+// readers, which ask for commits; replacing or removing the mirror may not.
 type project struct {
 	mirror, deps string
 
@@ -112,7 +112,8 @@ func (p *project) unlockAll() {
 	p.fetchGate.unlock()
 }
 
-// tidy removes what a process that was killed left behind: locks of git, packs that were being written, and installations.
+// tidy removes what a process that was killed left behind: locks of git, packs that were being written, and
+// installations.
 func (k *Checkouts) tidy(p *project) error {
 	if err := sweep(p.mirror); err != nil {
 		return fmt.Errorf("tidy a mirror: %w", err)

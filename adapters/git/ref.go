@@ -10,7 +10,8 @@ import (
 // maxRef is how many bytes the name of a branch or a tag has at most.
 const maxRef = 255
 
-// checkRef judges a branch or a tag by the rules of git for the names of references, and refuses what looks like an option.
+// checkRef judges a branch or a tag by the rules of git for the names of references, and refuses what looks like an
+// option.
 func checkRef(field, name string) error {
 	switch {
 	case len(name) > maxRef:

@@ -251,7 +251,8 @@ func TestFetchOverGit(t *testing.T) {
 	}
 }
 
-// gitDaemon serves the repositories below a directory by the git protocol: one process for each connection. It returns the port.
+// gitDaemon serves the repositories below a directory by the git protocol: one process for each connection. It
+// returns the port.
 func gitDaemon(t *testing.T, root string) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

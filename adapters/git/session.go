@@ -12,7 +12,8 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 )
 
-// environ is what every program gets: nothing of this process but PATH, and nothing of the machine's configuration of git.
+// environ is what every program gets: nothing of this process but PATH, and nothing of the machine's configuration of
+// git.
 func (k *Checkouts) environ() []string {
 	return []string{
 		"PATH=" + k.path, "HOME=" + filepath.Join(k.private(), "home"), "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
@@ -21,8 +22,8 @@ func (k *Checkouts) environ() []string {
 	}
 }
 
-// options are given to every git. What old repositories have wrong without harm is let pass; a rule that fails those that half of the
-// world has would be switched off as a whole.
+// options are given to every git. What old repositories have wrong without harm is let pass; a rule that fails those
+// that half of the world has would be switched off as a whole.
 func (k *Checkouts) options() []string {
 	set := []string{
 		"protocol.ext.allow=never", "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.symlinks=true", "core.protectHFS=true",
@@ -40,7 +41,8 @@ func (k *Checkouts) options() []string {
 	return out
 }
 
-// session is what one exchange with a server needs. What is secret is in files and in the environment, never in arguments.
+// session is what one exchange with a server needs. What is secret is in files and in the environment, never in
+// arguments.
 type session struct {
 	dir     string
 	remote  string // what git is told
@@ -129,8 +131,8 @@ func withoutDefault(a address) string {
 	return a.hostPort()
 }
 
-// overHTTPS sends the password with the first request, to this server alone. A password without a name is a token, for which the
-// servers that know tokens take any name.
+// overHTTPS sends the password with the first request, to this server alone. A password without a name is a token,
+// for which the servers that know tokens take any name.
 func (k *Checkouts) overHTTPS(s *session, l catalog.Login, a address, pinned []string, config map[string]string) {
 	if len(pinned) > 0 && !strings.Contains(a.host, ":") {
 		list := make([]string, 0, len(pinned))
@@ -158,7 +160,8 @@ func sshRemote(a address) string {
 	return "ssh://" + user + a.hostPort() + a.path
 }
 
-// overSSH writes the configuration of ssh: this server at the address that was judged, this key and no other, nobody to ask.
+// overSSH writes the configuration of ssh: this server at the address that was judged, this key and no other, nobody
+// to ask.
 func (k *Checkouts) overSSH(s *session, l catalog.Login, a address, pinned []string) error {
 	lines := []string{
 		"BatchMode yes", "StrictHostKeyChecking accept-new", "UserKnownHostsFile \"" + k.knownHosts() + "\"", "GlobalKnownHostsFile /dev/null",

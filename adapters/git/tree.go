@@ -19,7 +19,6 @@ const maxTree = 500_000
 // maxHops is how many links lead to one another, as git counts them.
 const maxHops = 40
 
-// Tree implements catalog.Checkouts.
 func (k *Checkouts) Tree(ctx context.Context, r catalog.Repository, commit, dir string, install bool) (catalog.Deps, error) {
 	if err := k.Check(r.URL, r.Branch); err != nil {
 		return catalog.Deps{}, err
@@ -148,7 +147,8 @@ func (k *Checkouts) checkout(ctx context.Context, p *project, commit, dir string
 	return nil
 }
 
-// checkTree looks at everything that was written: directories become private, links stay inside, nothing can be taken for git's own.
+// checkTree looks at everything that was written: directories become private, links stay inside, nothing can be taken
+// for git's own.
 func checkTree(root string) error {
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -177,8 +177,8 @@ func checkTree(root string) error {
 	})
 }
 
-// leaves follows a link the way that the system does, beginning at its own place below root, and reports whether it ever steps outside.
-// What does not exist is taken by its name.
+// leaves follows a link the way that the system does, beginning at its own place below root, and reports whether it
+// ever steps outside. What does not exist is taken by its name.
 func leaves(root, link string) bool {
 	at := filepath.Dir(link)
 	rest := []string{filepath.Base(link)}
@@ -222,8 +222,8 @@ func checkNames(path string) error {
 	return nil
 }
 
-// isGit folds a name as the file systems of Macs and of Windows do: letters of either case, characters that are ignored, dots and
-// spaces at the end, streams, short names.
+// isGit folds a name as the file systems of Macs and of Windows do: letters of either case, characters that are
+// ignored, dots and spaces at the end, streams, short names.
 func isGit(name string) bool {
 	name = strings.Map(func(r rune) rune {
 		switch {

@@ -15,8 +15,8 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// Redeem trades a ticket for the account that minted it and the token by which it did. It returns an Unauthenticated fault
-// for a bad one.
+// Redeem trades a ticket for the account that minted it and the token by which it did. It returns an Unauthenticated
+// fault for a bad one.
 type Redeem func(ctx context.Context, ticket, id string) (account, token string, err error)
 
 // Access says who may call an operation. The zero value is no declaration, and nothing registers with it.
@@ -29,8 +29,8 @@ type Access struct {
 // Public lets everybody call.
 func Public() Access { return Access{declared: true, public: true} }
 
-// Worker lets those call who present the worker token of the install, and nobody else: no account and no session. An install without
-// one answers that the relay is disabled.
+// Worker lets those call who present the worker token of the install, and nobody else: no account and no session. An
+// install without one answers that the relay is disabled.
 func Worker() Access { return Access{declared: true, worker: true} }
 
 // Needs asks for a caller who may do act to objects of kind.
@@ -71,7 +71,8 @@ func (a Access) security() []map[string][]string {
 	return []map[string][]string{{"bearer": {}}, {"session": {}}}
 }
 
-// refusals returns the statuses by which a caller hears that it may not call. Changes have one more for who was refused many.
+// refusals returns the statuses by which a caller hears that it may not call. Changes have one more for who was
+// refused many.
 func (a Access) refusals(change bool) []int {
 	switch {
 	case a.public:
@@ -166,8 +167,8 @@ func (r *Router) caller(hctx huma.Context, access Access, req *http.Request, st 
 	return actor.With(identity.With(ctx, p), known), nil
 }
 
-// proof returns what tells the caller, now and again later: by the token that the request presents, or by the account and
-// the token that a ticket names. cookie says that a browser sent the proof by itself.
+// proof returns what tells the caller, now and again later: by the token that the request presents, or by the account
+// and the token that a ticket names. cookie says that a browser sent the proof by itself.
 func (r *Router) proof(hctx huma.Context, access Access, req *http.Request, st *request) (
 	who func(context.Context) (identity.Principal, error), cookie bool, err error,
 ) {
@@ -187,9 +188,9 @@ func (r *Router) writable(op *huma.Operation) error {
 	return nil
 }
 
-// Recheck asks anew whether the caller of ctx may do what it is doing, for answers that take long: whether its token and its
-// account still stand, with the same role. The authorizer is told the version of rights as of now by that, so that what
-// is asked of it afterwards for the same ctx is decided by the rights as of now too.
+// Recheck asks anew whether the caller of ctx may do what it is doing, for answers that take long: whether its token
+// and its account still stand, with the same role. The authorizer is told the version of rights as of now by that, so
+// that what is asked of it afterwards for the same ctx is decided by the rights as of now too.
 func Recheck(ctx context.Context) error {
 	if again := requestOf(ctx).recheck; again != nil {
 		return again(ctx)

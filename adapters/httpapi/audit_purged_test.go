@@ -6,7 +6,8 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// TestReceiptOfARunThatIsNotKept asks for a run of which the chain knows and the records do not: the chain outlives them.
+// TestReceiptOfARunThatIsNotKept asks for a run of which the chain knows and the records do not: the chain outlives
+// them.
 func TestReceiptOfARunThatIsNotKept(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

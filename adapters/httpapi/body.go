@@ -30,8 +30,8 @@ const bodyTime = 10 * time.Second
 // drain is how much of a body beyond its cap is read and dropped before the refusal.
 const drain = 4 << 20
 
-// The members of an operation's metadata that carry the cap on its body, the media types of one that is not JSON alone, and whether it
-// holds what programs printed.
+// The members of an operation's metadata that carry the cap on its body, the media types of one that is not JSON
+// alone, and whether it holds what programs printed.
 const (
 	bodyKey     = "body"
 	consumesKey = "consumes"
@@ -79,8 +79,8 @@ func (r *Router) gate(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 }
 
-// largeBodies is how many bodies above DefaultBody are held at once, of callers who are known, of workers and of all others each: a body
-// lies in memory from its first byte to the end of its answer.
+// largeBodies is how many bodies above DefaultBody are held at once, of callers who are known, of workers and of all
+// others each: a body lies in memory from its first byte to the end of its answer.
 const largeBodies = 24
 
 // bodyLimiter is what large bodies take a place in.
@@ -90,7 +90,8 @@ func newBodyLimiter() *bodyLimiter {
 	return &bodyLimiter{public: make(chan struct{}, largeBodies), known: make(chan struct{}, largeBodies), workers: make(chan struct{}, largeBodies)}
 }
 
-// enter takes a place for a body that is large or does not say how large it is. Without a free one it is Unavailable, for a moment.
+// enter takes a place for a body that is large or does not say how large it is. Without a free one it is Unavailable,
+// for a moment.
 func (m *bodyLimiter) enter(op *huma.Operation, req *http.Request, limit int64) (leave func(), err error) {
 	if limit <= DefaultBody || req.ContentLength >= 0 && req.ContentLength <= DefaultBody {
 		return func() {}, nil
@@ -173,7 +174,8 @@ func admissible(h http.Header, body []byte, form *huma.RequestBody, verbatim boo
 	return nil
 }
 
-// foreign checks a body that is for its handler alone: it must say what it is, and what it holds is its handler's to judge.
+// foreign checks a body that is for its handler alone: it must say what it is, and what it holds is its handler's to
+// judge.
 func foreign(h http.Header, body []byte, media []string) error {
 	if err := typed(h.Get("Content-Type"), media...); err != nil {
 		return err

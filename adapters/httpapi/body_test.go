@@ -102,7 +102,8 @@ func TestBodySize(t *testing.T) {
 	}
 }
 
-// TestLargeBodiesAreLimited holds large bodies back: beyond what there is room for one is refused, and a small one is not.
+// TestLargeBodiesAreLimited holds large bodies back: beyond what there is room for one is refused, and a small one is
+// not.
 func TestLargeBodiesAreLimited(t *testing.T) {
 	t.Parallel()
 	const large, places = 2 << 20, 24

@@ -36,8 +36,8 @@ func jarOf(c Config, r *http.Request, clientIP string) jar {
 	}
 }
 
-// isRelayed reports whether a peer that is no trusted proxy sends what proxies send. A proxy that replaces the Host header
-// makes a request from anywhere look like one to this machine.
+// isRelayed reports whether a peer that is no trusted proxy sends what proxies send. A proxy that replaces the Host
+// header makes a request from anywhere look like one to this machine.
 func isRelayed(c Config, r *http.Request) bool {
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
 		if len(r.Header.Values(name)) > 0 {
@@ -126,8 +126,8 @@ func ShortCookie(ctx context.Context, name, value string, seconds int) string {
 	return c.String()
 }
 
-// MayCrossSites reports whether ctx's browser can bring a cookie along with a form that another site makes it post. That
-// takes SameSite=None, which browsers accept over TLS alone.
+// MayCrossSites reports whether ctx's browser can bring a cookie along with a form that another site makes it post.
+// That takes SameSite=None, which browsers accept over TLS alone.
 func MayCrossSites(ctx context.Context) bool { return requestOf(ctx).jar.secure }
 
 // CrossSiteCookie is ShortCookie for a cookie that comes along with what other sites make the browser send: for values
@@ -142,8 +142,8 @@ func CrossSiteCookie(ctx context.Context, name, value string, seconds int) strin
 	return c.String()
 }
 
-// CookieValue returns what ShortCookie or CrossSiteCookie has set, empty where there is none, where it is there twice, or where the
-// connection may hold no cookies.
+// CookieValue returns what ShortCookie or CrossSiteCookie has set, empty where there is none, where it is there
+// twice, or where the connection may hold no cookies.
 func CookieValue(r *http.Request, name string) string {
 	value, _ := requestOf(r.Context()).jar.find(r, name)
 	return value

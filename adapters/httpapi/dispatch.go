@@ -8,7 +8,6 @@ import (
 // dispatcher hands a request to its route and answers unknown paths and methods in the shape of every other error.
 type dispatcher struct{ mux *http.ServeMux }
 
-// ServeHTTP implements http.Handler.
 func (d *dispatcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, pattern := d.mux.Handler(r); pattern != "" {
 		d.mux.ServeHTTP(w, r)

@@ -70,9 +70,9 @@ func tags() []*huma.Tag {
 	}
 }
 
-// finish says in the descriptions what patterns mean, for which OpenAPI has no member of its own, and in x-order how the
-// members of an object follow one another: the document has them by name. Requests are checked by what was made of the
-// schemas before.
+// finish says in the descriptions what patterns mean, for which OpenAPI has no member of its own, and in x-order how
+// the members of an object follow one another: the document has them by name. Requests are checked by what was made
+// of the schemas before.
 func (r *Router) finish() {
 	describe := func(s *huma.Schema) {
 		if s != nil && s.PatternDescription != "" {
@@ -137,7 +137,8 @@ func unmarshal(data []byte, v any) error {
 	}
 	var number *json.UnmarshalTypeError
 	if _, tree := v.(*any); tree && errors.As(err, &number) {
-		// Of what programs printed a number may be larger than the tree that is validated can tell; what it becomes is not made of the tree.
+		// Of what programs printed a number may be larger than the tree that is validated can tell; what it becomes is not
+		// made of the tree.
 		return nil
 	}
 	return decodeError(err)

@@ -31,7 +31,7 @@ const never = -1
 // header that names anything but one strong tag of this server.
 func (m IfMatch) Revision() int64 { return m.revision }
 
-// UnmarshalText implements encoding.TextUnmarshaler. A tag of another form is not malformed, it just never fits.
+// A tag of another form is not malformed, it just never fits.
 func (m *IfMatch) UnmarshalText(text []byte) error {
 	s := strings.TrimSpace(string(text))
 	if s == "*" {
@@ -46,7 +46,6 @@ func (m *IfMatch) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Schema implements huma.SchemaProvider.
 func (IfMatch) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Description: "An ETag: the write is refused with 412 where the object has another one by now."}
 }

@@ -17,7 +17,6 @@ type Count struct {
 	Set bool
 }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
 func (c *Count) UnmarshalText(text []byte) error {
 	for _, b := range text {
 		if b < '0' || b > '9' {
@@ -35,7 +34,6 @@ func (c *Count) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Schema implements huma.SchemaProvider.
 func (Count) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Format: countFormat}
 }
@@ -46,7 +44,6 @@ type Switch string
 // On reports what the switch says.
 func (s Switch) On() bool { return s == "1" || s == "true" }
 
-// Schema implements huma.SchemaProvider.
 func (Switch) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Enum: []any{"0", "1", "false", "true"}}
 }

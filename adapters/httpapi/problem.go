@@ -46,13 +46,10 @@ type FieldError struct {
 	Message  string `json:"message" example:"unknown field"`
 }
 
-// Error implements error.
 func (p *Problem) Error() string { return p.Text }
 
-// GetStatus implements huma.StatusError.
 func (p *Problem) GetStatus() int { return p.Status }
 
-// ContentType implements huma.ContentTypeFilter.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
 // TransformSchema lets a problem have more members than those named.

@@ -8,14 +8,16 @@ import (
 )
 
 const (
-	// refusalsPerWindow is how many refusals of one account are recorded within refusalWindow: more than a person can come by.
+	// refusalsPerWindow is how many refusals of one account are recorded within refusalWindow: more than a person can
+	// come by.
 	refusalsPerWindow = 60
 	refusalWindow     = time.Minute
 	// maxRefused bounds the accounts that are counted at once. Beyond it the rest shares one count.
 	maxRefused = 4096
 )
 
-// refusals counts what each account was refused, so that one in a loop does not fill the trail, which keeps its entries for ever.
+// refusals counts what each account was refused, so that one in a loop does not fill the trail, which keeps its
+// entries for ever.
 type refusals struct {
 	now func() time.Duration // on a clock that never goes back
 

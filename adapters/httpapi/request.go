@@ -24,7 +24,6 @@ type Observer interface {
 
 type discard struct{}
 
-// Observe implements Observer.
 func (discard) Observe(string, string, int, time.Duration) {}
 
 const requestPrefix ids.Prefix = "req_"
@@ -80,7 +79,8 @@ func note(ctx context.Context, p *Problem, cause error) {
 	}
 }
 
-// requestMiddleware is the outermost handler: it names the request, survives its panic, and writes one line when it is over.
+// requestMiddleware is the outermost handler: it names the request, survives its panic, and writes one line when it
+// is over.
 type requestMiddleware struct {
 	next     http.Handler
 	log      *slog.Logger
@@ -89,7 +89,6 @@ type requestMiddleware struct {
 	config   Config
 }
 
-// ServeHTTP implements http.Handler.
 func (e *requestMiddleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	took := clock.Start()
 	st := &request{id: r.Header.Get("X-Request-Id"), ip: clientIP(r, e.config.TrustedProxies)}
@@ -208,7 +207,6 @@ func (r *recorder) begin(code int) {
 	}
 }
 
-// WriteHeader implements http.ResponseWriter.
 func (r *recorder) WriteHeader(code int) {
 	r.begin(code)
 	r.ResponseWriter.WriteHeader(code)
@@ -223,7 +221,6 @@ func (r *recorder) FlushError() error {
 	return nil
 }
 
-// Write implements http.ResponseWriter.
 func (r *recorder) Write(p []byte) (int, error) {
 	r.begin(http.StatusOK)
 	n, err := r.ResponseWriter.Write(p)

@@ -19,7 +19,8 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Route declares an operation. Everything but Request, MaxBody and what is false by default is required; a Hidden one needs no Description.
+// Route declares an operation. Everything but Request, MaxBody and what is false by default is required; a Hidden one
+// needs no Description.
 type Route struct {
 	Method, Path string
 	// ID is the operation id, <verb>-<noun>.
@@ -35,11 +36,12 @@ type Route struct {
 	Harmless bool
 	// Session marks what makes or ends a session. A read-only install answers it.
 	Session bool
-	// Report marks what a worker says of the run that it holds. The trail has the run's own entries of it: the operation has none, takes no
-	// receipt, and a read-only install answers it, as it goes on executing.
+	// Report marks what a worker says of the run that it holds. The trail has the run's own entries of it: the operation
+	// has none, takes no receipt, and a read-only install answers it, as it goes on executing.
 	Report bool
-	// Action is what the trail calls the operation: for everything that makes an entry. It is required of what is neither a
-	// reading, Harmless nor a Report, and only that and a Session may have one. A refusal of a known caller is recorded under it.
+	// Action is what the trail calls the operation: for everything that makes an entry. It is required of what is
+	// neither a reading, Harmless nor a Report, and only that and a Session may have one. A refusal of a known caller is
+	// recorded under it.
 	Action audit.Action
 	// SecretPath says that the path itself is a secret, such as a hook's token. The trail then names the pattern.
 	SecretPath bool
@@ -51,13 +53,14 @@ type Route struct {
 	Example any
 	// Request is an example of the request's body.
 	Request any
-	// Consumes is the media type of a body that is not JSON, or several with commas between them. A handler of Raw gets such a body
-	// as it came, JSON too where it is one of them.
+	// Consumes is the media type of a body that is not JSON, or several with commas between them. A handler of Raw gets
+	// such a body as it came, JSON too where it is one of them.
 	Consumes string
-	// Verbatim takes into the texts and the raw JSON of the body what programs print and the API takes nowhere else: NUL characters, halves
-	// of surrogate pairs, numbers of any size, members given twice. What is not UTF-8 is replaced.
+	// Verbatim takes into the texts and the raw JSON of the body what programs print and the API takes nowhere else: NUL
+	// characters, halves of surrogate pairs, numbers of any size, members given twice. What is not UTF-8 is replaced.
 	Verbatim bool
-	// Errors are the statuses beside 400, 500 and 503, those of who may not call, and 429 of a change, which follow from the rest.
+	// Errors are the statuses beside 400, 500 and 503, those of who may not call, and 429 of a change, which follow from
+	// the rest.
 	Errors []int
 	// MaxBody caps the request's body, 0 means DefaultBody.
 	MaxBody int64

@@ -139,8 +139,8 @@ func When(t time.Time) *time.Time {
 // maxKey is how long an idempotency key may be.
 const maxKey = 255
 
-// Idempotency makes a client's Idempotency-Key, nil where it gave none, out of its value, the operation and the body of the
-// request. of is what of the path the request is about. A key over 255 bytes is an Invalid fault.
+// Idempotency makes a client's Idempotency-Key, nil where it gave none, out of its value, the operation and the body
+// of the request. of is what of the path the request is about. A key over 255 bytes is an Invalid fault.
 func Idempotency(ctx context.Context, value, scope string, of ...string) (*runs.Idempotency, error) {
 	if value == "" {
 		return nil, nil
@@ -194,8 +194,8 @@ func (a RunAnswers) Receipt(ctx context.Context, run *runs.Run) (string, error) 
 	return r.String(), nil
 }
 
-// done makes the answer to a change that was made. It stays one where the trail cannot be asked just then: an error would
-// say that nothing was done.
+// done makes the answer to a change that was made. It stays one where the trail cannot be asked just then: an error
+// would say that nothing was done.
 func (a RunAnswers) done(ctx context.Context, run *runs.Run) RunsRunBody {
 	b := RunRecord(run, a.Clock.Now())
 	if receipt, err := a.Receipt(ctx, run); err == nil {

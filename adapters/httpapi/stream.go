@@ -117,7 +117,6 @@ func (s *Sink) Start() {
 	s.w.WriteHeader(s.status)
 }
 
-// Write implements io.Writer.
 func (s *Sink) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil

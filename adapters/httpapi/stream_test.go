@@ -164,8 +164,8 @@ func TestTicketStreamEndsWithItsAccount(t *testing.T) {
 	f.call("GET", streamPath+"?ticket=t1", "", "").problem(t, 401)
 }
 
-// TestStreamTellsTheAuthorizerWhatIsNew lets the rights go on while a stream is open: the authorizer hears of it without
-// another request.
+// TestStreamTellsTheAuthorizerWhatIsNew lets the rights go on while a stream is open: the authorizer hears of it
+// without another request.
 func TestStreamTellsTheAuthorizerWhatIsNew(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{streamPath, streamPath + "?ticket=t1"} {
@@ -199,7 +199,8 @@ func TestTicketInOpenMode(t *testing.T) {
 	}
 }
 
-// TestStreamEndsWithTheRole also where the new role would still allow it: what the stream shows was decided with the old.
+// TestStreamEndsWithTheRole also where the new role would still allow it: what the stream shows was decided with the
+// old.
 func TestStreamEndsWithTheRole(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"token", "ticket", "cookie"} {

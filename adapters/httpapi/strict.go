@@ -14,7 +14,8 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// maxDepth bounds how deep a body may nest, and maxReported one that holds what programs printed, which is as far as encoding/json goes.
+// maxDepth bounds how deep a body may nest, and maxReported one that holds what programs printed, which is as far as
+// encoding/json goes.
 const (
 	maxDepth    = 64
 	maxReported = 10_000
@@ -33,8 +34,9 @@ func badBody(path, format string, args ...any) *fault.Error {
 // returns an Invalid fault that names the place.
 func Strict(body []byte) error { return scan(body, false) }
 
-// scan is Strict. With verbatim it lets pass what programs print: texts that hold NUL characters or halves of surrogate pairs, numbers
-// of any size, and the depth that encoding/json goes to. A member may be given twice then too, except where the API itself has named it.
+// scan is Strict. With verbatim it lets pass what programs print: texts that hold NUL characters or halves of
+// surrogate pairs, numbers of any size, and the depth that encoding/json goes to. A member may be given twice then
+// too, except where the API itself has named it.
 func scan(body []byte, verbatim bool) error {
 	if !utf8.Valid(body) {
 		return badBody("", "is not UTF-8")
@@ -62,8 +64,8 @@ type scanner struct {
 	verbatim bool
 }
 
-// named reports whether the members of the object that begins here are the API's own: those of the body itself and of the objects in
-// its lists. Those further in are what a program made.
+// named reports whether the members of the object that begins here are the API's own: those of the body itself and of
+// the objects in its lists. Those further in are what a program made.
 func (s *scanner) named() bool {
 	return !s.verbatim || len(s.path) == 0 || len(s.path) == 2 && s.path[1][0] == '['
 }

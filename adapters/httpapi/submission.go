@@ -149,8 +149,8 @@ func (b *RunsPipelineBody) Submission() runs.PipelineSubmission {
 	}
 }
 
-// RedactedSubmission returns the body of a stored submission as it may be read: values whose name looks secret are redacted, and
-// notifications masked.
+// RedactedSubmission returns the body of a stored submission as it may be read: values whose name looks secret are
+// redacted, and notifications masked.
 func RedactedSubmission(s *runs.Submission) RunsSubmitBody {
 	b := RunsSubmitBody{
 		Name: s.Name, Settings: ShowSettings(&s.Spec), Env: s.Env, Priority: s.Priority, RequireApproval: s.RequireApproval,

@@ -58,8 +58,8 @@ func (r *Router) watch(op *huma.Operation, req *http.Request, st *request, who a
 	}
 }
 
-// record records that a known caller was refused a change, once. Where it cannot, and where the caller was refused too many, that
-// is what the caller is told: nothing of the request was done either way.
+// record records that a known caller was refused a change, once. Where it cannot, and where the caller was refused
+// too many, that is what the caller is told: nothing of the request was done either way.
 func (st *request) record(ctx context.Context, p *Problem) error {
 	if p.Status != http.StatusForbidden || st.denied == nil {
 		return nil
@@ -69,8 +69,8 @@ func (st *request) record(ctx context.Context, p *Problem) error {
 	return denied(ctx, p.Reason)
 }
 
-// May reports whether the caller of ctx may do act to objects of kind: for operations whose answers show more to some. An
-// error that is not a refusal is returned.
+// May reports whether the caller of ctx may do act to objects of kind: for operations whose answers show more to
+// some. An error that is not a refusal is returned.
 func (r *Router) May(ctx context.Context, kind, act string) (bool, error) {
 	p, ok := identity.From(ctx)
 	if !ok {

@@ -11,11 +11,13 @@ import (
 	"github.com/writ-automation/writ/ports/execution"
 )
 
-// relayName is the name by which workers act over the relay. Which worker it is stands in the lease of the run that it holds.
+// relayName is the name by which workers act over the relay. Which worker it is stands in the lease of the run that
+// it holds.
 const relayName = "relay"
 
-// worker returns a context in which a worker acts. The worker token is the one proof that counts, also on an open install: cookies and the
-// tokens of accounts are not looked at. Entries that the call makes leave their receipts with nobody.
+// worker returns a context in which a worker acts. The worker token is the one proof that counts, also on an open
+// install: cookies and the tokens of accounts are not looked at. Entries that the call makes leave their receipts
+// with nobody.
 func (r *Router) worker(ctx context.Context, req *http.Request, st *request) (context.Context, error) {
 	want := r.config.WorkerToken.Reveal()
 	if want == "" {

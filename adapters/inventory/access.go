@@ -22,8 +22,9 @@ var (
 	fileForm     = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}(/[A-Za-z0-9._-]{1,100})?$`)
 )
 
-// environOf writes the files of a credential below a private directory and returns the variables that it sets, with the paths where the
-// marks of files stood. Those that the server sets itself are not for it: the variables of the list, as NAME=value.
+// environOf writes the files of a credential below a private directory and returns the variables that it sets, with
+// the paths where the marks of files stood. Those that the server sets itself are not for it: the variables of the
+// list, as NAME=value.
 func environOf(private string, a catalog.Access, own []string) ([]string, error) {
 	paths, err := writeFiles(filepath.Join(private, ".files"), a.Files)
 	if err != nil {
@@ -48,7 +49,8 @@ func environOf(private string, a catalog.Access, own []string) ([]string, error)
 	return out, nil
 }
 
-// writeFiles writes files with mode 0600 below a directory that it makes, and returns what puts their paths in the places of their marks.
+// writeFiles writes files with mode 0600 below a directory that it makes, and returns what puts their paths in the
+// places of their marks.
 func writeFiles(root string, files map[string]secret.Text) (*strings.Replacer, error) {
 	var marks []string
 	dirs := map[string]bool{}
@@ -70,8 +72,8 @@ func writeFiles(root string, files map[string]secret.Text) (*strings.Replacer, e
 	return strings.NewReplacer(marks...), nil
 }
 
-// secretsOf lists what of a credential must not be said: its variables without the marks of files, its headers with and without the word
-// for how they prove something, and its files.
+// secretsOf lists what of a credential must not be said: its variables without the marks of files, its headers with
+// and without the word for how they prove something, and its files.
 func secretsOf(a catalog.Access) []string {
 	var out []string
 	for _, v := range a.Env {

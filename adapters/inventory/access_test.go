@@ -50,7 +50,8 @@ func wantVariables() []string {
 	}
 }
 
-// TestProgramsGetWhatACredentialGives: a script, a script of a checkout and a plugin of Ansible see its variables and its files.
+// TestProgramsGetWhatACredentialGives: a script, a script of a checkout and a plugin of Ansible see its variables and
+// its files.
 func TestProgramsGetWhatACredentialGives(t *testing.T) {
 	t.Parallel()
 	k := collector(t, func(c *inventory.Config) { c.Environ = []string{"GIVEN=by the operator"} })

@@ -38,8 +38,8 @@ type Config struct {
 	AnsibleInventory string
 	// Timeout is that of one collection; 0 is DefaultTimeout.
 	Timeout time.Duration
-	// Environ is added to the environment of the program as NAME=value. Nothing else of this process but PATH gets there. The values
-	// of names that speak of secrets are taken out of errors.
+	// Environ is added to the environment of the program as NAME=value. Nothing else of this process but PATH gets
+	// there. The values of names that speak of secrets are taken out of errors.
 	Environ []string
 }
 
@@ -64,7 +64,7 @@ func New(c Config) *Collector {
 	return &Collector{cfg: c, path: path}
 }
 
-// Collect implements catalog.Collector. Where the caller's context ends the error is that of the context.
+// Where the caller's context ends the error is that of the context.
 func (k *Collector) Collect(ctx context.Context, c catalog.Collection) ([]byte, catalog.Format, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, k.cfg.Timeout, refuse("the source did not answer within %s", k.cfg.Timeout))
 	defer cancel()
@@ -89,7 +89,8 @@ func refuse(format string, args ...any) *fault.Error {
 	return catalog.RefreshFailed.New(format, args...)
 }
 
-// failure keeps faults as they are, tells the time that ran out from the caller who left, and makes a fault of anything else.
+// failure keeps faults as they are, tells the time that ran out from the caller who left, and makes a fault of
+// anything else.
 func failure(ctx context.Context, err error) error {
 	var f *fault.Error
 	switch {

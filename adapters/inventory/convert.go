@@ -31,8 +31,8 @@ type listing struct {
 	hostvars map[string]json.RawMessage
 }
 
-// isListing tells the answer of a dynamic inventory from an inventory in the form of Ansible's YAML: there, hosts and children are
-// objects and never lists.
+// isListing tells the answer of a dynamic inventory from an inventory in the form of Ansible's YAML: there, hosts and
+// children are objects and never lists.
 func isListing(body []byte) bool {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(body, &top) != nil {
@@ -57,8 +57,9 @@ func isListing(body []byte) bool {
 	return false
 }
 
-// convert makes the form of Ansible's YAML plugin, as JSON, of a listing. Each group has its body at the top of the document, where it
-// is nobody's child, and is named by its parents; a host has its variables where it is first named, so that the order of hosts stays.
+// convert makes the form of Ansible's YAML plugin, as JSON, of a listing. Each group has its body at the top of the
+// document, where it is nobody's child, and is named by its parents; a host has its variables where it is first
+// named, so that the order of hosts stays.
 func convert(body []byte) ([]byte, error) {
 	l, err := readListing(body)
 	if err != nil {
@@ -136,8 +137,8 @@ func (l *listing) meta(raw json.RawMessage) error {
 	return nil
 }
 
-// readGroup reads the forms that a group may have: a list of hosts, an object with hosts, children and vars, or the variables of a host
-// that has the group's name.
+// readGroup reads the forms that a group may have: a list of hosts, an object with hosts, children and vars, or the
+// variables of a host that has the group's name.
 func readGroup(name string, raw json.RawMessage) (*group, error) {
 	g := &group{name: name}
 	broken := func() (*group, error) {

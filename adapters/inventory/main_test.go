@@ -44,8 +44,8 @@ func collect(t *testing.T, k *inventory.Collector, c catalog.Collection) (string
 	return string(content), format
 }
 
-// refused checks that a collection fails with one sentence, which holds these words and none of the canaries. It returns
-// the error.
+// refused checks that a collection fails with one sentence, which holds these words and none of the canaries. It
+// returns the error.
 func refused(t *testing.T, k *inventory.Collector, c catalog.Collection, phrases ...string) error {
 	t.Helper()
 	content, _, err := k.Collect(t.Context(), c)

@@ -148,8 +148,9 @@ func (k *Collector) inventory(ctx context.Context, private string, s source) ([]
 	return r.Stdout, nil
 }
 
-// environ is all that ansible-inventory gets. The ansible.cfg of the checkout holds, as for its playbooks; that of the machine does not.
-// What the credential of the source sets lies over what the operator gave to all, and over nothing else.
+// environ is all that ansible-inventory gets. The ansible.cfg of the checkout holds, as for its playbooks; that of
+// the machine does not. What the credential of the source sets lies over what the operator gave to all, and over
+// nothing else.
 func (k *Collector) environ(private string, s source) ([]string, error) {
 	home, config := filepath.Join(private, ".home"), filepath.Join(private, ".empty.cfg")
 	if err := errors.Join(os.Mkdir(home, 0o700), os.WriteFile(config, nil, 0o600)); err != nil {
@@ -179,8 +180,9 @@ var (
 	parsed = regexp.MustCompile(`Failed to parse .* with .* plugin: `)
 )
 
-// failureReason picks why a source failed out of what ansible-inventory said. It breaks its lines at a width, so messages are put together
-// before; the one that names the plugin holds the reason, the last one only says that there is one.
+// failureReason picks why a source failed out of what ansible-inventory said. It breaks its lines at a width, so
+// messages are put together before; the one that names the plugin holds the reason, the last one only says that there
+// is one.
 func failureReason(stderr string) string {
 	at := marks.FindAllStringIndex(stderr, -1)
 	var messages []string

@@ -18,8 +18,8 @@ const (
 	minLine   = 8
 )
 
-// formsOf lists the ways in which programs print secrets, without white space: whole, by line, and as JSON, addresses and base64 have
-// them.
+// formsOf lists the ways in which programs print secrets, without white space: whole, by line, and as JSON, addresses
+// and base64 have them.
 func formsOf(secrets []string) []string {
 	var out []string
 	add := func(text string, least int) {
@@ -59,7 +59,8 @@ func squeeze(text string) (string, []int) {
 	return string(out), at
 }
 
-// scrub takes secrets out of a text. White space within them does not count: Ansible breaks its lines wherever they are long.
+// scrub takes secrets out of a text. White space within them does not count: Ansible breaks its lines wherever they
+// are long.
 func scrub(text string, secrets []string) string {
 	packed, at := squeeze(text)
 	hidden := make([]bool, len(text))

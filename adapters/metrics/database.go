@@ -38,7 +38,6 @@ func NewDatabase(stats func() db.Stats) *Database {
 	return d
 }
 
-// Describe implements prometheus.Collector.
 func (d *Database) Describe(ch chan<- *prometheus.Desc) {
 	for _, x := range d.desc {
 		ch <- x
@@ -46,7 +45,6 @@ func (d *Database) Describe(ch chan<- *prometheus.Desc) {
 	ch <- d.group
 }
 
-// Collect implements prometheus.Collector.
 func (d *Database) Collect(ch chan<- prometheus.Metric) {
 	s := d.stats()
 	for name, v := range map[string]uint64{

@@ -43,13 +43,11 @@ func NewEnded() *Ended {
 	}
 }
 
-// Describe implements prometheus.Collector.
 func (e *Ended) Describe(ch chan<- *prometheus.Desc) {
 	e.durations.Describe(ch)
 	e.hostless.Describe(ch)
 }
 
-// Collect implements prometheus.Collector.
 func (e *Ended) Collect(ch chan<- prometheus.Metric) { e.durations.Collect(ch); e.hostless.Collect(ch) }
 
 // Subscription is what the bus calls for every run that ended.

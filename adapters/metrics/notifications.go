@@ -12,8 +12,8 @@ type Notifications struct{ total *prometheus.CounterVec }
 
 var _ prometheus.Collector = (*Notifications)(nil)
 
-// NewNotifications makes the collector. It is safe for concurrent use. Every kind begins at nothing, so that the first one that fails is
-// seen as a change.
+// NewNotifications makes the collector. It is safe for concurrent use. Every kind begins at nothing, so that the
+// first one that fails is seen as a change.
 func NewNotifications() *Notifications {
 	n := &Notifications{total: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "writ_notifications_total", Help: "Notifications by kind of target and what became of them."}, []string{"kind", "result"})}
@@ -28,14 +28,12 @@ func NewNotifications() *Notifications {
 // extensions is the kind of all notifiers of extensions.
 const extensions = "extension"
 
-// Describe implements prometheus.Collector.
 func (n *Notifications) Describe(ch chan<- *prometheus.Desc) { n.total.Describe(ch) }
 
-// Collect implements prometheus.Collector.
 func (n *Notifications) Collect(ch chan<- prometheus.Metric) { n.total.Collect(ch) }
 
-// Count counts a notification that was delivered, failed or was skipped. All notifiers of extensions are one kind, whatever their names;
-// what is of no kind counts as other, and what has not ended does not count.
+// Count counts a notification that was delivered, failed or was skipped. All notifiers of extensions are one kind,
+// whatever their names; what is of no kind counts as other, and what has not ended does not count.
 func (n *Notifications) Count(o notify.Origin, kind string, s notify.Status) {
 	if s != notify.Delivered && s != notify.Failed && s != notify.Skipped {
 		return

@@ -44,10 +44,9 @@ func NewRuns(store Counter, c clock.Clock) *Runs {
 	}
 }
 
-// Describe implements prometheus.Collector.
 func (r *Runs) Describe(ch chan<- *prometheus.Desc) { ch <- r.runs; ch <- r.depth; ch <- r.oldest }
 
-// Collect implements prometheus.Collector. A store that cannot be read leaves an error in place of the series.
+// A store that cannot be read leaves an error in place of the series.
 func (r *Runs) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), countTimeout)
 	defer cancel()

@@ -24,10 +24,9 @@ func NewTrail(c Chain) *Trail {
 	return &Trail{chain: c, desc: prometheus.NewDesc("writ_audit_entries", "Entries of the audit trail.", nil, nil)}
 }
 
-// Describe implements prometheus.Collector.
 func (t *Trail) Describe(ch chan<- *prometheus.Desc) { ch <- t.desc }
 
-// Collect implements prometheus.Collector. A store that cannot be read leaves an error in place of the series.
+// A store that cannot be read leaves an error in place of the series.
 func (t *Trail) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), countTimeout)
 	defer cancel()

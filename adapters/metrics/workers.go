@@ -28,11 +28,10 @@ func NewWorkers(store Fleet) *Workers {
 	return &Workers{store: store, desc: prometheus.NewDesc("writ_workers", "Executors by kind, and whether they report.", []string{"kind", "fresh"}, nil)}
 }
 
-// Describe implements prometheus.Collector.
 func (w *Workers) Describe(ch chan<- *prometheus.Desc) { ch <- w.desc }
 
-// Collect implements prometheus.Collector. A store that cannot be read leaves an error in place of the series. Of more
-// workers than a list holds the rest is left out.
+// A store that cannot be read leaves an error in place of the series. Of more workers than a list holds the rest is
+// left out.
 func (w *Workers) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), countTimeout)
 	defer cancel()

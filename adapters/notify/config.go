@@ -31,8 +31,8 @@ type Config struct {
 	Version string
 }
 
-// New makes one channel for each kind of target, in the order of notify.Kinds. An Invalid fault names what of an account is missing or
-// has no valid form.
+// New makes one channel for each kind of target, in the order of notify.Kinds. An Invalid fault names what of an
+// account is missing or has no valid form.
 func New(c Config) ([]notify.Channel, error) {
 	p := &poster{
 		policy:  c.Egress,

@@ -63,7 +63,8 @@ func sink(t *testing.T) (port string, hits func() int64) {
 	return port, n.Load
 }
 
-// TestInwardAddresses gives addresses of this machine and its surroundings in every form: all are refused and nothing is sent.
+// TestInwardAddresses gives addresses of this machine and its surroundings in every form: all are refused and nothing
+// is sent.
 func TestInwardAddresses(t *testing.T) {
 	t.Parallel()
 	port, hits := sink(t)

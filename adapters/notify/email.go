@@ -27,8 +27,8 @@ type TLSMode string
 
 // The modes.
 const (
-	// TLSAuto is TLS from the start on port 465. Elsewhere it is STARTTLS wherever the server offers it; a server that does not and is
-	// asked for a password is refused, unless it is on this machine.
+	// TLSAuto is TLS from the start on port 465. Elsewhere it is STARTTLS wherever the server offers it; a server that
+	// does not and is asked for a password is refused, unless it is on this machine.
 	TLSAuto TLSMode = ""
 	// TLSRequired is TLSAuto that refuses every server without TLS.
 	TLSRequired TLSMode = "required"
@@ -101,7 +101,6 @@ func sendable(address string) bool {
 	return len(address) <= 254 && clean(address, 254) == address && !strings.ContainsAny(address, " <>\"\\,;:()[]") && strings.Count(address, "@") == 1
 }
 
-// Kind implements notify.Channel.
 func (*email) Kind() string { return "email" }
 
 // Deliver sends one mail to all recipients of the target: either the server takes it for all of them, or none gets it.
@@ -161,7 +160,8 @@ func page(r report) string {
 	return b.String()
 }
 
-// failed makes the fault of a mail that was not taken. What the server says is told by its codes, since it repeats addresses.
+// failed makes the fault of a mail that was not taken. What the server says is told by its codes, since it repeats
+// addresses.
 func (c *email) failed(ctx context.Context, err error) error {
 	who := "the mail server at " + clean(net.JoinHostPort(c.host, c.port()), maxName)
 	var message *textproto.Error

@@ -138,7 +138,8 @@ func openMail(t *testing.T) notifytest.ChannelUnderTest {
 	}}
 }
 
-// almost is less than a delivery may take without a context that says so: what takes longer was not ended by its own bound.
+// almost is less than a delivery may take without a context that says so: what takes longer was not ended by its own
+// bound.
 const almost = 9 * time.Second
 
 // TestMailIsSent walks through every way to a server that takes mail.

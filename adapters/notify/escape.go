@@ -22,8 +22,8 @@ func escapeMentions(r rune) string {
 	return string(r)
 }
 
-// forSlack escapes the three characters of its control sequences. A mention is one of those; the names that some settings of a workspace
-// look for beside are broken up.
+// forSlack escapes the three characters of its control sequences. A mention is one of those; the names that some
+// settings of a workspace look for beside are broken up.
 func forSlack(r rune) string {
 	switch r {
 	case '&':
@@ -63,7 +63,8 @@ func forRocketChat(r rune) string {
 	return string(r)
 }
 
-// forTeams breaks up what the host of a card replaces: mentions and functions of dates. The text runs of a card know no markdown.
+// forTeams breaks up what the host of a card replaces: mentions and functions of dates. The text runs of a card know
+// no markdown.
 func forTeams(r rune) string {
 	if strings.ContainsRune("@<{", r) {
 		return string(r) + zeroWidthSpace
@@ -73,8 +74,8 @@ func forTeams(r rune) string {
 
 func forHTML(r rune) string { return html.EscapeString(string(r)) }
 
-// truncate escapes a text and cuts it where it would have more than that many units of UTF-16, which is never less than its characters: so
-// the services count that publish how they do. No escape and no character is cut in two.
+// truncate escapes a text and cuts it where it would have more than that many units of UTF-16, which is never less
+// than its characters: so the services count that publish how they do. No escape and no character is cut in two.
 func truncate(s string, most int, esc escaper) string {
 	var b strings.Builder
 	size, end := 0, 0 // end is how much still leaves room for the mark of a cut
@@ -100,7 +101,8 @@ func units(s string) int {
 	return n
 }
 
-// headerText makes a clean text fit for a header whose reader decodes the words of RFC 2047: what people typed is none of them.
+// headerText makes a clean text fit for a header whose reader decodes the words of RFC 2047: what people typed is
+// none of them.
 func headerText(s string) string { return strings.ReplaceAll(s, "=?", "= ?") }
 
 // headerToken keeps the letters, digits and signs that no header gives a meaning.

@@ -17,7 +17,6 @@ type grafana struct{ post *poster }
 
 var _ notify.Channel = (*grafana)(nil)
 
-// Kind implements notify.Channel.
 func (*grafana) Kind() string { return "grafana" }
 
 // Deliver posts an annotation over the time of the run, or at the moment of what happened. Its text is shown as HTML.

@@ -15,7 +15,6 @@ type incoming struct {
 
 var _ notify.Channel = (*incoming)(nil)
 
-// Kind implements notify.Channel.
 func (c *incoming) Kind() string { return c.kind }
 
 // Deliver posts the message of the service.

@@ -15,11 +15,10 @@ type ntfy struct{ post *poster }
 
 var _ notify.Channel = (*ntfy)(nil)
 
-// Kind implements notify.Channel.
 func (*ntfy) Kind() string { return "ntfy" }
 
-// Deliver posts the report as plain text, with what else ntfy knows in headers. Titles that are not ASCII are words of RFC 2047, which
-// servers of ntfy decode.
+// Deliver posts the report as plain text, with what else ntfy knows in headers. Titles that are not ASCII are words
+// of RFC 2047, which servers of ntfy decode.
 func (c *ntfy) Deliver(ctx context.Context, to notify.Target, m notify.Message) error {
 	r := reportOf(m)
 	priority := "default"

@@ -33,7 +33,6 @@ func newPagerDuty(address string, p *poster) (*pagerDuty, error) {
 	return &pagerDuty{post: p, address: u.JoinPath("v2", "enqueue").String()}, nil
 }
 
-// Kind implements notify.Channel.
 func (*pagerDuty) Kind() string { return "pagerduty" }
 
 // Deliver triggers an incident whose deduplication key is the run, so that another try makes no second one.

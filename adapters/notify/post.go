@@ -26,8 +26,8 @@ const (
 	maxAnswer = 64 << 10
 	// maxExcerpt is how many characters of it are repeated.
 	maxExcerpt = 160
-	// unread lets the client hand out answers of any announced size, of which maxAnswer bytes are read: what was taken is delivered,
-	// whatever is said about it.
+	// unread lets the client hand out answers of any announced size, of which maxAnswer bytes are read: what was taken
+	// is delivered, whatever is said about it.
 	unread = math.MaxInt64 - 1
 )
 
@@ -65,8 +65,8 @@ func (p *poster) sendJSON(ctx context.Context, r request, body any) error {
 	return p.send(ctx, r)
 }
 
-// send posts once. Redirects are followed only where they ask the same server the same thing. An answer of 2xx is success, whatever
-// its body.
+// send posts once. Redirects are followed only where they ask the same server the same thing. An answer of 2xx is
+// success, whatever its body.
 func (p *poster) send(ctx context.Context, r request) error {
 	u, err := url.Parse(r.address)
 	if err != nil || egress.CheckURL(u) != nil {
@@ -101,7 +101,8 @@ func (p *poster) send(ctx context.Context, r request) error {
 	return where.answered(resp, newScrubber(u, append(r.secrets, r.account[0], r.account[1])))
 }
 
-// stay follows a redirect only where it asks the same server the same thing again: one that turns a POST into a GET delivers nothing.
+// stay follows a redirect only where it asks the same server the same thing again: one that turns a POST into a GET
+// delivers nothing.
 func stay(next func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		if req.Method != http.MethodPost || req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
@@ -130,8 +131,8 @@ func (p peer) answered(resp *http.Response, s *scrubber) error {
 	return unavailable("%s answered with status %d%s", p, resp.StatusCode, message)
 }
 
-// failed makes the fault of an exchange that did not work out. What caused it is told by its sort alone, since its text may hold the
-// address.
+// failed makes the fault of an exchange that did not work out. What caused it is told by its sort alone, since its
+// text may hold the address.
 func (p peer) failed(ctx context.Context, err error) error {
 	var cert *tls.CertificateVerificationError
 	var dns *net.DNSError

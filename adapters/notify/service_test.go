@@ -83,7 +83,6 @@ func (s *counterpart) requests() int {
 	return s.asked
 }
 
-// ServeHTTP implements http.Handler.
 func (s *counterpart) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	s.mu.Lock()

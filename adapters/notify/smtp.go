@@ -28,8 +28,8 @@ var (
 
 // transmit hands a mail to the server. Whatever happens after the server took it is no error.
 func (c *email) transmit(ctx context.Context, msg *mail.Msg) error {
-	// The transport is the operator's own setting, as the database is, and mail servers lie on private networks: no policy of egress
-	// judges where it leads.
+	// The transport is the operator's own setting, as the database is, and mail servers lie on private networks: no
+	// policy of egress judges where it leads.
 	raw, err := c.dialer.DialContext(ctx, "tcp", c.smtp.Addr)
 	if err != nil {
 		return err
@@ -98,7 +98,6 @@ type login struct {
 
 var _ smtp.Auth = (*login)(nil)
 
-// Start implements smtp.Auth.
 func (l *login) Start(server *smtp.ServerInfo) (string, []byte, error) {
 	if !server.TLS && !l.local {
 		return "", nil, errNoTLS
@@ -117,7 +116,6 @@ func (l *login) Start(server *smtp.ServerInfo) (string, []byte, error) {
 	return l.inner.Start(server)
 }
 
-// Next implements smtp.Auth.
 func (l *login) Next(message []byte, more bool) ([]byte, error) { return l.inner.Next(message, more) }
 
 // limitedConn ends a connection whose other side says too much.
@@ -126,7 +124,6 @@ type limitedConn struct {
 	left int
 }
 
-// Read implements io.Reader.
 func (t *limitedConn) Read(b []byte) (int, error) {
 	if t.left <= 0 {
 		return 0, io.ErrUnexpectedEOF

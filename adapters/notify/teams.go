@@ -1,7 +1,7 @@
 package notify
 
-// teamsBody is an adaptive card in the envelope that webhooks of Workflows take. Its texts are text runs, in which markdown means
-// nothing, unlike in text blocks and fact sets.
+// teamsBody is an adaptive card in the envelope that webhooks of Workflows take. Its texts are text runs, in which
+// markdown means nothing, unlike in text blocks and fact sets.
 func teamsBody(r report) object {
 	title := truncate(r.title, 2*maxSentence, forTeams)
 	items := []object{}

@@ -43,7 +43,8 @@ type fact struct{ label, value string }
 // long reports whether the value needs the width of the message.
 func (f fact) long() bool { return utf8.RuneCountInString(f.value) > 40 }
 
-// in returns the value for some markup. The id of a run stays as it is: nothing in it is markup, and it is there to be copied.
+// in returns the value for some markup. The id of a run stays as it is: nothing in it is markup, and it is there to
+// be copied.
 func (f fact) in(most int, esc escaper) string {
 	if runID.MatchString(f.value) {
 		esc = plain
@@ -163,8 +164,8 @@ func hosts(c runs.HostCounts) string {
 	return strings.Join(out, ", ")
 }
 
-// clean makes one line of a text: without control characters, without what hides or reorders other characters, without space at its
-// ends, and of at most that many characters.
+// clean makes one line of a text: without control characters, without what hides or reorders other characters,
+// without space at its ends, and of at most that many characters.
 func clean(s string, most int) string {
 	if len(s) > 16*most { // what follows is linear; nothing behind this can be shown
 		s = s[:16*most]

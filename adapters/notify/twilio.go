@@ -61,7 +61,6 @@ func newTwilio(a Twilio, p *poster) (*twilio, error) {
 	return &twilio{post: p, account: a, address: u.JoinPath("2010-04-01", "Accounts", a.SID, "Messages.json").String()}, nil
 }
 
-// Kind implements notify.Channel.
 func (*twilio) Kind() string { return "twilio" }
 
 // Deliver sends one SMS.

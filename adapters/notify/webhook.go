@@ -17,7 +17,6 @@ type webhook struct{ post *poster }
 
 var _ notify.Channel = (*webhook)(nil)
 
-// Kind implements notify.Channel.
 func (*webhook) Kind() string { return "webhook" }
 
 // Deliver posts the record with the member event, signed where the target has a key.

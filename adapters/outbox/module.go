@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 )
 
-// Module provides events.Publisher and runs the relay while the application runs. It needs a *db.DB, an *Audience, events.Signals,
-// events.Bus, a clock, an id generator and a logger.
+// Module provides events.Publisher and runs the relay while the application runs. It needs a *db.DB, an *Audience,
+// events.Signals, events.Bus, a clock, an id generator and a logger.
 var Module = fx.Module("outbox",
 	fx.Provide(fx.Annotate(NewWriter, fx.As(new(events.Publisher)), fx.As(new(events.Redeliverer))), NewRelay),
 	fx.Invoke(run),

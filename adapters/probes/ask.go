@@ -18,9 +18,9 @@ const (
 	askGrace  = 200 * time.Millisecond
 )
 
-// ask starts a program with one argument and returns the beginning of what it writes. It gets the PATH and nothing else of this
-// process's environment, and no input. It ends with everything that it started when its time or ctx is over: DeadlineExceeded is in the
-// chain where the time is.
+// ask starts a program with one argument and returns the beginning of what it writes. It gets the PATH and nothing
+// else of this process's environment, and no input. It ends with everything that it started when its time or ctx is
+// over: DeadlineExceeded is in the chain where the time is.
 func ask(ctx context.Context, within time.Duration, file, arg, path string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -60,7 +60,6 @@ func awaitEnd(pid int) {
 // head keeps the beginning of what is written to it and drops the rest.
 type head struct{ kept []byte }
 
-// Write implements io.Writer.
 func (h *head) Write(p []byte) (int, error) {
 	h.kept = append(h.kept, p[:min(len(p), maxAnswer-len(h.kept))]...)
 	return len(p), nil

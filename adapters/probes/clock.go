@@ -24,7 +24,8 @@ type Clock struct {
 
 var _ system.Check = (*Clock)(nil)
 
-// NewClock makes the check of a function that tells the database's time. It returns an error where a dependency is missing.
+// NewClock makes the check of a function that tells the database's time. It returns an error where a dependency is
+// missing.
 func NewClock(database func(context.Context) (time.Time, error), own clock.Clock) (*Clock, error) {
 	if database == nil || own == nil {
 		return nil, errors.New("probes: the check of clocks lacks a clock")
@@ -32,10 +33,9 @@ func NewClock(database func(context.Context) (time.Time, error), own clock.Clock
 	return &Clock{database: database, own: own}, nil
 }
 
-// Name implements system.Check.
 func (*Clock) Name() string { return "clock" }
 
-// Examine implements system.Check. What the question itself takes is no difference.
+// What the question itself takes is no difference.
 func (c *Clock) Examine(ctx context.Context) (system.Examination, error) {
 	before := c.own.Now()
 	there, err := c.database(ctx)

@@ -48,10 +48,9 @@ func NewDisk(dirs []Directory) (*Disk, error) {
 	return &Disk{dirs: dirs, measure: measure}, nil
 }
 
-// Name implements system.Check.
 func (*Disk) Name() string { return "disk" }
 
-// Examine implements system.Check. Directories on one file system share what is found about it.
+// Directories on one file system share what is found about it.
 func (c *Disk) Examine(ctx context.Context) (system.Examination, error) {
 	var out system.Examination
 	var order []uint64

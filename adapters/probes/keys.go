@@ -32,10 +32,8 @@ func NewKeys(files []KeyFile) (*Keys, error) {
 	return &Keys{files: files, user: os.Geteuid()}, nil
 }
 
-// Name implements system.Check.
 func (*Keys) Name() string { return "keys" }
 
-// Examine implements system.Check.
 func (k *Keys) Examine(context.Context) (system.Examination, error) {
 	var out system.Examination
 	for _, f := range k.files {
@@ -53,7 +51,8 @@ func (k *Keys) Examine(context.Context) (system.Examination, error) {
 	return out, nil
 }
 
-// problemOf returns what is wrong with a file; an empty problem is nothing. Links are followed, as whoever reads the key does.
+// problemOf returns what is wrong with a file; an empty problem is nothing. Links are followed, as whoever reads the
+// key does.
 func (k *Keys) problemOf(f KeyFile) (problem, fix string, critical bool) {
 	info, err := os.Stat(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {

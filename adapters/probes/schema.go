@@ -15,8 +15,8 @@ type Schema struct {
 
 var _ system.Check = (*Schema)(nil)
 
-// NewSchema makes the check of a function that tells the newest migration that was applied and the newest one that there is. It returns
-// an error where the function is missing.
+// NewSchema makes the check of a function that tells the newest migration that was applied and the newest one that
+// there is. It returns an error where the function is missing.
 func NewSchema(versions func(ctx context.Context) (applied, newest int64, err error)) (*Schema, error) {
 	if versions == nil {
 		return nil, errors.New("probes: the check of the schema lacks its versions")
@@ -24,10 +24,8 @@ func NewSchema(versions func(ctx context.Context) (applied, newest int64, err er
 	return &Schema{versions: versions}, nil
 }
 
-// Name implements system.Check.
 func (*Schema) Name() string { return "schema" }
 
-// Examine implements system.Check.
 func (s *Schema) Examine(ctx context.Context) (system.Examination, error) {
 	applied, newest, err := s.versions(ctx)
 	if err != nil {

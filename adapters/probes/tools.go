@@ -61,8 +61,8 @@ type Tools struct {
 
 var _ system.Check = (*Tools)(nil)
 
-// NewTools makes the check of the tools that a catalog names, over the directories of path, which has the form of PATH. It returns an
-// error where the catalog is missing.
+// NewTools makes the check of the tools that a catalog names, over the directories of path, which has the form of
+// PATH. It returns an error where the catalog is missing.
 func NewTools(offered execution.Catalog, path string) (*Tools, error) {
 	if offered == nil {
 		return nil, errors.New("probes: the check of tools lacks their catalog")
@@ -70,10 +70,9 @@ func NewTools(offered execution.Catalog, path string) (*Tools, error) {
 	return &Tools{offered: offered.Names, path: path, within: versionWithin}, nil
 }
 
-// Name implements system.Check.
 func (*Tools) Name() string { return "tools" }
 
-// Examine implements system.Check. It counts the programs that the tools need, and runs each of them once.
+// It counts the programs that the tools need, and runs each of them once.
 func (c *Tools) Examine(ctx context.Context) (system.Examination, error) {
 	offered := c.offered()
 	needed := slices.DeleteFunc(programs(), func(p program) bool { return p.tool != "" && !slices.Contains(offered, p.tool) })
@@ -135,8 +134,8 @@ func (p program) loss() string {
 	return fmt.Sprintf(", so runs of the tool %s fail that need it", p.tool)
 }
 
-// find returns the file of the first name that is on the path, empty for none. Directories that are relative are left out: what they
-// hold depends on where the server was started.
+// find returns the file of the first name that is on the path, empty for none. Directories that are relative are left
+// out: what they hold depends on where the server was started.
 func (c *Tools) find(names []string) string {
 	for _, name := range names {
 		for _, dir := range filepath.SplitList(c.path) {

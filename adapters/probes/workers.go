@@ -29,8 +29,8 @@ type Workers struct {
 
 var _ system.Check = (*Workers)(nil)
 
-// NewWorkers makes the check over a store of workers and a function that tells which queues are named, and how often. It returns an
-// error where a dependency is missing.
+// NewWorkers makes the check over a store of workers and a function that tells which queues are named, and how often.
+// It returns an error where a dependency is missing.
 func NewWorkers(fleet Fleet, queues func(context.Context) (map[string]int, error)) (*Workers, error) {
 	if fleet == nil || queues == nil {
 		return nil, errors.New("probes: a dependency of the check of workers is missing")
@@ -38,10 +38,9 @@ func NewWorkers(fleet Fleet, queues func(context.Context) (map[string]int, error
 	return &Workers{fleet: fleet, queues: queues}, nil
 }
 
-// Name implements system.Check.
 func (*Workers) Name() string { return "workers" }
 
-// Examine implements system.Check. It looks at executors and at queues that something names, at most 10,000 executors.
+// It looks at executors and at queues that something names, at most 10,000 executors.
 func (c *Workers) Examine(ctx context.Context) (system.Examination, error) {
 	var out system.Examination
 	served := make(map[string]bool)

@@ -15,9 +15,9 @@ const (
 	cancelBackOff = 30 * time.Second
 )
 
-// Cancels returns the signals that a worker over the relay has: those of events.TopicCancel, for the runs that it holds. Each watcher has
-// one claim that waits at the server as long as a run is held. Heartbeats tell of what gets lost, and of every cancel where claims do not
-// wait.
+// Cancels returns the signals that a worker over the relay has: those of events.TopicCancel, for the runs that it
+// holds. Each watcher has one claim that waits at the server as long as a run is held. Heartbeats tell of what gets
+// lost, and of every cancel where claims do not wait.
 func (c *Client) Cancels() events.Signals { return cancels{c} }
 
 type cancels struct{ c *Client }
@@ -25,7 +25,7 @@ type cancels struct{ c *Client }
 // Signal wakes nobody: a worker cancels nothing.
 func (cancels) Signal(context.Context, string, string) error { return nil }
 
-// Watch implements events.Signals. It returns a nil channel for other topics.
+// It returns a nil channel for other topics.
 func (s cancels) Watch(topic string) (<-chan string, func()) {
 	if topic != events.TopicCancel || s.c.cfg.Wait < time.Second {
 		return nil, func() {}

@@ -11,7 +11,8 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 )
 
-// TestCancelsComeWithAClaimThatWaits: each once, also of a run that was claimed while one waited, and behind a server that was away.
+// TestCancelsComeWithAClaimThatWaits: each once, also of a run that was claimed while one waited, and behind a server
+// that was away.
 func TestCancelsComeWithAClaimThatWaits(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, func(c *relayclient.Config) { c.Wait = 30 * time.Second })

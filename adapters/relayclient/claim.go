@@ -14,16 +14,17 @@ import (
 )
 
 const (
-	// secretTime is how long the server may take for the secrets of a run that came when the wait was nearly over. Of its caller's time a claim
-	// leaves so much: a run whose answer came too late would be leased to nobody.
+	// secretTime is how long the server may take for the secrets of a run that came when the wait was nearly over. Of
+	// its caller's time a claim leaves so much: a run whose answer came too late would be leased to nobody.
 	secretTime  = 20 * time.Second
 	releaseTime = 5 * time.Second
 	maxLeft     = 8 // runs that are released once more before a claim
 )
 
-// Claim implements runs.Worklist. Where no run waits it waits for one, but not longer than the settings and ctx allow. Of several calls at once
-// one waits at the server, and the others for it. What it returns is on disk; a run for which that cannot be done is given back and an error. QueueDenied and
-// Invalid are what the server refuses for good; what came of any other claim is unknown, which is Unavailable.
+// Where no run waits it waits for one, but not longer than the settings and ctx allow. Of several calls at once one
+// waits at the server, and the others for it. What it returns is on disk; a run for which that cannot be done is
+// given back and an error. QueueDenied and Invalid are what the server refuses for good; what came of any other claim
+// is unknown, which is Unavailable.
 func (c *Client) Claim(ctx context.Context, r runs.ClaimRequest) (*runs.Assignment, error) {
 	peer := c.cfg.Worker
 	peer.Name = c.name(r.Worker)
@@ -183,7 +184,8 @@ func (c *Client) releaseGrant(ctx context.Context, g *execution.RelayGrant) {
 
 const heldWidth = 8 // runs that are asked for at once
 
-// Leased implements runs.Worklist: what this worker claimed, in this life or an earlier one, and the server has not taken from it.
+// Leased implements runs.Worklist: what this worker claimed, in this life or an earlier one, and the server has not
+// taken from it.
 func (c *Client) Leased(ctx context.Context, worker string) ([]*runs.Run, error) {
 	list, err := c.claims.active(cmp.Or(worker, c.cfg.Worker.Name))
 	if err != nil {

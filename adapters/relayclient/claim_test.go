@@ -140,7 +140,6 @@ type store struct {
 	kept  func(note string)
 }
 
-// Notes implements audit.HeadShelf.
 func (s *store) Notes() ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +147,6 @@ func (s *store) Notes() ([]string, error) {
 	return slices.Clone(s.notes), s.fail
 }
 
-// Save implements audit.HeadShelf.
 func (s *store) Save(note string) error {
 	if s.kept != nil {
 		s.kept(note)
@@ -161,7 +159,8 @@ func (s *store) Save(note string) error {
 	return s.fail
 }
 
-// A run that the server is giving when the client becomes quiet is not lost: its answer has begun and is read to its end.
+// A run that the server is giving when the client becomes quiet is not lost: its answer has begun and is read to its
+// end.
 func TestAnAnswerThatHasBegunIsRead(t *testing.T) {
 	t.Parallel()
 	onAnswer := make(chan struct{})

@@ -203,8 +203,8 @@ func (c *claims) leave(of key) {
 	}
 }
 
-// take returns the secrets that came with a claim and forgets them. ok is false where they were taken before; LeaseLost where the claim is
-// not known or over.
+// take returns the secrets that came with a claim and forgets them. ok is false where they were taken before;
+// LeaseLost where the claim is not known or over.
 func (c *claims) take(o secrets.Owner) (s *execution.RelaySecrets, ok bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

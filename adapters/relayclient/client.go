@@ -18,8 +18,8 @@ var (
 	_ catalog.Materials      = (*Client)(nil)
 )
 
-// Client is the control plane and the materials of an executor, over the relay of one server. Its leases name the worker with
-// execution.RelayPrefix in front, as the server does. Everything may be called at once.
+// Client is the control plane and the materials of an executor, over the relay of one server. Its leases name the
+// worker with execution.RelayPrefix in front, as the server does. Everything may be called at once.
 type Client struct {
 	cfg    Config
 	server *server
@@ -54,15 +54,17 @@ func New(c Config) (*Client, error) {
 	return out, nil
 }
 
-// Quiet ends the claim that waits, at once, and makes every later one return nothing. Runs that are held go on being reported. A run that the
-// server was giving at this very moment is pending again when its lease has run out.
+// Quiet ends the claim that waits, at once, and makes every later one return nothing. Runs that are held go on being
+// reported. A run that the server was giving at this very moment is pending again when its lease has run out.
 func (c *Client) Quiet() { c.cancelQuiet() }
 
-// Leave tells the server that the worker ends, which takes it off the list of workers. It is for the end of a drain, after Quiet.
+// Leave tells the server that the worker ends, which takes it off the list of workers. It is for the end of a drain,
+// after Quiet.
 func (c *Client) Leave(ctx context.Context) error {
 	peer := c.cfg.Worker
 	peer.Executors = 0
-	// Its answer may bring a head, which takes the place of one that is kept: that one is shown first, as with every claim.
+	// Its answer may bring a head, which takes the place of one that is kept: that one is shown first, as with every
+	// claim.
 	g, err := c.ask(ctx, execution.RelayClaim{Worker: peer, Queues: c.cfg.Queues, Heads: c.heads.list()}, 0)
 	if g != nil {
 		c.releaseGrant(ctx, g)
@@ -82,8 +84,9 @@ func withoutPrefix(worker string) string { return strings.TrimPrefix(worker, exe
 // name is how a worker is called in a claim.
 func (c *Client) name(worker string) string { return withoutPrefix(cmp.Or(worker, c.cfg.Worker.Name)) }
 
-// report makes a call about a run that is held, and reads the answer into out unless that is nil. A claim of which the server refuses a report
-// for good is over here: whoever executes the run gives it up. It can still be reported by.
+// report makes a call about a run that is held, and reads the answer into out unless that is nil. A claim of which
+// the server refuses a report for good is over here: whoever executes the run gives it up. It can still be reported
+// by.
 func (c *Client) report(ctx context.Context, l runs.Lease, what call, out any) error {
 	k, err := c.claims.of(l)
 	if err != nil {

@@ -22,15 +22,16 @@ const defaultWait = 10 * time.Second
 
 // Config says for which server a worker works, and as whom.
 type Config struct {
-	// Server is the address of the server: http or https, a path in front of the relay's is kept. A proxy of the environment is used for
-	// https alone, where it sees nothing of what is said.
+	// Server is the address of the server: http or https, a path in front of the relay's is kept. A proxy of the
+	// environment is used for https alone, where it sees nothing of what is said.
 	Server string
 	Token  secret.Text // the worker token of the install
 	// Worker is how the worker calls itself, without the prefix of relay workers. It executes at least one run at once.
 	Worker execution.RelayPeer
 	Queues []string // where a request names none; the default queue
-	// Wait is how long a claim waits at the server for a run, in whole seconds, at most execution.RelayWait; zero is 10 s. One claim waits
-	// and every other one returns nothing meanwhile. With less than a second claims do not wait, and any number is made at once.
+	// Wait is how long a claim waits at the server for a run, in whole seconds, at most execution.RelayWait; zero is 10
+	// s. One claim waits and every other one returns nothing meanwhile. With less than a second claims do not wait, and
+	// any number is made at once.
 	Wait time.Duration
 	// StateDir is an absolute path and belongs to this worker alone.
 	StateDir string

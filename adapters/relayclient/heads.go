@@ -21,7 +21,8 @@ type heads struct {
 	last   string // the newest that was kept
 }
 
-// list returns what a claim shows. What of the shelf cannot be read keeps nobody from the rest, and is tried again with the next claim.
+// list returns what a claim shows. What of the shelf cannot be read keeps nobody from the rest, and is tried again
+// with the next claim.
 func (h *heads) list() []string {
 	if h.store == nil {
 		return nil

@@ -78,7 +78,8 @@ func TestADamagedHeadHidesNoOthers(t *testing.T) {
 	}
 }
 
-// TestHeadsAreShownWithEveryClaim: with one that takes no run as well, since its answer may bring a head that takes their place.
+// TestHeadsAreShownWithEveryClaim: with one that takes no run as well, since its answer may bring a head that takes
+// their place.
 func TestHeadsAreShownWithEveryClaim(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, func(c *relayclient.Config) { c.Heads = &store{notes: []string{"old"}} })

@@ -8,7 +8,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// The sizes of reports. They are far below what the server takes, since proxies take less, and since it has few places for large ones.
+// The sizes of reports. They are far below what the server takes, since proxies take less, and since it has few
+// places for large ones.
 const (
 	logBytes   = 512 << 10 // of output
 	partBytes  = 2 << 20   // of JSON, unless one item alone has more
@@ -16,7 +17,7 @@ const (
 	itemBytes  = execution.RelayBody - 1<<10 // of JSON, in one item
 )
 
-// AppendLog implements runs.Journal. Output without a byte asks where the stored output ends.
+// Output without a byte asks where the stored output ends.
 func (c *Client) AppendLog(ctx context.Context, l runs.Lease, chunk runs.LogChunk) (int64, error) {
 	for {
 		piece := chunk.Data[:min(len(chunk.Data), logBytes)]
@@ -35,8 +36,8 @@ func (c *Client) AppendLog(ctx context.Context, l runs.Lease, chunk runs.LogChun
 	}
 }
 
-// AppendEvents implements runs.Journal. Events beyond one call go with further ones. An event that no call has room for goes without the
-// documents that it carries, as truncated: the run is worth more than they are.
+// Events beyond one call go with further ones. An event that no call has room for goes without the documents that it
+// carries, as truncated: the run is worth more than they are.
 func (c *Client) AppendEvents(ctx context.Context, l runs.Lease, events []runs.Event) (int64, error) {
 	var answer execution.RelaySeq
 	send := func(body []byte) error { return c.report(ctx, l, post(l.RunID, "events", body), &answer) }
@@ -49,22 +50,22 @@ func (c *Client) AppendEvents(ctx context.Context, l runs.Lease, events []runs.E
 	return answer.NextSeq, err
 }
 
-// SaveHosts implements runs.Journal. Hosts beyond one call go with further ones.
+// Hosts beyond one call go with further ones.
 func (c *Client) SaveHosts(ctx context.Context, l runs.Lease, hosts []runs.HostSummary) error {
 	return c.list(ctx, l, "host-summary", func(send func([]byte) error) error {
 		return inParts("hosts", execution.NewRelayHosts(hosts).Hosts, execution.RelayList, plain, send)
 	})
 }
 
-// SaveTasks implements runs.Journal. Tasks beyond one call go with further ones.
+// Tasks beyond one call go with further ones.
 func (c *Client) SaveTasks(ctx context.Context, l runs.Lease, tasks []runs.TaskSummary) error {
 	return c.list(ctx, l, "task-summary", func(send func([]byte) error) error {
 		return inParts("tasks", execution.NewRelayTasks(tasks).Tasks, execution.RelayList, plain, send)
 	})
 }
 
-// SaveFacts implements runs.Journal. Facts beyond one call go with further ones. Those of a host of which the run has reported nothing are
-// Invalid; those of one host that no call has room for are left out and logged.
+// Facts beyond one call go with further ones. Those of a host of which the run has reported nothing are Invalid;
+// those of one host that no call has room for are left out and logged.
 func (c *Client) SaveFacts(ctx context.Context, l runs.Lease, facts []runs.HostFacts) error {
 	return c.list(ctx, l, "host-facts", func(send func([]byte) error) error {
 		return inParts("facts", execution.NewRelayFacts(facts).Facts, execution.RelayList, c.facts(l), send)
@@ -103,8 +104,8 @@ func (c *Client) facts(l runs.Lease) func(f *execution.RelayFacts) ([]byte, erro
 
 func plain[T any](item *T) ([]byte, error) { return encode(item) }
 
-// inParts sends a list in objects with the one member name, each with at most so many items and, but for a single item, at most partBytes.
-// Items of which encode makes nothing are left out.
+// inParts sends a list in objects with the one member name, each with at most so many items and, but for a single
+// item, at most partBytes. Items of which encode makes nothing are left out.
 func inParts[T any](name string, items []T, most int, encode func(item *T) ([]byte, error), send func(body []byte) error) error {
 	var part *bytes.Buffer // each has its own: a call that failed may still be reading it
 	n := 0

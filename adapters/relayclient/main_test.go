@@ -18,7 +18,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// reach is the environment variable that makes this binary a worker which claims once: address, file of authorities and state directory.
+// reach is the environment variable that makes this binary a worker which claims once: address, file of authorities
+// and state directory.
 const reach = "WRIT_TEST_REACH"
 
 func TestMain(m *testing.M) {
@@ -56,7 +57,6 @@ type logged struct {
 	text strings.Builder
 }
 
-// Write implements io.Writer.
 func (l *logged) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

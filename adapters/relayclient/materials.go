@@ -19,8 +19,9 @@ const stallTime = 2 * time.Minute
 
 var errStalled = errors.New("nothing came for too long")
 
-// Inventory implements catalog.Materials by way of a run that this worker holds and that names the inventory. What is fresh the server decides
-// by that run: it asks the sources for every run but a shard. LeaseLost says that no such run is held any more.
+// Inventory implements catalog.Materials by way of a run that this worker holds and that names the inventory. What is
+// fresh the server decides by that run: it asks the sources for every run but a shard. LeaseLost says that no such
+// run is held any more.
 func (c *Client) Inventory(ctx context.Context, id string, fresh bool) ([]byte, catalog.Format, string, error) {
 	var in execution.RelayInventory
 	names := func(e *entry) bool { return e.inventory == id && (e.kind == runs.Shard) != fresh }
@@ -39,10 +40,10 @@ func (c *Client) Inventory(ctx context.Context, id string, fresh bool) ([]byte, 
 	return in.Content, catalog.Format(in.Format), in.Stale, nil
 }
 
-// Tree implements catalog.Materials by way of a run that this worker holds and that names the project and the commit. What the project
-// requires lies beside dir, in directories with the names dir.roles and dir.collections, which must not exist either: whoever removes dir
-// removes them too. After a fault nothing is left there. SyncFailed is also the fault of an archive that holds what no work tree may,
-// LeaseLost says that no such run is held any more.
+// Tree implements catalog.Materials by way of a run that this worker holds and that names the project and the commit.
+// What the project requires lies beside dir, in directories with the names dir.roles and dir.collections, which must
+// not exist either: whoever removes dir removes them too. After a fault nothing is left there. SyncFailed is also the
+// fault of an archive that holds what no work tree may, LeaseLost says that no such run is held any more.
 func (c *Client) Tree(ctx context.Context, projectID, commit, dir string) (catalog.Deps, error) {
 	var deps catalog.Deps
 	names := func(e *entry) bool { return e.project == projectID && e.commit == commit }
@@ -98,7 +99,6 @@ type steady struct {
 	stall *time.Timer
 }
 
-// Read implements io.Reader.
 func (s *steady) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
 	if n > 0 {

@@ -13,7 +13,7 @@ import (
 
 const beatWidth = 8 // leases that are renewed at once
 
-// Beat implements runs.Worklist. Leases of which the server did not answer are left out; it is an error where it answered of none.
+// Leases of which the server did not answer are left out; it is an error where it answered of none.
 func (c *Client) Beat(ctx context.Context, _ string, leases []runs.Lease) ([]runs.Beat, error) {
 	answers, failed := make([]*runs.Beat, len(leases)), make([]error, len(leases))
 	parallel(len(leases), beatWidth, func(i int) { answers[i], failed[i] = c.beat(ctx, leases[i]) })
@@ -60,12 +60,11 @@ func (c *Client) save(ctx context.Context, l runs.Lease, s execution.RelaySave) 
 	return c.report(ctx, l, post(l.RunID, "save", body), nil)
 }
 
-// Begin implements runs.Worklist.
 func (c *Client) Begin(ctx context.Context, l runs.Lease) error {
 	return c.save(ctx, l, execution.RelaySave{Status: runs.Running})
 }
 
-// Release implements runs.Worklist. A run whose release was not answered is released again before the next claims.
+// A run whose release was not answered is released again before the next claims.
 func (c *Client) Release(ctx context.Context, l runs.Lease) error {
 	err := c.save(ctx, l, execution.RelaySave{Status: runs.Pending})
 	switch {
@@ -77,7 +76,6 @@ func (c *Client) Release(ctx context.Context, l runs.Lease) error {
 	return err
 }
 
-// Divide implements runs.Worklist.
 func (c *Client) Divide(ctx context.Context, l runs.Lease, hosts []string, warnings []runs.Warning) error {
 	if len(hosts) == 0 { // without any this would begin the run
 		return fault.BadField("split_hosts", "a split is divided over at least one host")
@@ -89,8 +87,9 @@ func (c *Client) Divide(ctx context.Context, l runs.Lease, hosts []string, warni
 	return err
 }
 
-// Finish implements runs.Worklist: everything that the ending carries is reported, and then that the run ended. A claim whose ending was
-// taken, or refused for good, is over. Counts, touched hosts and what is missing of the log are the server's to tell.
+// Finish implements runs.Worklist: everything that the ending carries is reported, and then that the run ended. A
+// claim whose ending was taken, or refused for good, is over. Counts, touched hosts and what is missing of the log
+// are the server's to tell.
 func (c *Client) Finish(ctx context.Context, l runs.Lease, e runs.Ending) error {
 	switch e.Status {
 	case runs.Succeeded, runs.Failed, runs.Canceled, runs.Interrupted:

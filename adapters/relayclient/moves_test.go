@@ -182,7 +182,8 @@ func TestReleasesThatAreNotAnswered(t *testing.T) {
 	}
 }
 
-// Whoever executes a run gives it up when a report of it is refused for good: the claim is over, and can still be reported by.
+// Whoever executes a run gives it up when a report of it is refused for good: the claim is over, and can still be
+// reported by.
 func TestReportsThatAreRefusedForGood(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, nil)

@@ -33,8 +33,9 @@ type problem struct {
 	} `json:"errors"`
 }
 
-// refusal makes the fault of an answer that is no success. Its code is the reason that the server gives, so that every declared fault is what
-// it was there. Refusals of whoever calls, rather than of what is said, do not last: the token may just be changing.
+// refusal makes the fault of an answer that is no success. Its code is the reason that the server gives, so that
+// every declared fault is what it was there. Refusals of whoever calls, rather than of what is said, do not last: the
+// token may just be changing.
 func (s *server) refusal(resp *http.Response, capability secret.Text) error {
 	var p problem
 	body, err := io.ReadAll(io.LimitReader(resp.Body, problemBytes+1))
@@ -57,8 +58,8 @@ func (s *server) refusal(resp *http.Response, capability secret.Text) error {
 	return out
 }
 
-// kindOf says what sort of fault a refusal is. An unknown status is none that lasts, nor is that a path is not served: what is not found has
-// a reason of its own, and a server without the relay may be an older one for a while.
+// kindOf says what sort of fault a refusal is. An unknown status is none that lasts, nor is that a path is not
+// served: what is not found has a reason of its own, and a server without the relay may be an older one for a while.
 func kindOf(status int, reason string) fault.Kind {
 	switch {
 	case reason == execution.RelayDisabled.Name, reason == fault.NotFound.String():

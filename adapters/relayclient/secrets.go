@@ -14,8 +14,9 @@ type Secrets struct{ claims *claims }
 // Secrets returns the secrets of what the client claims.
 func (c *Client) Secrets() *Secrets { return &Secrets{claims: c.claims} }
 
-// Provide implements secrets.Provider: it returns, once, what came with the claim of exactly this owner. A second call is Unresolved, and so
-// is one for a claim of an earlier life; LeaseLost says that the owner has no claim here any more.
+// Provide implements secrets.Provider: it returns, once, what came with the claim of exactly this owner. A second
+// call is Unresolved, and so is one for a claim of an earlier life; LeaseLost says that the owner has no claim here
+// any more.
 func (s *Secrets) Provide(_ context.Context, o secrets.Owner, _ []string) (secrets.Injection, error) {
 	came, ok, err := s.claims.take(o)
 	if err != nil {
@@ -31,7 +32,7 @@ func (s *Secrets) Provide(_ context.Context, o secrets.Owner, _ []string) (secre
 	return in, nil
 }
 
-// Warnings implements secrets.Provider. The server adds them when it takes the run's end.
+// The server adds them when it takes the run's end.
 func (s *Secrets) Warnings(secrets.Owner) []string { return nil }
 
 // Release implements secrets.Provider: it forgets what was not asked for. What was made for the run the server revokes.

@@ -118,7 +118,8 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// do makes a call and reads its answer into out, unless that is nil. The faults are those of the server, and Unavailable.
+// do makes a call and reads its answer into out, unless that is nil. The faults are those of the server, and
+// Unavailable.
 func (s *server) do(ctx context.Context, c call, out any) error {
 	if !c.slow {
 		var cancel context.CancelFunc
@@ -177,8 +178,8 @@ func (s *server) request(ctx context.Context, c call) (*http.Request, error) {
 		req.Header.Set(execution.CapabilityHeader, c.capability.Reveal())
 	}
 	if !c.once {
-		// Reports can be repeated: without values this header is not sent, and says that a connection which was closed meanwhile may be
-		// exchanged for a new one.
+		// Reports can be repeated: without values this header is not sent, and says that a connection which was closed
+		// meanwhile may be exchanged for a new one.
 		req.Header["Idempotency-Key"] = nil
 	}
 	return req, nil

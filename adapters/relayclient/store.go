@@ -23,7 +23,8 @@ const (
 	maxClaims   = 10_000 // files that are looked at
 )
 
-// store is the directory with a file for each claim, by its run. Whoever reads one of them may report as the holder of that run.
+// store is the directory with a file for each claim, by its run. Whoever reads one of them may report as the holder
+// of that run.
 type store struct{ dir string }
 
 // record is what a file holds.
@@ -103,7 +104,8 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// remove drops the file of a run. That it comes back where the machine fails right now does no harm: the server is asked for each.
+// remove drops the file of a run. That it comes back where the machine fails right now does no harm: the server is
+// asked for each.
 func (s *store) remove(run string) error { return gone(os.Remove(s.file(run))) }
 
 // gone is err, unless it says that there is nothing.
@@ -180,7 +182,8 @@ func (s *store) load(run string) (claim, error) {
 // maxID is how long the id of a run may be.
 const maxID = 128
 
-// check returns why this cannot be a claim: its run names a file and a part of an address, its capability goes into a header.
+// check returns why this cannot be a claim: its run names a file and a part of an address, its capability goes into a
+// header.
 func (k *claim) check() error {
 	plain := k.run != "" && len(k.run) <= maxID && strings.Trim(k.run, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 	switch {

@@ -14,7 +14,6 @@ import (
 // plain calls workers as the suite does, without the prefix of the relay's.
 type plain struct{ *relayclient.Client }
 
-// Claim implements runs.Worklist.
 func (p plain) Claim(ctx context.Context, r runs.ClaimRequest) (*runs.Assignment, error) {
 	a, err := p.Client.Claim(ctx, r)
 	if a != nil {

@@ -2,8 +2,8 @@ package relayclient
 
 import "sync"
 
-// turns lets one claim at a time wait at the server. Others wait for how it ends: where it found a run, one of them is next, and where it
-// did not, there is none for them either.
+// turns lets one claim at a time wait at the server. Others wait for how it ends: where it found a run, one of them
+// is next, and where it did not, there is none for them either.
 type turns struct {
 	mu  sync.Mutex
 	now *turn

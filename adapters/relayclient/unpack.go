@@ -53,8 +53,9 @@ type unpacker struct {
 	size         int64
 }
 
-// unpack makes dir of what an archive has below project/, and directories beside it of what it has below roles/ and collections/. Nothing is
-// written elsewhere, through a link, or left after an error. Unavailable says that the archive broke off, SyncFailed what it may not hold.
+// unpack makes dir of what an archive has below project/, and directories beside it of what it has below roles/ and
+// collections/. Nothing is written elsewhere, through a link, or left after an error. Unavailable says that the
+// archive broke off, SyncFailed what it may not hold.
 func unpack(ctx context.Context, r io.Reader, dir string, b bounds) (deps catalog.Deps, err error) {
 	u := &unpacker{bounds: b, dir: dir, roots: make(map[string]*os.Root), links: make(map[string]bool)}
 	defer func() {
@@ -88,7 +89,6 @@ type feed struct {
 	fail  error
 }
 
-// Read implements io.Reader.
 func (f *feed) Read(p []byte) (int, error) {
 	n, err := f.r.Read(p)
 	f.n += int64(n)
@@ -103,7 +103,8 @@ func (f *feed) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// all unpacks every entry. An archive ends with zeros: without them something is missing, however well the last entry ended.
+// all unpacks every entry. An archive ends with zeros: without them something is missing, however well the last entry
+// ended.
 func (u *unpacker) all(f *feed) error {
 	in := tar.NewReader(f)
 	for {
@@ -192,7 +193,8 @@ func (u *unpacker) entry(h *tar.Header, content io.Reader) error {
 	return err
 }
 
-// place splits the name of an entry into a folder of the archive and a name below it, which is "." for the folder itself.
+// place splits the name of an entry into a folder of the archive and a name below it, which is "." for the folder
+// itself.
 func (u *unpacker) place(h *tar.Header) (top, name string, err error) {
 	full := h.Name
 	if h.Typeflag == tar.TypeDir {
@@ -288,8 +290,8 @@ const (
 	maxSteps = 10_000
 )
 
-// checkLink follows a link the way that the system does, and refuses it where it ever steps out of its folder. What is not there is taken by
-// its name: it may come to be there.
+// checkLink follows a link the way that the system does, and refuses it where it ever steps out of its folder. What
+// is not there is taken by its name: it may come to be there.
 func (u *unpacker) checkLink(full string) error {
 	top, name, _ := strings.Cut(full, "/")
 	root := u.roots[top]

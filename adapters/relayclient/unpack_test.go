@@ -282,8 +282,8 @@ func TestWhatIsThereIsNotTouched(t *testing.T) {
 	}
 }
 
-// FuzzUnpack feeds archives that nobody made: what is accepted is whole and within its bounds and no link leads out of it, and what is not
-// leaves nothing. Neither touches anything beside.
+// FuzzUnpack feeds archives that nobody made: what is accepted is whole and within its bounds and no link leads out
+// of it, and what is not leaves nothing. Neither touches anything beside.
 func FuzzUnpack(f *testing.F) {
 	for _, entries := range [][]tar.Header{
 		{folder("project/"), regular("project/a", "x"), symlink("project/l", "a")}, {regular("roles/../x", "x")}, {symlink("project/l", "../../x")},

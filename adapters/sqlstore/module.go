@@ -27,8 +27,8 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// Module provides the stores of every context, and in the group sealed_holders each secrets.Holder of theirs. It needs a *db.DB whose
-// schema is migrated before anything is stored.
+// Module provides the stores of every context, and in the group sealed_holders each secrets.Holder of theirs. It
+// needs a *db.DB whose schema is migrated before anything is stored.
 var Module = fx.Module("sqlstore",
 	fx.Provide(
 		fx.Annotate(sqlruns.New, fx.As(new(runs.Store)), fx.As(new(runs.Queue)), fx.As(new(runs.LogStore)), fx.As(new(runs.EventStore)),

@@ -14,7 +14,8 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 )
 
-// atOnce bounds how many handlers of a subscription run at the same time. A message between two attempts does not count.
+// atOnce bounds how many handlers of a subscription run at the same time. A message between two attempts does not
+// count.
 const atOnce = 8
 
 // storeTimeout bounds how long a dead letter may take to be stored.

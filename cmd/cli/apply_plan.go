@@ -143,8 +143,8 @@ func (s *planStep) unbacked(h *serverObjects) manifest.Problems {
 	return manifest.Unbacked(s.doc, h.spec(s.was))
 }
 
-// compare tells what becomes of one document. What differs is read again with its tag, so that the differences are those of
-// what an update replaces.
+// compare tells what becomes of one document. What differs is read again with its tag, so that the differences are
+// those of what an update replaces.
 func (p *plan) compare(ctx context.Context, kind manifest.Kind, d *manifest.Document) (*planStep, error) {
 	s := &planStep{action: actUnchanged, key: d.Key, doc: d, was: p.held.objects[d.Key]}
 	if s.was == nil {

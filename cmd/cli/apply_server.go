@@ -104,7 +104,8 @@ func unlistable(err error) bool {
 	return errors.As(err, &api) && slices.Contains([]int{http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed}, api.Status)
 }
 
-// readServerObjects reads all objects of the kinds, of those that they name, and the names of organizations and credentials.
+// readServerObjects reads all objects of the kinds, of those that they name, and the names of organizations and
+// credentials.
 func readServerObjects(ctx context.Context, c *client, kinds []string) (*serverObjects, error) {
 	h := &serverObjects{c: c, orgs: map[string]string{}, objects: map[manifest.Key]*stored{}, keys: map[string]manifest.Key{}}
 	wanted := slices.Clone(kinds)

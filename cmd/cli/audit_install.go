@@ -128,8 +128,8 @@ func receiptCommand(w environment) *cobra.Command {
 	return c
 }
 
-// writeFile writes a file whole or not at all. What is there and is no file, such as a device or a pipe, is written to and never
-// replaced.
+// writeFile writes a file whole or not at all. What is there and is no file, such as a device or a pipe, is written
+// to and never replaced.
 func writeFile(w environment, name string, fill func(io.Writer) error) error {
 	if name == "-" {
 		return fill(w.out)

@@ -16,8 +16,8 @@ import (
 // errMoved says that somebody else wrote the file of known logs since it was read.
 var errMoved = errors.New("another command changed it meanwhile, and nothing was noted: run the command again")
 
-// remember writes what change makes of a file of known logs. Commands that do so at once come one after the other, and what one of
-// them was not told is not overwritten by it.
+// remember writes what change makes of a file of known logs. Commands that do so at once come one after the other,
+// and what one of them was not told is not overwritten by it.
 func remember(name string, read []byte, change func(known []byte) ([]byte, error)) error {
 	known, err := change(read)
 	if err != nil || bytes.Equal(known, read) {

@@ -91,8 +91,8 @@ func TestAuditPinThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// TestAuditPinIsWrittenByOneAtATime lets commands note different things at once: nothing that one noted is lost, and who noted
-// nothing is told.
+// TestAuditPinIsWrittenByOneAtATime lets commands note different things at once: nothing that one noted is lost, and
+// who noted nothing is told.
 func TestAuditPinIsWrittenByOneAtATime(t *testing.T) {
 	t.Parallel()
 	path := written(t, "known_logs", "# 0\n")

@@ -142,8 +142,8 @@ func (f *verifyFlags) remember(trusted proof.Trust, name string, v proof.Verdict
 	return nil
 }
 
-// end ends the command as the verdict asks for, once it was printed. Where nothing was trusted beforehand nothing has to be pinned
-// unless that is demanded.
+// end ends the command as the verdict asks for, once it was printed. Where nothing was trusted beforehand nothing has
+// to be pinned unless that is demanded.
 func (f *verifyFlags) end(w environment, v proof.Verdict, pinErr error, pinned bool) error {
 	switch {
 	case pinErr != nil && v.OK:

@@ -21,7 +21,8 @@ const (
 	defaultLogCap    = 256 << 20
 )
 
-// workerTokenFlag is the flag of the token that workers show to servers. Better is its variable: other users of the machine see flags.
+// workerTokenFlag is the flag of the token that workers show to servers. Better is its variable: other users of the
+// machine see flags.
 const workerTokenFlag = "worker-token"
 
 // executorFlags are the flags of every process that executes runs, and of where it takes its flags from.

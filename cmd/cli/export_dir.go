@@ -19,8 +19,8 @@ type exportDir struct {
 	root *os.Root
 }
 
-// openExport opens a directory, or makes it. One that holds anything is refused unless forced; what begins with a dot does not
-// count.
+// openExport opens a directory, or makes it. One that holds anything is refused unless forced; what begins with a dot
+// does not count.
 func openExport(dir string, force bool) (*exportDir, error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("make the directory: %w", err)

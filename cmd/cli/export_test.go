@@ -144,7 +144,8 @@ func pick(t *rapid.T, label string, ids []string) string {
 	return ""
 }
 
-// fill puts a random catalog on a server: names that collide as files, in several organizations, with texts of every form.
+// fill puts a random catalog on a server: names that collide as files, in several organizations, with texts of every
+// form.
 func fill(t *rapid.T, s *catalogServer) {
 	orgs := []string{s.put("orgs", obj{"name": "Retail"}), s.put("orgs", obj{"name": "bank & co"})}
 	keys := []string{s.put("credentials", obj{"name": "key"}), s.put("credentials", obj{"name": "key", "org_id": orgs[0]}), s.put("credentials", obj{"name": "yes"})}
@@ -198,7 +199,8 @@ func fill(t *rapid.T, s *catalogServer) {
 	}
 }
 
-// TestRoundTrip exports any catalog, finds nothing to change, applies it to an empty server, and exports the same files again.
+// TestRoundTrip exports any catalog, finds nothing to change, applies it to an empty server, and exports the same
+// files again.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	outer := t

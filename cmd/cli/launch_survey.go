@@ -13,7 +13,8 @@ import (
 	"strings"
 )
 
-// answer gives every answer the type that its question asks for. A text stays a text, also one that looks like a number.
+// answer gives every answer the type that its question asks for. A text stays a text, also one that looks like a
+// number.
 func answer(survey []question, provided map[string]string) (map[string]any, error) {
 	out := make(map[string]any, len(provided))
 	for _, name := range slices.Sorted(maps.Keys(provided)) {

@@ -11,7 +11,8 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// Where the secrets of the server's own accounts come from: never from a flag, which other users of the machine can see.
+// Where the secrets of the server's own accounts come from: never from a flag, which other users of the machine can
+// see.
 const (
 	smtpPasswordEnv = "WRIT_SMTP_PASSWORD"
 	twilioTokenEnv  = "WRIT_TWILIO_TOKEN"

@@ -43,7 +43,6 @@ func (p *progress) printLine(format string, a ...any) {
 	_, _ = fmt.Fprintf(p.w, format+"\n", a...)
 }
 
-// run implements watcher.
 func (p *progress) run(r record) {
 	p.outcome.tool = r.Tool
 	if r.Status != p.status {
@@ -67,7 +66,6 @@ func (p *progress) run(r record) {
 	}
 }
 
-// event implements watcher.
 func (p *progress) event(e event) {
 	p.outcome.add(e)
 	if p.raw {
@@ -113,7 +111,6 @@ func (p *progress) result(e event) {
 	p.draw()
 }
 
-// log implements watcher.
 func (p *progress) log(text string) error {
 	if p.outcome.tool == "ansible" && !p.raw {
 		p.tail += text
@@ -128,7 +125,6 @@ func (p *progress) log(text string) error {
 	return p.logs.write(text)
 }
 
-// lost implements watcher.
 func (p *progress) lost(err error) {
 	p.flush()
 	p.outage.lost(err)

@@ -113,8 +113,8 @@ func (f *roleFlags) roles(protocol string) (compose.Roles, error) {
 // inner finds what looks like a mapping in front of another one.
 var inner = regexp.MustCompile(`([^,;\s]+)=(?:viewer|operator|admin)\s*[,;]`)
 
-// several reports whether a group is more mappings in one, "a=admin,b" of "a=admin,b=viewer": taken as one group it would
-// silently be nobody's. The parts of a directory's name are no mappings, "CN=admin,OU=x".
+// several reports whether a group is more mappings in one, "a=admin,b" of "a=admin,b=viewer": taken as one group it
+// would silently be nobody's. The parts of a directory's name are no mappings, "CN=admin,OU=x".
 func several(group string) bool {
 	return slices.ContainsFunc(inner.FindAllStringSubmatch(group, -1), func(found []string) bool {
 		return !slices.Contains([]string{"cn", "ou", "o", "dc", "uid"}, strings.ToLower(found[1]))

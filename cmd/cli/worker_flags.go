@@ -29,8 +29,8 @@ func (f *workerFlags) register(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.labels, "labels", nil, "`key=value` that the list of workers shows (repeatable)")
 }
 
-// load fills what the command line left open. Where it names the database or the server, the other one counts only if it is named there as
-// well: a variable for another command takes no part.
+// load fills what the command line left open. Where it names the database or the server, the other one counts only if
+// it is named there as well: a variable for another command takes no part.
 func (f *workerFlags) load(fs *pflag.FlagSet, w environment) error {
 	if err := f.executorFlags.load(fs, w); err != nil {
 		return err

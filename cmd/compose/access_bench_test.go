@@ -23,9 +23,9 @@ func benchObject(i int) string { return fmt.Sprintf("tpl_%026d", i*7919%benchObj
 
 func benchUser(i int) string { return fmt.Sprintf("usr_%026d", i) }
 
-// seedAccess fills a database with 100,000 templates, the first half of which carries two grants each, one of an account
-// and one of a team, and every tenth of which belongs to an organization; 1,000 accounts, each in ten of 200 teams and the
-// admin of one of 100 organizations.
+// seedAccess fills a database with 100,000 templates, the first half of which carries two grants each, one of an
+// account and one of a team, and every tenth of which belongs to an organization; 1,000 accounts, each in ten of 200
+// teams and the admin of one of 100 organizations.
 func seedAccess(b *testing.B, d *db.DB) {
 	b.Helper()
 	const epoch = "2026-05-01T12:00:00.000000Z"

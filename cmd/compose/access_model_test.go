@@ -18,8 +18,8 @@ import (
 // chooser makes the decisions that a world is drawn from: a number below n.
 type chooser func(n int, what string) int
 
-// accessModel is what a store was told about accounts and rights, kept a second time in plain maps. Its rules are written
-// down from the contract's words and share no code with those that they are held against.
+// accessModel is what a store was told about accounts and rights, kept a second time in plain maps. Its rules are
+// written down from the contract's words and share no code with those that they are held against.
 type accessModel struct {
 	store  *sqlidentity.Store
 	d      *db.DB

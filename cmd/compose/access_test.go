@@ -172,8 +172,8 @@ func wipe(t testing.TB, d *db.DB) {
 	}
 }
 
-// TestListsAgreeWithDecisionsAtFullSize makes 50 accounts, 20 teams, 10 organizations and 2,000 objects in a long run and
-// fewer in a quick one, asks for a sample of the accounts, changes a tenth of it and asks again.
+// TestListsAgreeWithDecisionsAtFullSize makes 50 accounts, 20 teams, 10 organizations and 2,000 objects in a long run
+// and fewer in a quick one, asks for a sample of the accounts, changes a tenth of it and asks again.
 func TestListsAgreeWithDecisionsAtFullSize(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {

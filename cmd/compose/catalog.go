@@ -34,8 +34,8 @@ func launching(s *Settings, dir *dataDir) fx.Option {
 	)
 }
 
-// fetching provides what fetches projects and collects inventories. Repositories often live in the own network, so that private addresses
-// are allowed for git; what inventory sources fetch is named by whoever may keep one.
+// fetching provides what fetches projects and collects inventories. Repositories often live in the own network, so
+// that private addresses are allowed for git; what inventory sources fetch is named by whoever may keep one.
 func fetching(i *Install, dir *dataDir, readOnly bool) fx.Option {
 	tmp := dir.path("tmp")
 	return fx.Module("fetching", fx.Supply(catalogmodule.Config{TempDir: tmp, ReadOnly: readOnly}), fx.Provide(
@@ -65,7 +65,6 @@ type owners struct {
 	open    bool
 }
 
-// As implements scheduling.Owners.
 func (o owners) As(ctx context.Context, userID string) (context.Context, error) {
 	b, err := o.callers.Caller(ctx, userID, "")
 	if err != nil {

@@ -75,7 +75,7 @@ type trappedUnit struct {
 
 type trappedKey struct{}
 
-// Do implements tx.Unit. A nested call has no commit of its own and so no points.
+// A nested call has no commit of its own and so no points.
 func (u *trappedUnit) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 	if ctx.Value(trappedKey{}) != nil {
 		return u.unit.Do(ctx, fn)

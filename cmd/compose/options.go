@@ -28,8 +28,9 @@ type Option struct {
 //   - map[string]extension.Engine: the secret engines by name
 //   - identity.Provider: who signs in at /auth/oidc, whether the flags of OpenID are set or not
 //
-// Its parameters are ports of the process. Where it takes the port that it returns, it gets the implementation that it
-// replaces. A port is replaced once. A process without a port ignores its constructor: a worker over the relay stores no log.
+// Its parameters are ports of the process. Where it takes the port that it returns, it gets the implementation that
+// it replaces. A port is replaced once. A process without a port ignores its constructor: a worker over the relay
+// stores no log.
 func With(constructors ...any) Option { return Option{constructors: constructors} }
 
 // Subscribe adds subscribers of domain events. They hear of them on servers.

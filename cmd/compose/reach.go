@@ -17,9 +17,9 @@ const (
 	reachMost  = 30 * time.Second
 )
 
-// reach is the relay as an executor claims from it. As long as the server does not answer, or does not let the worker claim, one claim at a
-// time tries again, less and less often, and the log says why. Claims that fail are no errors: whether one took a run all the same is found
-// out by nobody here, and its lease runs out.
+// reach is the relay as an executor claims from it. As long as the server does not answer, or does not let the worker
+// claim, one claim at a time tries again, less and less often, and the log says why. Claims that fail are no errors:
+// whether one took a run all the same is found out by nobody here, and its lease runs out.
 type reach struct {
 	execution.ControlPlane
 	clock      portclock.Clock
@@ -34,7 +34,6 @@ type reach struct {
 	next   time.Time
 }
 
-// Claim implements runs.Worklist.
 func (r *reach) Claim(ctx context.Context, q runs.ClaimRequest) (*runs.Assignment, error) {
 	first, ok := r.begin()
 	if !ok {

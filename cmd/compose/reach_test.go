@@ -34,8 +34,8 @@ func (h *hand) Now() time.Time { return h.now }
 
 var _ portclock.Clock = (*hand)(nil)
 
-// TestReach asks a server that does not answer less and less often, says once that it is ready, and claims without a limit as long as all is
-// well.
+// TestReach asks a server that does not answer less and less often, says once that it is ready, and claims without a
+// limit as long as all is well.
 func TestReach(t *testing.T) {
 	t.Parallel()
 	var log logBuffer

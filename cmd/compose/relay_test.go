@@ -21,7 +21,6 @@ import (
 // bareNames calls workers as the suite does, without the prefix of the relay's.
 type bareNames struct{ *relayclient.Client }
 
-// Claim implements runs.Worklist.
 func (b bareNames) Claim(ctx context.Context, r runs.ClaimRequest) (*runs.Assignment, error) {
 	a, err := b.Client.Claim(ctx, r)
 	if a != nil {
@@ -40,7 +39,8 @@ type behind struct {
 	Events runs.EventStore
 }
 
-// TestRelayIsAControlPlane holds a whole server over each engine, as a worker reaches it by HTTP, to what is promised of every control plane.
+// TestRelayIsAControlPlane holds a whole server over each engine, as a worker reaches it by HTTP, to what is promised
+// of every control plane.
 func TestRelayIsAControlPlane(t *testing.T) {
 	t.Parallel()
 	for _, engine := range []string{SQLite, Postgres} {

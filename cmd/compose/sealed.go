@@ -70,7 +70,6 @@ func openVault(life fx.Lifecycle, s *Settings, dir *dataDir, v *sealed, h sealed
 
 var errSealed = errors.New("the encryption key was not read yet")
 
-// Seal implements secrets.Sealer.
 func (v *sealed) Seal(ctx context.Context, record string, plain []byte) ([]byte, error) {
 	if s := v.sealer.Load(); s != nil {
 		return s.Seal(ctx, record, plain)
@@ -78,7 +77,6 @@ func (v *sealed) Seal(ctx context.Context, record string, plain []byte) ([]byte,
 	return nil, fault.Wrap(fault.Unavailable, errSealed, "nothing can be sealed yet")
 }
 
-// Open implements secrets.Sealer.
 func (v *sealed) Open(ctx context.Context, record string, sealed []byte) ([]byte, error) {
 	if s := v.sealer.Load(); s != nil {
 		return s.Open(ctx, record, sealed)
@@ -86,7 +84,6 @@ func (v *sealed) Open(ctx context.Context, record string, sealed []byte) ([]byte
 	return nil, fault.Wrap(fault.Unavailable, errSealed, "nothing can be opened yet")
 }
 
-// Digest implements secrets.Digester.
 func (v *sealed) Digest(ctx context.Context, purpose string, text []byte) ([]byte, error) {
 	if s := v.sealer.Load(); s != nil {
 		return s.Digest(ctx, purpose, text)
@@ -111,8 +108,8 @@ func AddEncryptionKey(_ context.Context, s Settings) (string, error) {
 	return sealer.AddKey(s.keySource(root))
 }
 
-// Rewrap makes a key the one that seals, by its id, with an empty id a new one, and wraps everything under it that rests sealed in the
-// database of an install that has been started before. A running server goes on meanwhile.
+// Rewrap makes a key the one that seals, by its id, with an empty id a new one, and wraps everything under it that
+// rests sealed in the database of an install that has been started before. A running server goes on meanwhile.
 func Rewrap(ctx context.Context, s Settings, to string) (done secretsmodule.Wrapped, err error) {
 	root, err := s.dataDir()
 	if err != nil {

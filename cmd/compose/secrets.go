@@ -31,7 +31,8 @@ func credentials(s *Settings) fx.Option {
 	return fx.Options(runSecrets(&s.Install, s.ReadOnly), agents(), httpsecrets.Module)
 }
 
-// runSecrets provides what credentials give to runs. Whoever leaves leftovers to others revokes no minted secret that another process left.
+// runSecrets provides what credentials give to runs. Whoever leaves leftovers to others revokes no minted secret that
+// another process left.
 func runSecrets(i *Install, leftovers bool) fx.Option {
 	return fx.Options(
 		fx.Supply(secretsmodule.Config{ReadOnly: leftovers}),
@@ -48,8 +49,8 @@ func agents() fx.Option {
 	return fx.Module("agents", fx.Provide(func() secrets.Agents { return agent.New(agent.Config{}) }))
 }
 
-// engines lists every built-in secret engine, one line each, and adds those that extensions registered. Registration ends here. Engines
-// often live in the own network, so that private addresses are allowed for them.
+// engines lists every built-in secret engine, one line each, and adds those that extensions registered. Registration
+// ends here. Engines often live in the own network, so that private addresses are allowed for them.
 func engines(i *Install) (map[string]extension.Engine, error) {
 	private := egress.Policy{Level: egress.PrivateAllowed}
 	env, err := envvar.New(envvar.Config{Pattern: i.Secrets.Env})
@@ -87,7 +88,8 @@ func notifications(s *Settings) fx.Option {
 	)
 }
 
-// channels makes what reaches targets. What they reach is named by whoever may submit runs, so that private addresses have to be allowed.
+// channels makes what reaches targets. What they reach is named by whoever may submit runs, so that private addresses
+// have to be allowed.
 func channels(s *Settings) ([]notify.Channel, error) {
 	n := &s.Notify
 	list, err := adapternotify.New(adapternotify.Config{

@@ -40,12 +40,13 @@ type Executor struct {
 	Options []Option
 }
 
-// Install are the settings of every process that works on the database of an install: a server, and a worker over the database.
+// Install are the settings of every process that works on the database of an install: a server, and a worker over the
+// database.
 type Install struct {
 	DB string // the path of an SQLite file, or a postgres:// URL
 
-	// EncryptionKeyFile and EncryptionKey give the keys that seal secrets, as a file or as its text; both empty: encryption.key in
-	// the data directory, which the first start of a server makes.
+	// EncryptionKeyFile and EncryptionKey give the keys that seal secrets, as a file or as its text; both empty:
+	// encryption.key in the data directory, which the first start of a server makes.
 	EncryptionKeyFile string
 	EncryptionKey     secret.Text
 	LocalProjects     string         // absolute; file projects lie below it; empty: there are none
@@ -78,12 +79,13 @@ type Settings struct {
 	PublicURL       string
 	TrustedProxies  []netip.Prefix
 
-	// WorkerToken lets workers in over the relay; empty: there is no relay. WorkerQueues are those whose runs they may have; none: all.
+	// WorkerToken lets workers in over the relay; empty: there is no relay. WorkerQueues are those whose runs they may
+	// have; none: all.
 	WorkerToken  secret.Text
 	WorkerQueues []string
 
-	// SigningKeyFile and SigningKey give the keys that sign the audit trail, as a file or as its text; both empty: signing.key
-	// in the data directory, which a first start makes.
+	// SigningKeyFile and SigningKey give the keys that sign the audit trail, as a file or as its text; both empty:
+	// signing.key in the data directory, which a first start makes.
 	SigningKeyFile string
 	SigningKey     secret.Text
 	AuditBeat      time.Duration
@@ -206,7 +208,8 @@ func (s *Settings) validateRelay() error {
 // minWorkerToken is how many characters a worker token has at least.
 const minWorkerToken = 32
 
-// workerToken returns an error that names the flag, and shows nothing of the token. What a header cannot carry is no token.
+// workerToken returns an error that names the flag, and shows nothing of the token. What a header cannot carry is no
+// token.
 func workerToken(t secret.Text) error {
 	for _, c := range []byte(t.Reveal()) {
 		if c <= ' ' || c > '~' {
@@ -259,7 +262,8 @@ func (s *Settings) dataDir() (string, error) {
 	return absolute(dir)
 }
 
-// beside is a directory hidden beside an SQLite database and named after it; of another database it is in the working directory.
+// beside is a directory hidden beside an SQLite database and named after it; of another database it is in the working
+// directory.
 func (i *Install) beside(suffix string) string {
 	if storeOf(i.DB) != SQLite {
 		return ".writ" + suffix

@@ -181,5 +181,4 @@ func TestMetadataFileAtStart(t *testing.T) {
 // silent records nothing.
 type silent struct{}
 
-// Record implements audit.Recorder.
 func (silent) Record(context.Context, audit.Entry) error { return nil }

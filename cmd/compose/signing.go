@@ -23,7 +23,8 @@ func (s *Settings) signingKeys(root string) signingKeys {
 	return signingKeys{text: s.SigningKey, configured: s.SigningKeyFile, file: filepath.Join(root, signingFile)}
 }
 
-// signingKeys is where signing.key rests: in the environment, in a file that the operator names, or in the data directory.
+// signingKeys is where signing.key rests: in the environment, in a file that the operator names, or in the data
+// directory.
 type signingKeys struct {
 	text             secret.Text
 	configured, file string
@@ -31,7 +32,7 @@ type signingKeys struct {
 
 var _ auditmodule.Keys = signingKeys{}
 
-// Load implements auditmodule.Keys. A file that was named and is not there is an error.
+// A file that was named and is not there is an error.
 func (k signingKeys) Load() ([]byte, error) {
 	switch {
 	case k.text != "":
@@ -50,7 +51,6 @@ func (k signingKeys) Load() ([]byte, error) {
 	return raw, err
 }
 
-// Save implements auditmodule.Keys.
 func (k signingKeys) Save(pem []byte) error {
 	if k.text != "" {
 		return errors.New("the signing key comes from the environment, where no command can replace it")
@@ -85,8 +85,9 @@ func (k signingKeys) String() string {
 	return k.path()
 }
 
-// keyChange replaces the signing key for one command. While it has the key's file, no other command replaces it: two rotations at
-// once would else leave a key in the file that the install does not sign with, and the one that it does nowhere.
+// keyChange replaces the signing key for one command. While it has the key's file, no other command replaces it: two
+// rotations at once would else leave a key in the file that the install does not sign with, and the one that it does
+// nowhere.
 type keyChange struct {
 	keys   signingKeys
 	expect []byte   // what the file holds as far as this command knows

@@ -31,8 +31,8 @@ func (s *Settings) auditConfig(root string) auditmodule.Config {
 	return c
 }
 
-// openTrail begins the chain, or holds it against what was seen of it, before anything else is recorded. An error names the files
-// that the chain was held against.
+// openTrail begins the chain, or holds it against what was seen of it, before anything else is recorded. An error
+// names the files that the chain was held against.
 func openTrail(life fx.Lifecycle, s *Settings, dir *dataDir, o *auditmodule.Opening) {
 	life.Append(fx.Hook{OnStart: func(ctx context.Context) error {
 		if err := o.Open(ctx); err != nil {
@@ -42,8 +42,8 @@ func openTrail(life fx.Lifecycle, s *Settings, dir *dataDir, o *auditmodule.Open
 	}})
 }
 
-// Trail are the roles of the audit trail over a database, for commands that work without a server. A running server sees what they do
-// at once.
+// Trail are the roles of the audit trail over a database, for commands that work without a server. A running server
+// sees what they do at once.
 type Trail struct {
 	Prover audit.Prover
 	Admin  audit.Admin
@@ -107,8 +107,8 @@ func exists(url string) error {
 	return nil
 }
 
-// Outsiders are who outside is to see a head, by their addresses; an empty one is nobody. Authorities and witnesses often
-// live in the own network, so that private addresses are allowed for them.
+// Outsiders are who outside is to see a head, by their addresses; an empty one is nobody. Authorities and witnesses
+// often live in the own network, so that private addresses are allowed for them.
 func Outsiders(tsa, witness, witnessKey, head string) (audit.AnchorRequest, error) {
 	var q audit.AnchorRequest
 	var err error

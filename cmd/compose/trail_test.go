@@ -69,7 +69,8 @@ func TestRotationsAtOnceLoseNoKey(t *testing.T) {
 	rotates(t, s)
 }
 
-// TestARotationThatWasKilled leaves the new key in its file and the old one in the database: the next start says what to do.
+// TestARotationThatWasKilled leaves the new key in its file and the old one in the database: the next start says what
+// to do.
 func TestARotationThatWasKilled(t *testing.T) {
 	t.Parallel()
 	s := begun(t)

@@ -13,8 +13,9 @@ import (
 // Worker is a worker process, assembled. It is started once.
 type Worker struct{ *process }
 
-// NewWorker locks the data directory and assembles a worker over the database, which it opens, or over a relay; nothing runs yet. The
-// errors name the flag where one is to blame. Once it has reached the runs for the first time, it logs that it is ready.
+// NewWorker locks the data directory and assembles a worker over the database, which it opens, or over a relay;
+// nothing runs yet. The errors name the flag where one is to blame. Once it has reached the runs for the first time,
+// it logs that it is ready.
 func NewWorker(s WorkerSettings) (*Worker, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err

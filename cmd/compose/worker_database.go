@@ -25,8 +25,8 @@ import (
 	portexecution "github.com/writ-automation/writ/ports/execution"
 )
 
-// databaseOptions lists what a worker over the database is made of: what executes runs and stores what became of them, and nothing of what
-// servers do.
+// databaseOptions lists what a worker over the database is made of: what executes runs and stores what became of
+// them, and nothing of what servers do.
 func databaseOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 	runsDir, err := s.runsDir(dir)
 	if err != nil {
@@ -56,8 +56,8 @@ const (
 	remindEvery = time.Minute
 )
 
-// awaitSchema waits until the database has the schema that this binary knows, or a newer one that binaries like it may use: servers
-// migrate, workers do not. A schema that needs a newer binary is an error.
+// awaitSchema waits until the database has the schema that this binary knows, or a newer one that binaries like it
+// may use: servers migrate, workers do not. A schema that needs a newer binary is an error.
 func awaitSchema(life fx.Lifecycle, d *db.DB, log *slog.Logger) {
 	life.Append(fx.Hook{OnStart: func(ctx context.Context) error {
 		look := time.NewTicker(lookEvery)
@@ -109,12 +109,12 @@ func (s *WorkerSettings) trailConfig() auditmodule.Config {
 	return c
 }
 
-// borrowSigning reads the signing keys of the servers where the operator names them: the heads that a worker is handed have to be signed
-// by them.
+// borrowSigning reads the signing keys of the servers where the operator names them: the heads that a worker is
+// handed have to be signed by them.
 func borrowSigning(life fx.Lifecycle, o *auditmodule.Opening) { life.Append(fx.StartHook(o.Join)) }
 
-// serverKeys is where a worker finds the encryption keys of the servers: as told, else in its own data directory, else in the one that a
-// server over this database has by default.
+// serverKeys is where a worker finds the encryption keys of the servers: as told, else in its own data directory,
+// else in the one that a server over this database has by default.
 func (i *Install) serverKeys(root string) (sealer.KeySource, error) {
 	from := i.keySource(root)
 	from.Existing = true

@@ -29,7 +29,8 @@ const askEvery = 100 * time.Millisecond
 // leaveTime is how long a worker that stops waits for the server to take it off the list.
 const leaveTime = 5 * time.Second
 
-// relayOptions lists what a worker over the relay is made of: what executes runs, and a client of the server that stands for everything else.
+// relayOptions lists what a worker over the relay is made of: what executes runs, and a client of the server that
+// stands for everything else.
 func relayOptions(s *WorkerSettings, dir *dataDir) (fx.Option, error) {
 	runsDir, err := s.runsDir(dir)
 	if err != nil {

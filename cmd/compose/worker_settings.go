@@ -12,15 +12,16 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// WorkerSettings are all that a worker can be told. It reaches the runs in the database, or over the relay of a server: DB or Server is
-// given, and the settings of the other one are not.
+// WorkerSettings are all that a worker can be told. It reaches the runs in the database, or over the relay of a
+// server: DB or Server is given, and the settings of the other one are not.
 type WorkerSettings struct {
 	Executor
 	Install
 	Relay
 
 	Labels map[string]string // told to the fleet
-	// SigningKeyFile has the keys that sign the audit trail: heads by them alone are then believed. Empty: those that the database lists.
+	// SigningKeyFile has the keys that sign the audit trail: heads by them alone are then believed. Empty: those that
+	// the database lists.
 	SigningKeyFile string
 }
 
@@ -85,7 +86,8 @@ func (s *WorkerSettings) validatePeer() error {
 	return nil
 }
 
-// unused returns an error that names a flag which means nothing over a relay: there the server has the keys and fetches everything.
+// unused returns an error that names a flag which means nothing over a relay: there the server has the keys and
+// fetches everything.
 func (i *Install) unused() error {
 	for _, f := range []struct {
 		name string
@@ -101,8 +103,8 @@ func (i *Install) unused() error {
 	return nil
 }
 
-// unused returns an error that names a flag which means nothing without a relay. The token may be in the environment of a machine all the
-// same.
+// unused returns an error that names a flag which means nothing without a relay. The token may be in the environment
+// of a machine all the same.
 func (r *Relay) unused() error {
 	switch {
 	case r.CAFile != "":
@@ -130,8 +132,8 @@ func (r *Relay) validate() error {
 // clear reports whether others on the way can read what is said.
 func (r *Relay) clear(u *url.URL) bool { return u.Scheme != "https" && !loopback(u.Hostname()) }
 
-// dataDir returns the absolute path of a worker's data directory: as told, else hidden beside an SQLite database, else in the working
-// directory. It is never that of a server.
+// dataDir returns the absolute path of a worker's data directory: as told, else hidden beside an SQLite database,
+// else in the working directory. It is never that of a server.
 func (s *WorkerSettings) dataDir() (string, error) {
 	const suffix = "-worker"
 	switch {

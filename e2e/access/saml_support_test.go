@@ -57,7 +57,6 @@ type federated struct {
 // persistentNames makes NameIDs persistent; the provider by itself has transient ones alone.
 type persistentNames struct{ saml.DefaultAssertionMaker }
 
-// MakeAssertion implements saml.AssertionMaker.
 func (k persistentNames) MakeAssertion(req *saml.IdpAuthnRequest, s *saml.Session) error {
 	persistent := *s
 	persistent.NameIDFormat = string(saml.PersistentNameIDFormat)

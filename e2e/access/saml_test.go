@@ -194,8 +194,8 @@ const (
 	another = "the response answers another request"
 )
 
-// TestSAMLReplay sends what was accepted once a second time: by the browser, by many at once, under another sign-in, and
-// to the server that runs after a restart.
+// TestSAMLReplay sends what was accepted once a second time: by the browser, by many at once, under another sign-in,
+// and to the server that runs after a restart.
 func TestSAMLReplay(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -13,8 +13,8 @@ import (
 	"github.com/writ-automation/writ/platform/db/dbtest"
 )
 
-// bound is how many lines a run that prints one each second may print between the loss of a reader's right and the end of the reader's
-// stream: twice the documented time. A busy machine holds the run up as well.
+// bound is how many lines a run that prints one each second may print between the loss of a reader's right and the
+// end of the reader's stream: twice the documented time. A busy machine holds the run up as well.
 const bound = 2 * 15
 
 // viewing is a live stream that somebody reads.
@@ -62,8 +62,8 @@ type loss struct {
 	*viewing
 }
 
-// losses opens streams at the server off and takes their rights away through the server on, each in another way. It returns
-// the streams that go on: one of somebody whose right holds, and one of an admin.
+// losses opens streams at the server off and takes their rights away through the server on, each in another way. It
+// returns the streams that go on: one of somebody whose right holds, and one of an admin.
 func losses(t *testing.T, on, off *harness.Server) (lost []loss, kept []*viewing) {
 	t.Helper()
 	running := func(queue, command string) string {
@@ -113,8 +113,8 @@ func losses(t *testing.T, on, off *harness.Server) (lost []loss, kept []*viewing
 	return lost, kept
 }
 
-// TestStreamsEndWithTheirGrant takes rights to followed runs away in every way that leaves the reader's token as it was,
-// on one server and through another one. Others' streams go on.
+// TestStreamsEndWithTheirGrant takes rights to followed runs away in every way that leaves the reader's token as it
+// was, on one server and through another one. Others' streams go on.
 func TestStreamsEndWithTheirGrant(t *testing.T) {
 	t.Parallel()
 	flags := []string{"--queue", "vault", "--queue", "open", "--executors", "3", "--drain-timeout", "1s"}

@@ -35,8 +35,8 @@ func part(m secrets.Member) string {
 	}
 }
 
-// TestNotificationPage holds the table in docs/reference/notifications.md to the kinds of targets, and the kinds to the names that no
-// notifier of an extension may take.
+// TestNotificationPage holds the table in docs/reference/notifications.md to the kinds of targets, and the kinds to
+// the names that no notifier of an extension may take.
 func TestNotificationPage(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -57,8 +57,8 @@ func TestNotificationPage(t *testing.T) {
 	}
 }
 
-// TestGuidesKnowEveryKind asks the guides for what a person looks for in them: each kind of credential and of target, and a section
-// for each secret engine.
+// TestGuidesKnowEveryKind asks the guides for what a person looks for in them: each kind of credential and of target,
+// and a section for each secret engine.
 func TestGuidesKnowEveryKind(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{}

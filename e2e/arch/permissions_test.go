@@ -12,8 +12,8 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// TestPermissionPage writes docs/reference/permissions.md from the matrix that is enforced and the operations of the API
-// document, whose golden file the HTTP adapter's own test keeps current.
+// TestPermissionPage writes docs/reference/permissions.md from the matrix that is enforced and the operations of the
+// API document, whose golden file the HTTP adapter's own test keeps current.
 func TestPermissionPage(t *testing.T) {
 	t.Parallel()
 	section(t, "docs/reference/permissions.md", "operations", operationTable(t))

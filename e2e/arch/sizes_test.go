@@ -127,8 +127,8 @@ func TestDependencies(t *testing.T) {
 	})
 }
 
-// provides reports whether a struct is what a constructor gives, or what a container fills for a whole context: neither is the dependency
-// of one service.
+// provides reports whether a struct is what a constructor gives, or what a container fills for a whole context:
+// neither is the dependency of one service.
 func provides(spec *ast.TypeSpec) bool {
 	st, _ := spec.Type.(*ast.StructType)
 	for _, f := range st.Fields.List {

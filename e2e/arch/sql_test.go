@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// rawSQL lists the files of adapters/sqlstore that hold statements as text, with the reason of each. Everything else goes through
-// models and the query builder.
+// rawSQL lists the files of adapters/sqlstore that hold statements as text, with the reason of each. Everything else
+// goes through models and the query builder.
 func rawSQL() map[string]string {
 	const prepared = "hot: the query builder writes values into the text, and only a text that comes again is kept prepared"
 	return map[string]string{
@@ -97,7 +97,8 @@ func formats(call *ast.CallExpr) bool {
 		x.Name == "strconv" && (strings.HasPrefix(sel.Sel.Name, "Format") || strings.HasPrefix(sel.Sel.Name, "Quote") || sel.Sel.Name == "Itoa")
 }
 
-// formatted returns the calls that write values into SQL: with a piece of a statement as their format, or joined to one.
+// formatted returns the calls that write values into SQL: with a piece of a statement as their format, or joined to
+// one.
 func formatted(f *ast.File) (out []ast.Node) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		sum, ok := n.(*ast.BinaryExpr)

@@ -18,7 +18,7 @@ func sleepers() map[string]string {
 		"adapters/sqlstore/catalog/hold_test.go": "that a statement waits for a lock of the database shows by its not ending",
 		"adapters/sqlstore/secrets/hold_test.go": "that a statement waits for a lock of the database shows by its not ending",
 		"modules/audit/internal/record/":         "that a statement waits for a lock of the database shows by its not ending",
-		"modules/secrets/internal/credentials/":         "that a statement waits for a lock of the database shows by its not ending",
+		"modules/secrets/internal/credentials/":  "that a statement waits for a lock of the database shows by its not ending",
 		"ports/identity/identitytest/admins.go":  "that a statement waits for a lock of the database shows by its not ending",
 		"ports/catalog/catalogtest/due.go":       "the clock is the database's",
 		"modules/secrets/internal/provide/":      "that nobody stops an engine shows by its not being stopped",

@@ -177,7 +177,8 @@ func (w *fixture) checkRecorded(t *testing.T, id, secret, run string) {
 	}
 }
 
-// TestOutsidersThatFail asks authorities and witnesses that are not there or refuse: the command fails and says what it kept.
+// TestOutsidersThatFail asks authorities and witnesses that are not there or refuse: the command fails and says what
+// it kept.
 func TestOutsidersThatFail(t *testing.T) {
 	t.Parallel()
 	tsa := harness.NewAuthority(t)
@@ -222,8 +223,8 @@ func TestOutsidersThatFail(t *testing.T) {
 	}
 }
 
-// TestAWitnessCosigns lets a witness follow the log: from nothing, on, after this install forgot what the witness knows, and
-// after the witness saw more than there is.
+// TestAWitnessCosigns lets a witness follow the log: from nothing, on, after this install forgot what the witness
+// knows, and after the witness saw more than there is.
 func TestAWitnessCosigns(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -39,8 +39,8 @@ func spokenBy(t *testing.T, receipt []byte) spoken {
 	return spoken{e.Signatures[0].KeyID, size}
 }
 
-// TestReceiptsDuringARotation asks for receipts without a pause while the keys rotate. Each is signed by a key that speaks for
-// its size. Right in the middle of a rotation there may be none; afterwards there is one again.
+// TestReceiptsDuringARotation asks for receipts without a pause while the keys rotate. Each is signed by a key that
+// speaks for its size. Right in the middle of a rotation there may be none; afterwards there is one again.
 func TestReceiptsDuringARotation(t *testing.T) {
 	t.Parallel()
 	w := &fixture{Server: harness.Start(t, harness.Options{}), t: t}

@@ -22,7 +22,8 @@ func cut(t *testing.T, s *harness.Server, size int64) {
 		fmt.Sprintf("UPDATE audit_head SET size = %d, hash = (SELECT hash FROM audit_entries WHERE seq = %d)", size, size))
 }
 
-// TestTheHeadFileAloneFindsACutTail cuts the end of the chain together with every checkpoint, beside a server and before its start.
+// TestTheHeadFileAloneFindsACutTail cuts the end of the chain together with every checkpoint, beside a server and
+// before its start.
 func TestTheHeadFileAloneFindsACutTail(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -58,7 +59,8 @@ func TestTheHeadFileAloneFindsACutTail(t *testing.T) {
 	})
 }
 
-// TestHeadFilesThatDoNotFit starts servers over head files that are older, gone, of another install, edited and no heads at all.
+// TestHeadFilesThatDoNotFit starts servers over head files that are older, gone, of another install, edited and no
+// heads at all.
 func TestHeadFilesThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	w := &fixture{Server: harness.Start(t, harness.Options{}), t: t}
@@ -111,8 +113,8 @@ func TestHeadFilesThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestAReceiptOfWhatIsGone holds a head of a chain that was rolled back since. The server owns up to it, for as long as the new
-// chain is shorter and when it has overtaken the old one.
+// TestAReceiptOfWhatIsGone holds a head of a chain that was rolled back since. The server owns up to it, for as long
+// as the new chain is shorter and when it has overtaken the old one.
 func TestAReceiptOfWhatIsGone(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -1,5 +1,5 @@
-// Package audit shows, against the real binary, that everything that is done is recorded, that the record can be checked
-// by who trusts nobody, and that whoever edits it is found out.
+// Package audit shows, against the real binary, that everything that is done is recorded, that the record can be
+// checked by who trusts nobody, and that whoever edits it is found out.
 package audit
 
 import (

@@ -74,8 +74,8 @@ func (w *fixture) hand(t *testing.T, keyFile string) era {
 	return e
 }
 
-// TestKeysRotateBesideAServer rotates twice beside a running server. It goes on with the new keys at once, and everything of
-// every era verifies with the seal of each that is not younger, and with its own.
+// TestKeysRotateBesideAServer rotates twice beside a running server. It goes on with the new keys at once, and
+// everything of every era verifies with the seal of each that is not younger, and with its own.
 func TestKeysRotateBesideAServer(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -40,7 +40,8 @@ func onPostgres(t *testing.T, fn func(t *testing.T, dbURL string)) {
 	})
 }
 
-// TestAServerWithoutTheKey starts a second server that has none: it works, records, and signs nothing, until it gets the key.
+// TestAServerWithoutTheKey starts a second server that has none: it works, records, and signs nothing, until it gets
+// the key.
 func TestAServerWithoutTheKey(t *testing.T) {
 	t.Parallel()
 	onPostgres(t, func(t *testing.T, dbURL string) {
@@ -127,8 +128,8 @@ func (l *load) checkReceipts(t *testing.T, w *fixture) {
 	}
 }
 
-// TestTwoServersWriteOneChain lets two servers with one key record side by side, and both sign meanwhile: what they sign never
-// contradicts, and the install beats once an interval and not once a server.
+// TestTwoServersWriteOneChain lets two servers with one key record side by side, and both sign meanwhile: what they
+// sign never contradicts, and the install beats once an interval and not once a server.
 func TestTwoServersWriteOneChain(t *testing.T) {
 	t.Parallel()
 	onPostgres(t, func(t *testing.T, dbURL string) {
@@ -215,8 +216,8 @@ func beats(t *testing.T, w *fixture, n int) {
 	t.Logf("%d beats: %v", len(at), at)
 }
 
-// TestAStoppedServer halts one of two servers under load, at whatever it is doing, and lets it go on. The other one is not held
-// up for long, and the chain of both is one.
+// TestAStoppedServer halts one of two servers under load, at whatever it is doing, and lets it go on. The other one
+// is not held up for long, and the chain of both is one.
 func TestAStoppedServer(t *testing.T) {
 	t.Parallel()
 	onPostgres(t, func(t *testing.T, dbURL string) {

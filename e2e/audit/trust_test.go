@@ -13,8 +13,8 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestWhomTheTrailBelieves has an authority of OpenSSL stamp a head and a witness sign it. Before a server is told of them it says
-// that neither was checked; then both count, and seal.json names them.
+// TestWhomTheTrailBelieves has an authority of OpenSSL stamp a head and a witness sign it. Before a server is told of
+// them it says that neither was checked; then both count, and seal.json names them.
 func TestWhomTheTrailBelieves(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -96,8 +96,8 @@ func TestADatabaseIsHeldToWhatAReaderKnows(t *testing.T) {
 	})
 }
 
-// TestAWorkerTakesTheSigningKey starts workers over the database with the install's key, another install's and none at all: one
-// holds a head, one lets go of none that it cannot know, and one does not start.
+// TestAWorkerTakesTheSigningKey starts workers over the database with the install's key, another install's and none
+// at all: one holds a head, one lets go of none that it cannot know, and one does not start.
 func TestAWorkerTakesTheSigningKey(t *testing.T) {
 	t.Parallel()
 	w := &fixture{Server: harness.Start(t, harness.Options{}), t: t}

@@ -1,6 +1,6 @@
-// Package audittools verifies what the audit trail hands out with tools that others wrote: the note and tree libraries of Go's
-// checksum database, those of transparency-dev, Tessera's fsck and OpenSSL. It is a module of its own, so that none of them is a
-// dependency of the product: run it with "go test ./..." in this folder.
+// Package audittools verifies what the audit trail hands out with tools that others wrote: the note and tree
+// libraries of Go's checksum database, those of transparency-dev, Tessera's fsck and OpenSSL. It is a module of its
+// own, so that none of them is a dependency of the product: run it with "go test ./..." in this folder.
 package audittools
 
 import (

@@ -31,7 +31,8 @@ func steps(t *testing.T, text string) (names []string, commands map[string]strin
 	return names, commands
 }
 
-// shell runs a script as somebody does who has the file, a shell and Go. Modules come from where this machine gets them.
+// shell runs a script as somebody does who has the file, a shell and Go. Modules come from where this machine gets
+// them.
 func shell(t *testing.T, dir, script string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
@@ -64,7 +65,8 @@ func keep(t *testing.T, dir, name string, data []byte) {
 	}
 }
 
-// stamped is the zip of a real server whose head an authority has stamped, with the certificate that the authority is trusted by.
+// stamped is the zip of a real server whose head an authority has stamped, with the certificate that the authority is
+// trusted by.
 func stamped(t *testing.T) map[string][]byte {
 	t.Helper()
 	s := harness.Start(t, harness.Options{})

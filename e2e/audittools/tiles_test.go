@@ -129,15 +129,12 @@ func (f fetcher) name(level string, index uint64, partial uint8) string {
 	return "tile/" + level + "/" + name
 }
 
-// ReadCheckpoint implements fsck.Fetcher.
 func (f fetcher) ReadCheckpoint(context.Context) ([]byte, error) { return f.read("checkpoint") }
 
-// ReadTile implements fsck.Fetcher.
 func (f fetcher) ReadTile(_ context.Context, level, index uint64, partial uint8) ([]byte, error) {
 	return f.read(f.name(fmt.Sprint(level), index, partial))
 }
 
-// ReadEntryBundle implements fsck.Fetcher.
 func (f fetcher) ReadEntryBundle(_ context.Context, index uint64, partial uint8) ([]byte, error) {
 	return f.read(f.name("entries", index, partial))
 }

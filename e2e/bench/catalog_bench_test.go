@@ -24,8 +24,8 @@ func create(b *testing.B, s *harness.Server, path string, body harness.Body) str
 	return made.ID
 }
 
-// BenchmarkCatalog measures the lists of what people launch, for the admin and for somebody from whom a tenth is hidden: a thousand and
-// ten thousand templates, and inventories that hold a hundred thousand hosts.
+// BenchmarkCatalog measures the lists of what people launch, for the admin and for somebody from whom a tenth is
+// hidden: a thousand and ten thousand templates, and inventories that hold a hundred thousand hosts.
 func BenchmarkCatalog(b *testing.B) {
 	s := harness.Start(b, harness.Options{})
 	user := create(b, s, "/v1/users", harness.Body{"username": "reader", "role": "operator"})

@@ -8,8 +8,8 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// BenchmarkRelay measures 1,000 runs of `true` on the server itself, on a worker over its database and on one over the relay, and how long
-// an idle executor of each takes from the submission of a run to its end.
+// BenchmarkRelay measures 1,000 runs of `true` on the server itself, on a worker over its database and on one over
+// the relay, and how long an idle executor of each takes from the submission of a run to its end.
 func BenchmarkRelay(b *testing.B) {
 	const n, executors = 1000, 16
 	many := []string{"--executors", fmt.Sprint(executors)}

@@ -230,7 +230,8 @@ func follow(b *testing.B, s *harness.Server, id string) []time.Duration {
 	return lags
 }
 
-// BenchmarkInventory measures what the size of an inventory, in a file and stored, costs before the first process of a run.
+// BenchmarkInventory measures what the size of an inventory, in a file and stored, costs before the first process of
+// a run.
 func BenchmarkInventory(b *testing.B) {
 	for _, n := range []int{10, 1000, 50_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -15,8 +15,8 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// BenchmarkCredentials measures what credentials cost before the first process of a run: none, the variables of one, and four of
-// different kinds, a private key for an agent and a large document among them.
+// BenchmarkCredentials measures what credentials cost before the first process of a run: none, the variables of one,
+// and four of different kinds, a private key for an agent and a large document among them.
 func BenchmarkCredentials(b *testing.B) {
 	s := harness.Start(b, harness.Options{})
 	var ids []string
@@ -61,8 +61,8 @@ func privateKey(b *testing.B) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 }
 
-// BenchmarkNotifications measures how soon a webhook hears of the end of a run, and what 500 runs that each tell somebody cost over as
-// many that tell nobody.
+// BenchmarkNotifications measures how soon a webhook hears of the end of a run, and what 500 runs that each tell
+// somebody cost over as many that tell nobody.
 func BenchmarkNotifications(b *testing.B) {
 	const n = 500
 	var heard atomic.Int64

@@ -11,7 +11,8 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// Some of these tests wait for the clock to reach the next minute. All begin at once, so that they wait for the same one.
+	// Some of these tests wait for the clock to reach the next minute. All begin at once, so that they wait for the same
+	// one.
 	if err := flag.Set("test.parallel", "64"); err != nil {
 		panic(err)
 	}

@@ -16,7 +16,8 @@ func (w *fixture) somebody(name, role string) (id, token string) {
 	return id, token
 }
 
-// TestRightsOnTheCatalog goes through what everybody may do to objects that carry grants, that belong to an organization, and that do neither.
+// TestRightsOnTheCatalog goes through what everybody may do to objects that carry grants, that belong to an
+// organization, and that do neither.
 func TestRightsOnTheCatalog(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -102,8 +103,8 @@ func TestHiddenReferencesAreNotDisclosed(t *testing.T) {
 	}
 }
 
-// TestWhoLaunchesSeesTheRun restricts the inventory of a template that everybody may use: who may not read it launches nothing, who may
-// does so without the right to use it. A run that waits holds what it names.
+// TestWhoLaunchesSeesTheRun restricts the inventory of a template that everybody may use: who may not read it
+// launches nothing, who may does so without the right to use it. A run that waits holds what it names.
 func TestWhoLaunchesSeesTheRun(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

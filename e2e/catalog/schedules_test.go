@@ -183,7 +183,8 @@ func TestTargets(t *testing.T) {
 	})
 }
 
-// TestWhatWasMissed stops a server over a minute: a slot that is little late fires once, one that is late beyond the bound does not.
+// TestWhatWasMissed stops a server over a minute: a slot that is little late fires once, one that is late beyond the
+// bound does not.
 func TestWhatWasMissed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

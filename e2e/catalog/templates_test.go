@@ -8,8 +8,8 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestWhatIsReadCanBeSentBack reads a template whose secrets are hidden, sends it back with another name, and launches it: the secrets are
-// what they were.
+// TestWhatIsReadCanBeSentBack reads a template whose secrets are hidden, sends it back with another name, and
+// launches it: the secrets are what they were.
 func TestWhatIsReadCanBeSentBack(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

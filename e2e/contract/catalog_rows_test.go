@@ -5,8 +5,8 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// catalogRows are the operations on what people launch and on what launches it. Everybody reads what it may read; who changes
-// something has to be an operator at least, and may do so to what the rights on the object say.
+// catalogRows are the operations on what people launch and on what launches it. Everybody reads what it may read; who
+// changes something has to be an operator at least, and may do so to what the rights on the object say.
 func catalogRows() map[string]row {
 	all := map[string]row{
 		"launch-template":          {least: identity.Viewer, status: 404, missing: "template_not_found"},

@@ -12,7 +12,8 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// printed is what the known run prints: 200 lines, of which some differ in case alone, one with a character of two bytes.
+// printed is what the known run prints: 200 lines, of which some differ in case alone, one with a character of two
+// bytes.
 func printed() string {
 	var b strings.Builder
 	for i := range 200 {

@@ -27,7 +27,8 @@ func relayRows() map[string]row {
 	}
 }
 
-// byWorkers calls an operation of the relay as everybody: no account opens it, whatever its role, and the worker token does.
+// byWorkers calls an operation of the relay as everybody: no account opens it, whatever its role, and the worker
+// token does.
 func byWorkers(t *testing.T, s *harness.Server, op operation, r row, by map[identity.Role]string) {
 	t.Helper()
 	path := absent(op.Path)

@@ -5,8 +5,8 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// secretRows are the operations on credentials and on their custom types. Everybody reads what it may read, never a secret part; the types
-// themselves are for admins alone.
+// secretRows are the operations on credentials and on their custom types. Everybody reads what it may read, never a
+// secret part; the types themselves are for admins alone.
 func secretRows() map[string]row {
 	const credential, custom = "credential_not_found", "credential_type_not_found"
 	token := harness.Body{"name": "x", "kind": "token", "secret": harness.Body{"token": "t"}}

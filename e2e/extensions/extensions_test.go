@@ -100,8 +100,8 @@ func (w *fixture) deliveries(t *testing.T, id string) (out []delivery) {
 	return list.Notifications
 }
 
-// TestNotifiers: a notifier hears once of every top-level run that ended, however it did, and of nothing else; one that fails is given up
-// after three tries, and neither of them has anything to do with the run.
+// TestNotifiers: a notifier hears once of every top-level run that ended, however it did, and of nothing else; one
+// that fails is given up after three tries, and neither of them has anything to do with the run.
 func TestNotifiers(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, db string) {

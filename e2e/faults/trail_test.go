@@ -51,8 +51,9 @@ func headOf(c harness.Client) (signed, error) {
 	return s, err
 }
 
-// TestKilledUnderMixedLoad kills the server again and again while clients submit, cancel and sign in. Whatever was acknowledged
-// is in the chain, whatever is in the chain is done, and each head that was handed out right before a kill is one of the chain.
+// TestKilledUnderMixedLoad kills the server again and again while clients submit, cancel and sign in. Whatever was
+// acknowledged is in the chain, whatever is in the chain is done, and each head that was handed out right before a
+// kill is one of the chain.
 func TestKilledUnderMixedLoad(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -120,8 +121,8 @@ func TestKilledUnderMixedLoad(t *testing.T) {
 	})
 }
 
-// TestNoDiskSpaceForTheHead fills the disk of the data directory. The trail goes on, the server says what is wrong, and with room
-// again the head file is brought up to date.
+// TestNoDiskSpaceForTheHead fills the disk of the data directory. The trail goes on, the server says what is wrong,
+// and with room again the head file is brought up to date.
 func TestNoDiskSpaceForTheHead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -165,8 +166,8 @@ func TestNoDiskSpaceForTheHead(t *testing.T) {
 	}
 }
 
-// TestCrashOfARotation kills the command that rotates the keys on both sides of its commit. The server beside it goes on in both
-// cases, and so does the next one, with the key that the install has then.
+// TestCrashOfARotation kills the command that rotates the keys on both sides of its commit. The server beside it goes
+// on in both cases, and so does the next one, with the key that the install has then.
 func TestCrashOfARotation(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-// Binaries names the environment variable with the directory of the binaries under test, which "make test" builds once for
-// all packages. Where it is not set, a package builds what it needs by itself, and its result is never cached.
+// Binaries names the environment variable with the directory of the binaries under test, which "make test" builds
+// once for all packages. Where it is not set, a package builds what it needs by itself, and its result is never
+// cached.
 const Binaries = "WRIT_TEST_BINARIES"
 
 // Digest names the environment variable with the digest of these binaries. Go's test cache knows which variables a test
@@ -37,8 +38,8 @@ type built struct {
 
 var binaries = &builds{done: make(map[build]built)} //nolint:gochecknoglobals // one build for all tests of a process
 
-// Release, as the only tag, asks for the binary as "make build" makes it, never with the race detector: for what must be
-// shown at full size.
+// Release, as the only tag, asks for the binary as "make build" makes it, never with the race detector: for what must
+// be shown at full size.
 const Release = "release"
 
 // Binary returns the path of the stock binary built with the given tags.

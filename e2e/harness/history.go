@@ -89,7 +89,8 @@ func (h *History) Starts(id string) int { return lines(h.t, h.starts)[id] }
 // Check waits until every acknowledged run has ended and holds it against what was seen: it exists, it ended once,
 // its process started at most once and exactly once where it is told to have succeeded, its log has the bytes that
 // its record counts, and no process of it lives. The audit chain verifies, has every receipt that was handed out, one
-// beginning and one end of each run, and no beginning of a run that is not there. It returns the runs in the order of their acknowledgement.
+// beginning and one end of each run, and no beginning of a run that is not there. It returns the runs in the order of
+// their acknowledgement.
 func (h *History) Check(c Client) []Run {
 	h.t.Helper()
 	ids := h.Acked()

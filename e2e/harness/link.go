@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Link is a network between two programs that can break: what does not pass waits, as where packets are lost, and nobody is told.
+// Link is a network between two programs that can break: what does not pass waits, as where packets are lost, and
+// nobody is told.
 type Link struct {
 	listen net.Listener
 	open   sync.WaitGroup
@@ -47,7 +48,8 @@ func NewLink(t testing.TB, target string) *Link {
 // Addr returns where the link listens.
 func (k *Link) Addr() string { return k.listen.Addr().String() }
 
-// Lead makes the link lead to another address: that of a server that was started anew. Connections there are stay as they are.
+// Lead makes the link lead to another address: that of a server that was started anew. Connections there are stay as
+// they are.
 func (k *Link) Lead(target string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Trail is what the audit trail says: each entry's leaf hash by its number, and how often the beginning and the end of each run
-// are in it.
+// Trail is what the audit trail says: each entry's leaf hash by its number, and how often the beginning and the end
+// of each run are in it.
 type Trail struct {
 	Hashes map[int64]string
 	Begun  map[string]int

@@ -21,14 +21,15 @@ import (
 )
 
 const (
-	// mark is in everything that is secret of the targets: addresses, their queries and accounts, keys, tokens and the password of the mail
-	// server. It is letters and digits, which URLs and JSON leave as they are.
+	// mark is in everything that is secret of the targets: addresses, their queries and accounts, keys, tokens and the
+	// password of the mail server. It is letters and digits, which URLs and JSON leave as they are.
 	mark = "Zx7QpLm3VtRk9"
 	// bait is in what is no secret, and shows that what is looked for would be found.
 	bait = "Bq4WnHs8YdTf2"
 )
 
-// forms are what must be nowhere of a text: itself, hex, and its base64 at each alignment, cut to what it alone decides.
+// forms are what must be nowhere of a text: itself, hex, and its base64 at each alignment, cut to what it alone
+// decides.
 func forms(text string) []string {
 	out := []string{text, hex.EncodeToString([]byte(text))}
 	for offset := range 3 {
@@ -81,8 +82,8 @@ func (s *search) found(where string) {
 	s.baits = 0
 }
 
-// TestSecretsOfTargetsAreNowhere looks into the database, the files, the log and all that is told after runs told all kinds of targets,
-// with and without success.
+// TestSecretsOfTargetsAreNowhere looks into the database, the files, the log and all that is told after runs told all
+// kinds of targets, with and without success.
 func TestSecretsOfTargetsAreNowhere(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -220,7 +221,8 @@ func (s *search) table(ctx context.Context, d *db.DB, table string) error {
 	return list.Err()
 }
 
-// files looks into everything below the server's directory: the files of SQLite with the log that it writes ahead are there.
+// files looks into everything below the server's directory: the files of SQLite with the log that it writes ahead are
+// there.
 func (w *fixture) files(s *search) {
 	w.t.Helper()
 	err := filepath.WalkDir(w.Dir, func(path string, e fs.DirEntry, err error) error {

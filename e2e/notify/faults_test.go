@@ -36,7 +36,8 @@ func (w *fixture) drops(n int) {
 	}
 }
 
-// TestThreeTries are made, with the same name of the delivery, and what fails then is dropped with one line and a count.
+// TestThreeTries are made, with the same name of the delivery, and what fails then is dropped with one line and a
+// count.
 func TestThreeTries(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -91,8 +92,8 @@ func TestThreeTries(t *testing.T) {
 	})
 }
 
-// TestReceiversThatHang and that never stop talking take their time from nobody: neither from the run, nor from others, nor from the end
-// of the server.
+// TestReceiversThatHang and that never stop talking take their time from nobody: neither from the run, nor from
+// others, nor from the end of the server.
 func TestReceiversThatHang(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

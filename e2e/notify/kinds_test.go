@@ -70,7 +70,8 @@ func TestEveryKind(t *testing.T) {
 	})
 }
 
-// checkLetter looks whether a letter has the form of its kind. Each detail of it is shown by the tests of adapters/notify.
+// checkLetter looks whether a letter has the form of its kind. Each detail of it is shown by the tests of
+// adapters/notify.
 func checkLetter(t *testing.T, id string, l letter) {
 	t.Helper()
 	kind := strings.Split(l.path, "/")[1]
@@ -127,8 +128,8 @@ func (w *fixture) mailed(t *testing.T, post *postOffice, id string) {
 	}
 }
 
-// TestIncidents plans targets that hear of failed and interrupted runs alone. The server is busy with receivers that hang, and is gone
-// before it is the incident's turn: nothing of this test reaches the service itself.
+// TestIncidents plans targets that hear of failed and interrupted runs alone. The server is busy with receivers that
+// hang, and is gone before it is the incident's turn: nothing of this test reaches the service itself.
 func TestIncidents(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -139,7 +139,8 @@ func (w *fixture) refuses(t *testing.T, method, path string, body obj, member st
 	hidden(t, path, a.Body)
 }
 
-// TestMalformedTargetsAreRefused leaves out each required member of each kind, and says what is wrong, wherever targets are given.
+// TestMalformedTargetsAreRefused leaves out each required member of each kind, and says what is wrong, wherever
+// targets are given.
 func TestMalformedTargetsAreRefused(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -14,7 +14,8 @@ import (
 
 const key = "k3y-of-the-receiver"
 
-// TestAWebhookCarriesTheRecord compares what a receiver gets about a run that ends in each way with the record that the API shows.
+// TestAWebhookCarriesTheRecord compares what a receiver gets about a run that ends in each way with the record that
+// the API shows.
 func TestAWebhookCarriesTheRecord(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

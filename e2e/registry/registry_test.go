@@ -1,6 +1,6 @@
-// Package registry proves that credentials for image registries open one, with a tool that others wrote: crane, against the registry of
-// the same project behind a password. It is a module of its own, so that neither is a dependency of the product: run it with
-// "go test ./..." in this folder.
+// Package registry proves that credentials for image registries open one, with a tool that others wrote: crane,
+// against the registry of the same project behind a password. It is a module of its own, so that neither is a
+// dependency of the product: run it with "go test ./..." in this folder.
 package registry
 
 import (
@@ -93,7 +93,8 @@ func guarded(t *testing.T) (host, digest string) {
 	return host, hash.String()
 }
 
-// TestRegistryLogin: a run with the credential reads from the registry, one without it does not, and nothing of the password is shown.
+// TestRegistryLogin: a run with the credential reads from the registry, one without it does not, and nothing of the
+// password is shown.
 func TestRegistryLogin(t *testing.T) {
 	host, digest := guarded(t)
 	s := harness.Start(t, harness.Options{})

@@ -17,8 +17,8 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// TestKilledWorker: what a worker ran when it was killed is told as interrupted, at once when it comes back, and never executed again; what
-// it had said is there; what waited is executed.
+// TestKilledWorker: what a worker ran when it was killed is told as interrupted, at once when it comes back, and
+// never executed again; what it had said is there; what waited is executed.
 func TestKilledWorker(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -79,7 +79,8 @@ func fresh(t *testing.T, dbURL string) string {
 	return dbtest.Fresh(t, db.Postgres, nil)
 }
 
-// TestServerAway stops and kills the server while a worker executes: the run goes on, and when the server is back it is told whole.
+// TestServerAway stops and kills the server while a worker executes: the run goes on, and when the server is back it
+// is told whole.
 func TestServerAway(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -107,8 +108,8 @@ func TestServerAway(t *testing.T) {
 	})
 }
 
-// TestLogCap: of output beyond the cap no more than the cap and one chunk is stored, and one warning says so, also where the server is
-// started anew while the worker goes on, and where both drop some of it.
+// TestLogCap: of output beyond the cap no more than the cap and one chunk is stored, and one warning says so, also
+// where the server is started anew while the worker goes on, and where both drop some of it.
 func TestLogCap(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -137,8 +138,9 @@ func (w *fixture) linked(flags ...string) (*harness.Worker, *harness.Link) {
 	return harness.StartWorker(w.t, harness.WorkerOptions{Server: "http://" + link.Addr(), Flags: flags}), link
 }
 
-// TestPartitions breaks the way in each direction for less than a lease and for longer. Within it nothing is lost and nothing told twice;
-// beyond it the worker has ended the run by itself, before anybody could start it anew, and the run is told as interrupted.
+// TestPartitions breaks the way in each direction for less than a lease and for longer. Within it nothing is lost and
+// nothing told twice; beyond it the worker has ended the run by itself, before anybody could start it anew, and the
+// run is told as interrupted.
 func TestPartitions(t *testing.T) {
 	t.Parallel()
 	for name, dir := range map[string][2]bool{"both": {false, false}, "there": {false, true}, "back": {true, false}} {
@@ -240,8 +242,9 @@ func TestASlowLink(t *testing.T) {
 	}
 }
 
-// TestStorm lets everything go wrong at once, in an order that the seed of the log repeats: workers of both sorts are killed, stopped and
-// started, links break, the server is killed. Every run that was acknowledged ends once, and none is executed twice.
+// TestStorm lets everything go wrong at once, in an order that the seed of the log repeats: workers of both sorts are
+// killed, stopped and started, links break, the server is killed. Every run that was acknowledged ends once, and none
+// is executed twice.
 func TestStorm(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -16,8 +16,8 @@ import (
 	"github.com/writ-automation/writ/platform/db/dbtest"
 )
 
-// cut drops the entries behind a size, and every head that is kept beside the chain: in the database and in the data directory. It is all that
-// somebody can do who has the server's machine.
+// cut drops the entries behind a size, and every head that is kept beside the chain: in the database and in the data
+// directory. It is all that somebody can do who has the server's machine.
 func (w *fixture) cut(size int64) {
 	w.t.Helper()
 	d := dbtest.Connect(w.t, db.Config{URL: w.address()})
@@ -65,8 +65,9 @@ func (w *fixture) verify() (v verdict) {
 	return v
 }
 
-// TestWorkersRememberTheHead rolls a server back so far that nothing on its machine knows better. A worker does: it shows the head that it
-// was given, the chain fails by it, and the server does not start over it until the rollback is accepted.
+// TestWorkersRememberTheHead rolls a server back so far that nothing on its machine knows better. A worker does: it
+// shows the head that it was given, the chain fails by it, and the server does not start over it until the rollback
+// is accepted.
 func TestWorkersRememberTheHead(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -44,8 +44,8 @@ func (w *fixture) credential(name, secret string) string {
 	return w.made("/v1/credentials", harness.Body{"name": name, "type_id": kind, "fields": harness.Body{"token": secret}})
 }
 
-// TestSecretsGoWithTheirClaim: a worker gets the secrets of the run that it claimed, once; nothing else that it is told holds them, and when
-// the run is over they are nowhere on its machine.
+// TestSecretsGoWithTheirClaim: a worker gets the secrets of the run that it claimed, once; nothing else that it is
+// told holds them, and when the run is over they are nowhere on its machine.
 func TestSecretsGoWithTheirClaim(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -99,7 +99,8 @@ func TestSecretsGoWithTheirClaim(t *testing.T) {
 	})
 }
 
-// TestProjectsComeThroughTheServer: the worker has no way to the repository, and no login of it; the tree comes from the server.
+// TestProjectsComeThroughTheServer: the worker has no way to the repository, and no login of it; the tree comes from
+// the server.
 func TestProjectsComeThroughTheServer(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, "")

@@ -61,7 +61,8 @@ func alike(t *testing.T, w *fixture, r harness.Run) string {
 	return string(raw)
 }
 
-// TestTheSameAsAServer executes the same on a server, on a worker over the relay and on one over the database: what is told of it is the same.
+// TestTheSameAsAServer executes the same on a server, on a worker over the relay and on one over the database: what
+// is told of it is the same.
 func TestTheSameAsAServer(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {
@@ -172,8 +173,8 @@ func TestCancelAndTimeout(t *testing.T) {
 	}
 }
 
-// TestCancelWithoutAHeartbeat: a cancel reaches a busy worker by the claim that waits. Of a few cancels at least one falls between two
-// heartbeats, where those alone would never tell of any.
+// TestCancelWithoutAHeartbeat: a cancel reaches a busy worker by the claim that waits. Of a few cancels at least one
+// falls between two heartbeats, where those alone would never tell of any.
 func TestCancelWithoutAHeartbeat(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, "")
@@ -210,7 +211,8 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// TestQueuesAndTokens: a worker gets runs of its own queues alone, of those that the server gives away, and with the token alone.
+// TestQueuesAndTokens: a worker gets runs of its own queues alone, of those that the server gives away, and with the
+// token alone.
 func TestQueuesAndTokens(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, "", "--worker-queue", "dmz", "--worker-queue", "lab")

@@ -11,8 +11,8 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// picture is everything that the API tells of runs, to see that nothing changed. How long a run has executed and when its lease ends
-// go on by themselves.
+// picture is everything that the API tells of runs, to see that nothing changed. How long a run has executed and when
+// its lease ends go on by themselves.
 func (w *fixture) picture(ids ...string) string {
 	w.t.Helper()
 	var out strings.Builder
@@ -56,8 +56,9 @@ func calls(seq int64) map[string]struct {
 	}
 }
 
-// TestACapabilityIsForOneClaim calls everything about every run with every capability that is not that run's: of another run, of an
-// earlier claim, of a run that ended, one that nobody made, and none. All of it is refused and nothing changes.
+// TestACapabilityIsForOneClaim calls everything about every run with every capability that is not that run's: of
+// another run, of an earlier claim, of a run that ended, one that nobody made, and none. All of it is refused and
+// nothing changes.
 func TestACapabilityIsForOneClaim(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

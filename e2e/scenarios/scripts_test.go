@@ -58,8 +58,8 @@ func TestTools(t *testing.T) {
 	})
 }
 
-// builtAlready is the environment in which the go command finds what the build of this test has compiled. With the tool's
-// own, empty cache it compiles the standard library.
+// builtAlready is the environment in which the go command finds what the build of this test has compiled. With the
+// tool's own, empty cache it compiles the standard library.
 func builtAlready(t *testing.T) harness.Body {
 	t.Helper()
 	cache := os.Getenv("GOCACHE")

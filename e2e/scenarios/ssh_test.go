@@ -22,7 +22,8 @@ const release = `- hosts: all
         that: inventory_hostname not in (break_hosts | default([]))
 `
 
-// TestHostsOverSSH has one host of three fail and one unreachable, relaunches on these two alone, and finds the one that drifted.
+// TestHostsOverSSH has one host of three fail and one unreachable, relaunches on these two alone, and finds the one
+// that drifted.
 func TestHostsOverSSH(t *testing.T) {
 	t.Parallel()
 	f := fleet.New(t, 3)

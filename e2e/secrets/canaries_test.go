@@ -29,7 +29,8 @@ func fresh(n int) string {
 // odd are characters that encodings write differently.
 const odd = `"\'%+/?&<>=; $#~é|` + "`"
 
-// canaries is the canaries of a test. All of them hold the mark several times, so that a part of one that comes to light is one as well.
+// canaries is the canaries of a test. All of them hold the mark several times, so that a part of one that comes to
+// light is one as well.
 type canaries struct {
 	t      *testing.T
 	mark   string
@@ -43,7 +44,8 @@ func newCanaries(t *testing.T) *canaries {
 	return f
 }
 
-// look adds a text, and its base64 at each of the three alignments cut to what it alone decides, to what must be nowhere.
+// look adds a text, and its base64 at each of the three alignments cut to what it alone decides, to what must be
+// nowhere.
 func (f *canaries) look(what, text string) {
 	f.needle[text] = what
 	for offset := range 3 {
@@ -70,7 +72,8 @@ func (f *canaries) lines(name string) string {
 // short makes a canary that headers and files of passwords can hold.
 func (f *canaries) short(name string) string { return f.record(name, f.mark+fresh(8)) }
 
-// record makes a canary of what cannot hold the mark, such as a key: of it every line but the first and the last is looked for.
+// record makes a canary of what cannot hold the mark, such as a key: of it every line but the first and the last is
+// looked for.
 func (f *canaries) record(name, value string) string {
 	f.values[name] = value
 	if !strings.Contains(value, f.mark) {

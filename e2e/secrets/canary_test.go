@@ -11,8 +11,8 @@ import (
 	"github.com/writ-automation/writ/e2e/harness"
 )
 
-// TestNothingSecretComesToLight stores a canary in each secret member of every kind, has runs tell them in every form, and looks for them
-// wherever something is told or kept.
+// TestNothingSecretComesToLight stores a canary in each secret member of every kind, has runs tell them in every
+// form, and looks for them wherever something is told or kept.
 func TestNothingSecretComesToLight(t *testing.T) {
 	t.Parallel()
 	needsRoot(t, "what another user sees is a part of the promise")
@@ -207,7 +207,8 @@ func (s *stage) nothingLeft() {
 	}
 }
 
-// crashed kills the server while a run has its secrets and copies of them, and starts it again: what stays as evidence holds none.
+// crashed kills the server while a run has its secrets and copies of them, and starts it again: what stays as
+// evidence holds none.
 func (s *stage) crashed() {
 	s.t.Helper()
 	script := `cp -r ../secrets ../login .; env > env; cp "$CANARIES" .; echo "it has them"; sleep 120`

@@ -111,8 +111,8 @@ func TestARefusedSecretFailsTheRun(t *testing.T) {
 	}
 }
 
-// TestMintedSecretsEndWithTheirRuns mints a secret for each run, which lives as long as the run does: to its end, to its cancelling, and
-// over the death of the server to the next one.
+// TestMintedSecretsEndWithTheirRuns mints a secret for each run, which lives as long as the run does: to its end, to
+// its cancelling, and over the death of the server to the next one.
 func TestMintedSecretsEndWithTheirRuns(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -242,7 +242,8 @@ func (s *sealedFixture) load() (stop func() int) {
 	}
 }
 
-// TestRewrapUnderLoad changes the key beside a server that goes on: no run fails, and afterwards nothing needs the old key.
+// TestRewrapUnderLoad changes the key beside a server that goes on: no run fails, and afterwards nothing needs the
+// old key.
 func TestRewrapUnderLoad(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -151,7 +151,8 @@ func repo(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// TestProjectsWithCredentials fetches over https with a token, and over ssh with a key; those that do not fit are told of without a value.
+// TestProjectsWithCredentials fetches over https with a token, and over ssh with a key; those that do not fit are
+// told of without a value.
 func TestProjectsWithCredentials(t *testing.T) {
 	t.Parallel()
 	needsRoot(t, "nobody else may give the server an authority to trust, with unshare and mount")

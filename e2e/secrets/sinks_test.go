@@ -26,7 +26,8 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// everywhere asks every path that can be asked, with every id that fits, and looks into the answers. It returns how many it saw.
+// everywhere asks every path that can be asked, with every id that fits, and looks into the answers. It returns how
+// many it saw.
 func (c *canaryCredentials) everywhere(runs []string) (answers int) {
 	c.t.Helper()
 	var doc struct {
@@ -158,8 +159,8 @@ func (c *canaryCredentials) database() (rows int) {
 	return rows
 }
 
-// watch looks at all command lines of the machine, and at what another user sees of environments and directories, until stop is called.
-// That returns how often it looked.
+// watch looks at all command lines of the machine, and at what another user sees of environments and directories,
+// until stop is called. That returns how often it looked.
 func (f *canaries) watch(dirs ...string) (stop func() (lines, stranger int)) {
 	var quit atomic.Bool
 	var work sync.WaitGroup

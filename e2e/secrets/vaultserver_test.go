@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// vault speaks Vault's HTTP API: KV engines secret/ (version 2) and old/ (version 1), the dynamic engine database/, tokens and AppRole.
+// vault speaks Vault's HTTP API: KV engines secret/ (version 2) and old/ (version 1), the dynamic engine database/,
+// tokens and AppRole.
 type vault struct {
 	*httptest.Server
 	root, secretID string

@@ -67,8 +67,8 @@ func TestPrintedEventsAndControlBytes(t *testing.T) {
 	}
 }
 
-// TestHugeLine is F22: a line of 100 MB, or 64 in the quick run, in a log with a cap of 1 MiB. What is missing is told to
-// the byte, and the server's memory does not grow with it.
+// TestHugeLine is F22: a line of 100 MB, or 64 in the quick run, in a log with a cap of 1 MiB. What is missing is
+// told to the byte, and the server's memory does not grow with it.
 func TestHugeLine(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

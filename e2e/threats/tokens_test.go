@@ -77,9 +77,9 @@ type made struct {
 	Token string `json:"token"`
 }
 
-// TestStreamsEndWithTheRight is T23: a stream ends within its bound once the token that opened it, itself or by a ticket, is
-// revoked or has expired or its account is gone. A ticket that was not used until then is worth nothing, also where the
-// account has another token.
+// TestStreamsEndWithTheRight is T23: a stream ends within its bound once the token that opened it, itself or by a
+// ticket, is revoked or has expired or its account is gone. A ticket that was not used until then is worth nothing,
+// also where the account has another token.
 func TestStreamsEndWithTheRight(t *testing.T) {
 	t.Parallel()
 	harness.EachEngine(t, func(t *testing.T, dbURL string) {

@@ -14,8 +14,8 @@ import (
 	"github.com/writ-automation/writ/ports/depthtest"
 )
 
-// TestReceiptVectors holds all engines to each other on every receipt of the vectors, and those that take a clock to what the
-// vectors say.
+// TestReceiptVectors holds all engines to each other on every receipt of the vectors, and those that take a clock to
+// what the vectors say.
 func TestReceiptVectors(t *testing.T) {
 	t.Parallel()
 	var index struct {
@@ -130,7 +130,8 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestLeafVectors puts each leaf of the vectors into a bundle: whether it can be read is seen by the coordinates of the break.
+// TestLeafVectors puts each leaf of the vectors into a bundle: whether it can be read is seen by the coordinates of
+// the break.
 func TestLeafVectors(t *testing.T) {
 	t.Parallel()
 	var list struct {
@@ -232,8 +233,8 @@ func TestDisclosureVectors(t *testing.T) {
 	}
 }
 
-// TestProofVectors puts the proofs of consistency into a bundle. The head is that of another tree than the entry's, so that
-// other steps fail; the one that is asked for does not depend on them.
+// TestProofVectors puts the proofs of consistency into a bundle. The head is that of another tree than the entry's,
+// so that other steps fail; the one that is asked for does not depend on them.
 func TestProofVectors(t *testing.T) {
 	t.Parallel()
 	var list struct {

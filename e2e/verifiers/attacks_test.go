@@ -60,8 +60,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestLongLeaves has leaves around the largest size. One beyond it is no leaf, and breaks the chain; a text of which no leaf is
-// so long is not in the form of a bundle.
+// TestLongLeaves has leaves around the largest size. One beyond it is no leaf, and breaks the chain; a text of which
+// no leaf is so long is not in the form of a bundle.
 func TestLongLeaves(t *testing.T) {
 	t.Parallel()
 	long := func(bytes int, of string) *chain {

@@ -111,7 +111,8 @@ func startBrowser(t testing.TB) (b *browser, stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The sandbox of the browser needs what containers and root do not have; nothing but this page and our files is opened.
+	// The sandbox of the browser needs what containers and root do not have; nothing but this page and our files is
+	// opened.
 	cmd := exec.Command(chromium(t), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-extensions", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-crash-reporter",
 		"--disable-background-timer-throttling", "--disable-renderer-backgrounding",

@@ -83,7 +83,8 @@ func subproof(m int, leaves [][]byte, whole bool) [][]byte {
 	}
 }
 
-// signer is a key, made of a seed of one byte over and over as in the vectors: 1 signs their heads and 2 their statements.
+// signer is a key, made of a seed of one byte over and over as in the vectors: 1 signs their heads and 2 their
+// statements.
 type signer struct{ private ed25519.PrivateKey }
 
 func newSigner(seed byte) signer {

@@ -26,7 +26,8 @@ func payloads() []string {
 const canary = `Object.defineProperty(globalThis, "canary", { set() { globalThis.sang = true; }, get() { return 0; } });
 for (const f of ["alert", "confirm", "prompt", "open"]) globalThis[f] = () => { globalThis.sang = true; };`
 
-// inert asks that a document shows text and nothing else: nothing of it runs, is loaded, leads away or waits for a hand.
+// inert asks that a document shows text and nothing else: nothing of it runs, is loaded, leads away or waits for a
+// hand.
 func (p *tab) inert(t testing.TB, what, address string) {
 	t.Helper()
 	var got struct {

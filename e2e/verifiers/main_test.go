@@ -1,5 +1,6 @@
-// Package verifiers holds the three verifiers of audit files to each other: the product's own through its command, the script in
-// this folder and the page that the server serves, in a real browser. They share no code. What one of them finds, all find.
+// Package verifiers holds the three verifiers of audit files to each other: the product's own through its command,
+// the script in this folder and the page that the server serves, in a real browser. They share no code. What one of
+// them finds, all find.
 package verifiers
 
 import (
@@ -44,7 +45,8 @@ type query struct {
 	now  string // the reader's clock, empty for that of this machine
 }
 
-// verdict is what an engine found, as far as engines have to agree. Unknown stands for a file, or a key, that cannot be read.
+// verdict is what an engine found, as far as engines have to agree. Unknown stands for a file, or a key, that cannot
+// be read.
 type verdict struct {
 	Unknown        bool      `json:"unknown"`
 	OK             bool      `json:"ok"`

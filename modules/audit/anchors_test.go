@@ -24,7 +24,8 @@ func (tr *trail) kept(t *testing.T) audit.Anchor {
 	return list[0]
 }
 
-// TestAnchorsThatSayNothing puts rows into the store that nobody can believe: each is a problem, and none ends the check.
+// TestAnchorsThatSayNothing puts rows into the store that nobody can believe: each is a problem, and none ends the
+// check.
 func TestAnchorsThatSayNothing(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(a *audit.Anchor){

@@ -17,8 +17,8 @@ import (
 //	WRIT_BENCH_ENTRIES=100000 go test -bench Trail -run - ./modules/audit
 const benchEntries = "WRIT_BENCH_ENTRIES"
 
-// BenchmarkTrail measures the prover over a real database at two lengths of the chain: verification, the bundle of the whole
-// chain as it is streamed, and the receipt of one run.
+// BenchmarkTrail measures the prover over a real database at two lengths of the chain: verification, the bundle of
+// the whole chain as it is streamed, and the receipt of one run.
 func BenchmarkTrail(b *testing.B) {
 	longest, err := strconv.ParseInt(os.Getenv(benchEntries), 10, 64)
 	if err != nil || longest < 10 {

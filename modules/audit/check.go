@@ -8,8 +8,8 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// HeadCheck looks whether the chain continues the heads that were seen before, as the start of a server does: the head file's, the newest
-// of each kind of anchor, and those that workers showed.
+// HeadCheck looks whether the chain continues the heads that were seen before, as the start of a server does: the
+// head file's, the newest of each kind of anchor, and those that workers showed.
 type HeadCheck struct{ who *install.Install }
 
 var _ system.Check = (*HeadCheck)(nil)
@@ -17,10 +17,9 @@ var _ system.Check = (*HeadCheck)(nil)
 // NewHeadCheck returns the check of the trail that r records.
 func NewHeadCheck(r Result) *HeadCheck { return &HeadCheck{who: r.core.who} }
 
-// Name implements system.Check.
 func (*HeadCheck) Name() string { return "audit_heads" }
 
-// Examine implements system.Check. It reads the roots of a few heads and not the chain.
+// It reads the roots of a few heads and not the chain.
 func (c *HeadCheck) Examine(ctx context.Context) (system.Examination, error) {
 	seen, size, err := c.who.SeenHeads(ctx)
 	if err != nil {

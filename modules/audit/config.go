@@ -9,7 +9,8 @@ import (
 
 // Config is what an operator and the build say. Zero times are the defaults.
 type Config struct {
-	// Site is the host name of the public address; empty is "writ". It goes into the origin of an install that has none yet.
+	// Site is the host name of the public address; empty is "writ". It goes into the origin of an install that has none
+	// yet.
 	Site    string
 	Version string
 	// HeadFile keeps the newest head beside the signing key; nil keeps none.
@@ -26,8 +27,8 @@ type Config struct {
 type Keys interface {
 	// Load returns the contents, nothing where there is none.
 	Load() ([]byte, error)
-	// Save replaces the contents, durably and whole or not at all. It is an error where they come from somewhere that a process
-	// cannot write.
+	// Save replaces the contents, durably and whole or not at all. It is an error where they come from somewhere that a
+	// process cannot write.
 	Save(pem []byte) error
 }
 

@@ -90,8 +90,8 @@ func newFixture(t testing.TB, engine db.Engine) *fixture {
 // runOf is the id of the n-th run.
 func runOf(n int64) string { return fmt.Sprintf("run_%026d", n) }
 
-// grow records runs until the chain has at least n entries: each is submitted, started and ended, in units of a thousand runs.
-// Their entries are those of a service, with what is private of them.
+// grow records runs until the chain has at least n entries: each is submitted, started and ended, in units of a
+// thousand runs. Their entries are those of a service, with what is private of them.
 func (w *fixture) grow(t testing.TB, n int64) {
 	t.Helper()
 	user := actor.With(t.Context(), actor.Actor{Type: actor.User, ID: "usr_01hzy3v7k8m9n0p1q2r3s4t5v6", Name: "Ada Example", IP: "192.0.2.1"})

@@ -12,7 +12,8 @@ import (
 	"github.com/writ-automation/writ/ports/proof"
 )
 
-// forgeHead closes the first epoch at a size, as an accepted rollback does, with everything that the database alone has of one.
+// forgeHead closes the first epoch at a size, as an accepted rollback does, with everything that the database alone
+// has of one.
 func (p *process) forgeHead(t *testing.T, size int64, note string) {
 	t.Helper()
 	epochs, err := p.store.Epochs(t.Context())
@@ -61,8 +62,8 @@ func TestAForgedRollback(t *testing.T) {
 	})
 }
 
-// TestAForgedRollbackAfterATrueOne has the head of the true one deleted: what was given up by the key stays given up for who knows of it,
-// and is told by who does not, like the head file.
+// TestAForgedRollbackAfterATrueOne has the head of the true one deleted: what was given up by the key stays given up
+// for who knows of it, and is told by who does not, like the head file.
 func TestAForgedRollbackAfterATrueOne(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
@@ -212,7 +213,8 @@ func TestAnEpochThatTheStoreHasForgotten(t *testing.T) {
 	})
 }
 
-// TestManyAbandonedHeads are larger than all that the chain has become, and hide none of the heads that it is held against.
+// TestManyAbandonedHeads are larger than all that the chain has become, and hide none of the heads that it is held
+// against.
 func TestManyAbandonedHeads(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {

@@ -44,8 +44,8 @@ func TestServersThatSeeTheSameAtOnce(t *testing.T) {
 	})
 }
 
-// TestManyClaimsAskOnce has workers show what they hold and take the newest head, as their claims do: the store is asked for the first of
-// each second alone.
+// TestManyClaimsAskOnce has workers show what they hold and take the newest head, as their claims do: the store is
+// asked for the first of each second alone.
 func TestManyClaimsAskOnce(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
@@ -97,8 +97,8 @@ func TestAStoreThatDoesNotAnswer(t *testing.T) {
 	})
 }
 
-// TestHeadsUnderLoad has servers record, sign, rotate keys and be shown heads, each as soon as there is one: none is ever found to be
-// more than the chain has.
+// TestHeadsUnderLoad has servers record, sign, rotate keys and be shown heads, each as soon as there is one: none is
+// ever found to be more than the chain has.
 func TestHeadsUnderLoad(t *testing.T) {
 	t.Parallel()
 	rounds := depthtest.Of(6, 25)

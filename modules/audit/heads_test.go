@@ -97,8 +97,8 @@ func TestHeadsThatAreSatisfied(t *testing.T) {
 	})
 }
 
-// TestARestoredDatabase cuts the chain together with every head that the database keeps, without a head file (A9): what a worker holds
-// tells of it, once, until somebody accepts it.
+// TestARestoredDatabase cuts the chain together with every head that the database keeps, without a head file (A9):
+// what a worker holds tells of it, once, until somebody accepts it.
 func TestARestoredDatabase(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
@@ -147,8 +147,8 @@ func TestARestoredDatabase(t *testing.T) {
 	})
 }
 
-// TestAChainThatHasGoneOn is restored and has larger heads that are satisfied when a worker shows one from before, and another worker
-// one of an epoch that is closed by then.
+// TestAChainThatHasGoneOn is restored and has larger heads that are satisfied when a worker shows one from before,
+// and another worker one of an epoch that is closed by then.
 func TestAChainThatHasGoneOn(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {
@@ -187,7 +187,8 @@ func TestAChainThatHasGoneOn(t *testing.T) {
 	})
 }
 
-// TestForeignHeads refuses what no key of the install signed, keeps nothing of it, and looks at the others all the same.
+// TestForeignHeads refuses what no key of the install signed, keeps nothing of it, and looks at the others all the
+// same.
 func TestForeignHeads(t *testing.T) {
 	t.Parallel()
 	eachSite(t, func(t *testing.T, s *site) {

@@ -14,8 +14,8 @@ import (
 // take. Most of it is garbage, which does not grow with the chain.
 const flat = 16 << 20
 
-// TestMemoryStaysFlat verifies a long chain and streams it as bundles. It does not run beside other tests, whose memory it would
-// measure.
+// TestMemoryStaysFlat verifies a long chain and streams it as bundles. It does not run beside other tests, whose
+// memory it would measure.
 func TestMemoryStaysFlat(t *testing.T) { //nolint:paralleltest // see above
 	w := newFixture(t, db.SQLite)
 	w.grow(t, longChain)

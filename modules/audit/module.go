@@ -13,15 +13,15 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Module provides the roles of the context. It needs a Config, the audit stores, a unit of work, a clock, ids and a logger; for
-// the reporter also a runs.Reader. An audit.Licence is optional.
+// Module provides the roles of the context. It needs a Config, the audit stores, a unit of work, a clock, ids and a
+// logger; for the reporter also a runs.Reader. An audit.Licence is optional.
 var Module = fx.Module("audit", fx.Provide(provide, provideProver, provideReporter))
 
 // Upkeep runs the context's background work with the application.
 var Upkeep = fx.Module("audit.upkeep", fx.Invoke(background))
 
-// HeadCopies has a worker that reaches the database keep heads of the trail, for the life of the application. It needs an audit.HeadShelf and
-// a HolderName beside what Module provides.
+// HeadCopies has a worker that reaches the database keep heads of the trail, for the life of the application. It
+// needs an audit.HeadShelf and a HolderName beside what Module provides.
 var HeadCopies = fx.Module("audit.holding", fx.Invoke(runHeadCopies))
 
 // WorkerName is the name under which a worker shows the heads that it holds.

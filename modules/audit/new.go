@@ -45,7 +45,8 @@ type Params struct {
 	Config Config
 }
 
-// Result is what the context provides. Background has to be started; Opening comes before it, and before anything is signed.
+// Result is what the context provides. Background has to be started; Opening comes before it, and before anything is
+// signed.
 type Result struct {
 	Recorder   audit.Recorder
 	Trail      audit.Trail
@@ -101,9 +102,9 @@ func New(p Params) (Result, error) {
 	}, nil
 }
 
-// NewHeadCopies returns what keeps the newest head of a trail on the shelf of a worker that reaches its database, and shows what is there
-// under the worker's name: when it starts, once an hour, and before one takes the place of another. Between Start and Stop it owns one
-// goroutine. A nil log says nothing.
+// NewHeadCopies returns what keeps the newest head of a trail on the shelf of a worker that reaches its database, and
+// shows what is there under the worker's name: when it starts, once an hour, and before one takes the place of
+// another. Between Start and Stop it owns one goroutine. A nil log says nothing.
 func NewHeadCopies(of audit.Heads, store audit.HeadStore, worker string, log *slog.Logger) *heads.Copies {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -111,7 +112,8 @@ func NewHeadCopies(of audit.Heads, store audit.HeadStore, worker string, log *sl
 	return heads.NewCopies(heads.CopiesParams{Heads: of, Store: store, Worker: worker, Log: log})
 }
 
-// NewProver returns what makes signed files of the trail that r records. A run that has not ended is shown with its status.
+// NewProver returns what makes signed files of the trail that r records. A run that has not ended is shown with its
+// status.
 func NewProver(r Result, store runs.Store) audit.Prover {
 	p := r.core.p
 	return prove.New(prove.Params{
@@ -141,12 +143,10 @@ type reporter struct {
 	register *register.Register
 }
 
-// Evidence implements audit.Reporter.
 func (r reporter) Evidence(ctx context.Context, run string) (audit.Evidence, error) {
 	return r.dossiers.Evidence(ctx, run)
 }
 
-// Register implements audit.Reporter.
 func (r reporter) Register(ctx context.Context, p audit.Period) ([]byte, error) {
 	return r.register.Register(ctx, p)
 }

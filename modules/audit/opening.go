@@ -17,8 +17,8 @@ type Opening struct {
 	who    *install.Install
 }
 
-// Open is the start of a server. The first one of an install makes its signing key and begins the chain; each compares the
-// chain with the heads that it saw before, and refuses one that is behind: audit.RolledBack.
+// Open is the start of a server. The first one of an install makes its signing key and begins the chain; each
+// compares the chain with the heads that it saw before, and refuses one that is behind: audit.RolledBack.
 func (o *Opening) Open(ctx context.Context) error {
 	if err := o.load(ctx, true); err != nil {
 		return err

@@ -85,7 +85,8 @@ func TestReceiptsOfManyParts(t *testing.T) {
 	})
 }
 
-// erased erases everything there is about the entries. The digest of what a run left behind holds nothing private, and stays.
+// erased erases everything there is about the entries. The digest of what a run left behind holds nothing private,
+// and stays.
 func (tr *trail) erased(t *testing.T, size int64) {
 	t.Helper()
 	var seqs []int64

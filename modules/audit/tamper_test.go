@@ -52,7 +52,8 @@ func must(t failer, err error) {
 	}
 }
 
-// TestTampering goes through the design's table of attacks on real stores. The chain has 12 entries, and heads of 5 and 11.
+// TestTampering goes through the design's table of attacks on real stores. The chain has 12 entries, and heads of 5
+// and 11.
 func TestTampering(t *testing.T) {
 	t.Parallel()
 	const n, k = 12, 8
@@ -139,8 +140,8 @@ func problems(list []proof.AnchorProblem) string {
 	return strings.Join(out, " ")
 }
 
-// TestOutsideOfTheDatabase cuts the tail together with every head that the database keeps (A9): the head file finds it, and without
-// one the verdict says that nothing can.
+// TestOutsideOfTheDatabase cuts the tail together with every head that the database keeps (A9): the head file finds
+// it, and without one the verdict says that nothing can.
 func TestOutsideOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, 12, func(t *testing.T, tr *trail) {

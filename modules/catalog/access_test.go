@@ -47,7 +47,8 @@ func (k *fakeLogins) fail(err error) {
 	k.fails = err
 }
 
-// TestACredentialThatFailsSaysSo: in the sentence of a project and of a source stands that of the fault, and nothing of what is none.
+// TestACredentialThatFailsSaysSo: in the sentence of a project and of a source stands that of the fault, and nothing
+// of what is none.
 func TestACredentialThatFailsSaysSo(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx, cred := t.Context(), b.credential()

@@ -23,7 +23,8 @@ func (b *Background) Start() {
 // StartRemoval begins to remove mirrors of deleted projects, and nothing else.
 func (b *Background) StartRemoval() { b.mirror.StartRemoval() }
 
-// Stop ends the work, fetches under way included, and returns when all of it has ended, or when ctx ends. Nothing is fetched afterwards.
+// Stop ends the work, fetches under way included, and returns when all of it has ended, or when ctx ends. Nothing is
+// fetched afterwards.
 func (b *Background) Stop(ctx context.Context) error {
 	ended := make(chan struct{})
 	go func() {

@@ -15,7 +15,8 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// naming is an object that can name a credential in one place: save makes it, or changes the one with the id, naming what is listed.
+// naming is an object that can name a credential in one place: save makes it, or changes the one with the id, naming
+// what is listed.
 type naming struct {
 	field string
 	save  func(ctx context.Context, b *bundle, s scene, id string, list ...string) (string, error)
@@ -75,8 +76,8 @@ func namings() map[string]naming {
 	}
 }
 
-// TestNamingACredentialTakesTheRightToUseIt, which takes the right to use it: where an object is made, and where another one is named. What was named
-// before needs nothing.
+// TestNamingACredentialTakesTheRightToUseIt, which takes the right to use it: where an object is made, and where
+// another one is named. What was named before needs nothing.
 func TestNamingACredentialTakesTheRightToUseIt(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx, s := t.Context(), b.scene()
@@ -230,7 +231,8 @@ func (j *recordingChecker) CheckPipeline(ctx context.Context, p runs.PipelineSub
 	return j.requests.CheckPipeline(ctx, p)
 }
 
-// TestTemplatesAreSavedBeforeTheirSecrets: what a credential lacks is told at the launch, what can never be launched at once.
+// TestTemplatesAreSavedBeforeTheirSecrets: what a credential lacks is told at the launch, what can never be launched
+// at once.
 func TestTemplatesAreSavedBeforeTheirSecrets(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)

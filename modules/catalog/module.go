@@ -29,12 +29,13 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Module provides the driving ports of this context and runs its background work with the application. It has two constructors, so that
-// the context of runs can be made between them: that asks for References and is asked by the Launcher.
+// Module provides the driving ports of this context and runs its background work with the application. It has two
+// constructors, so that the context of runs can be made between them: that asks for References and is asked by the
+// Launcher.
 var Module = fx.Module("catalog", fx.Provide(provideMaterials, New))
 
-// MaterialModule provides what runs name to an executor in a process without requests. Nothing is fetched by the clock: servers do that.
-// Mirrors of deleted projects are removed.
+// MaterialModule provides what runs name to an executor in a process without requests. Nothing is fetched by the
+// clock: servers do that. Mirrors of deleted projects are removed.
 var MaterialModule = fx.Module("catalog", fx.Provide(func(life fx.Lifecycle, p MaterialParams) (MaterialResult, error) {
 	r, err := NewMaterials(p)
 	if err == nil {
@@ -111,7 +112,8 @@ func NewMaterials(p MaterialParams) (MaterialResult, error) {
 	}, nil
 }
 
-// directory returns the path of a directory from the root, so that it means the same to every program that is told of it.
+// directory returns the path of a directory from the root, so that it means the same to every program that is told of
+// it.
 func directory(path string) (string, error) {
 	if path == "" {
 		return "", nil

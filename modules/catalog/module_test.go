@@ -36,8 +36,8 @@ type roles struct {
 	Materials   catalog.Materials
 }
 
-// TestModule starts and stops the application. What takes requests for runs is made between the two parts of the context, since it asks
-// for references; what the background work leaves behind, TestMain sees.
+// TestModule starts and stops the application. What takes requests for runs is made between the two parts of the
+// context, since it asks for references; what the background work leaves behind, TestMain sees.
 func TestModule(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)

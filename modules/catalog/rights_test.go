@@ -92,7 +92,8 @@ func ofKind(kind string) []act {
 	}
 }
 
-// TestLevels: what may not be read does not exist, and what may be read and no more says so. A source is decided about by its inventory.
+// TestLevels: what may not be read does not exist, and what may be read and no more says so. A source is decided
+// about by its inventory.
 func TestLevels(t *testing.T) {
 	t.Parallel()
 	missing := map[string]fault.Code{
@@ -148,8 +149,8 @@ func TestNobodyDecides(t *testing.T) {
 	}
 }
 
-// TestCreateRights: objects are made where the caller may keep them, and name only what it may read; a source fills only an inventory
-// that it may manage.
+// TestCreateRights: objects are made where the caller may keep them, and name only what it may read; a source fills
+// only an inventory that it may manage.
 func TestCreateRights(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx, s := t.Context(), b.scene()
@@ -303,7 +304,8 @@ func TestInUse(t *testing.T) {
 	})
 }
 
-// TestLiveRunsBlockDeletingWhatTheyName refuses to delete what a run that has not ended names, and lets it go when it has.
+// TestLiveRunsBlockDeletingWhatTheyName refuses to delete what a run that has not ended names, and lets it go when it
+// has.
 func TestLiveRunsBlockDeletingWhatTheyName(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()

@@ -191,7 +191,8 @@ func TestHeadersRestSealed(t *testing.T) {
 	})
 }
 
-// TestHeadersFromBefore: a source whose values were stored in the open goes on to work, and is sealed when it is changed.
+// TestHeadersFromBefore: a source whose values were stored in the open goes on to work, and is sealed when it is
+// changed.
 func TestHeadersFromBefore(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -216,7 +217,8 @@ func TestHeadersFromBefore(t *testing.T) {
 	})
 }
 
-// TestHeadersUnderAnotherKey wraps what is sealed through the store's holder: it is no change of the source, and needs the old key no more.
+// TestHeadersUnderAnotherKey wraps what is sealed through the store's holder: it is no change of the source, and
+// needs the old key no more.
 func TestHeadersUnderAnotherKey(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -256,8 +258,8 @@ func TestHeadersUnderAnotherKey(t *testing.T) {
 	})
 }
 
-// TestHeadersWithoutTheirKey: a refresh fails and says which source it is about, the inventory stays, and everything works that needs no
-// stored value.
+// TestHeadersWithoutTheirKey: a refresh fails and says which source it is about, the inventory stays, and everything
+// works that needs no stored value.
 func TestHeadersWithoutTheirKey(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -308,7 +310,8 @@ func TestHeadersWithoutTheirKey(t *testing.T) {
 	})
 }
 
-// TestHeadersInAnothersPlace: what is sealed of one source, for one server and for headers of some names, goes with no other ones.
+// TestHeadersInAnothersPlace: what is sealed of one source, for one server and for headers of some names, goes with
+// no other ones.
 func TestHeadersInAnothersPlace(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()

@@ -169,10 +169,8 @@ func (r *requests) CheckPipeline(_ context.Context, p runs.PipelineSubmission) e
 	return err
 }
 
-// Objects implements runs.ObjectStore.
 func (*requests) Objects(context.Context, string) ([]string, error) { return nil, nil }
 
-// Unfinished implements runs.ObjectStore.
 func (r *requests) Unfinished(_ context.Context, object string, limit int) ([]string, int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -66,7 +66,8 @@ func TestSourceMembers(t *testing.T) {
 	}
 }
 
-// TestHeadersAreSecrets: they are read as a mask, which keeps the stored value where it comes back, and go to no other server.
+// TestHeadersAreSecrets: they are read as a mask, which keeps the stored value where it comes back, and go to no
+// other server.
 func TestHeadersAreSecrets(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()
@@ -163,7 +164,8 @@ func TestRefreshOfProject(t *testing.T) {
 	})
 }
 
-// TestRefreshesTogether: refreshes of one source are one, those of one inventory come one after the other, and each request has an entry.
+// TestRefreshesTogether: refreshes of one source are one, those of one inventory come one after the other, and each
+// request has an entry.
 func TestRefreshesTogether(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)

@@ -77,8 +77,8 @@ func TestTemplateInput(t *testing.T) {
 	}
 }
 
-// TestTemplateCheck: what a submission would refuse is refused when the template is saved, by the same member. What is wrong with the
-// request comes before what the caller may not do, and that before what it may not name.
+// TestTemplateCheck: what a submission would refuse is refused when the template is saved, by the same member. What
+// is wrong with the request comes before what the caller may not do, and that before what it may not name.
 func TestTemplateCheck(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()

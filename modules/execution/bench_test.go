@@ -50,7 +50,6 @@ type quickPlane struct {
 	next *int
 }
 
-// Claim implements runs.Worklist.
 func (q *quickPlane) Claim(ctx context.Context, r runs.ClaimRequest) (*runs.Assignment, error) {
 	q.mu.Lock()
 	if *q.next >= len(q.order) {

@@ -17,8 +17,8 @@ import (
 // that the executor does for a short run. SpoolDir is better on a disk: what memory does not hold grows there.
 type Config struct {
 	Worker string // stable name: what it held before a restart is its own to settle
-	// Kind, Version and Labels are told to the fleet. Kind is how the executor reaches the runs: ServerWorker, or DatabaseWorker for a
-	// process of its own.
+	// Kind, Version and Labels are told to the fleet. Kind is how the executor reaches the runs: ServerWorker, or
+	// DatabaseWorker for a process of its own.
 	Kind         execution.WorkerKind
 	Version      string // of the binary
 	Labels       map[string]string

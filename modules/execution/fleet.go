@@ -21,7 +21,6 @@ func NewFleet(store execution.WorkerStore, guard access.Guard) *Fleet {
 	return &Fleet{store: store, guard: guard}
 }
 
-// Workers implements execution.Fleet.
 func (f *Fleet) Workers(ctx context.Context, w page.Window) ([]execution.Worker, int, error) {
 	list, total, err := f.store.Workers(ctx, w)
 	if err != nil {

@@ -17,9 +17,10 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Module is that of a server: it runs an executor for the life of the application, tells the fleet of it, and provides the fleet and the
-// relay. When the application stops, the relay's workers wait for no more runs before the executor drains. The application's stop timeout
-// must be longer than the drain time, the kill grace and ten seconds together.
+// Module is that of a server: it runs an executor for the life of the application, tells the fleet of it, and
+// provides the fleet and the relay. When the application stops, the relay's workers wait for no more runs before the
+// executor drains. The application's stop timeout must be longer than the drain time, the kill grace and ten seconds
+// together.
 var Module = fx.Module("execution",
 	fx.Provide(
 		fx.Annotate(NewFleet, fx.As(new(execution.Fleet))),
@@ -28,11 +29,12 @@ var Module = fx.Module("execution",
 	fx.Invoke(run, endWaits),
 )
 
-// WorkerModule is that of a worker process over the database: it runs an executor as Module does and tells the fleet of it.
+// WorkerModule is that of a worker process over the database: it runs an executor as Module does and tells the fleet
+// of it.
 var WorkerModule = fx.Module("execution", fx.Invoke(run))
 
-// RelayWorkerModule is that of a worker process without a database: it runs an executor as Module does against whatever control plane it is
-// given, which tells the fleet of it.
+// RelayWorkerModule is that of a worker process without a database: it runs an executor as Module does against
+// whatever control plane it is given, which tells the fleet of it.
 var RelayWorkerModule = fx.Module("execution", fx.Invoke(execute))
 
 // Params is what an executor works with. Live, Signals and Log may be nil: nothing is shown before it is stored,
@@ -45,8 +47,8 @@ type Params struct {
 	Reaper execution.Reaper
 	// Materials gives what runs name; nil: a run that names a project or an inventory fails here.
 	Materials catalog.Materials `optional:"true"`
-	// Secrets gives what the credentials of runs open; nil: a run that names one fails here. Agents serves the private keys among them;
-	// nil: a run whose credentials hold one fails here.
+	// Secrets gives what the credentials of runs open; nil: a run that names one fails here. Agents serves the private
+	// keys among them; nil: a run whose credentials hold one fails here.
 	Secrets  secrets.Provider `optional:"true"`
 	Agents   secrets.Agents   `optional:"true"`
 	Live     runs.Live        `optional:"true"`

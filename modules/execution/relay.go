@@ -6,7 +6,8 @@ import (
 	"github.com/writ-automation/writ/modules/execution/internal/relay"
 )
 
-// Relay is the server's side of workers without a database. It implements execution.Relay, RelayJournal and RelayMaterials.
+// Relay is the server's side of workers without a database. It implements execution.Relay, RelayJournal and
+// RelayMaterials.
 type Relay = relay.Relay
 
 // RelayConfig holds the settings of the relay.

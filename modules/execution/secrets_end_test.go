@@ -267,7 +267,8 @@ func (b *bench) secretFiles() []string {
 	return out
 }
 
-// TestNothingSecretWaitsForThePlane has an ending that nobody takes: the directory stays with it, and holds no secret by then.
+// TestNothingSecretWaitsForThePlane has an ending that nobody takes: the directory stays with it, and holds no secret
+// by then.
 func TestNothingSecretWaitsForThePlane(t *testing.T) {
 	t.Parallel()
 	b := secretive(t, toolFunc(func(_ context.Context, s extension.ToolSpec, out io.Writer) (extension.ToolResult, error) {
@@ -327,7 +328,8 @@ func TestSecretsOfAKilledLifeGoFirst(t *testing.T) {
 	stop()
 }
 
-// TestARevocationThatHangsBlocksNobody has one slot, whose next run begins while the secrets of the one before are still let go.
+// TestARevocationThatHangsBlocksNobody has one slot, whose next run begins while the secrets of the one before are
+// still let go.
 func TestARevocationThatHangsBlocksNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -149,7 +149,8 @@ func secretive(t *testing.T, tool extension.ToolRunner, in secrets.Injection) *b
 	return b
 }
 
-// nothingLeft expects that no trace of the runs is there, that their agents are gone and that every owner was let go once.
+// nothingLeft expects that no trace of the runs is there, that their agents are gone and that every owner was let go
+// once.
 func (b *bench) nothingLeft() {
 	b.t.Helper()
 	if entries, err := os.ReadDir(b.config.RunsDir); err != nil || len(entries) != 0 {
@@ -335,7 +336,8 @@ func TestSecretsAreMasked(t *testing.T) {
 	}
 }
 
-// TestNoSecretIsOnACommandLine runs a real shell that reads its secrets, and looks at every command line of the machine meanwhile.
+// TestNoSecretIsOnACommandLine runs a real shell that reads its secrets, and looks at every command line of the
+// machine meanwhile.
 func TestNoSecretIsOnACommandLine(t *testing.T) {
 	t.Parallel()
 	var lines []string

@@ -147,8 +147,8 @@ func (c counting) Do(ctx context.Context, fn func(context.Context) error) error 
 	return c.Unit.Do(ctx, fn)
 }
 
-// TestEntriesTellNoAccountByTheWork: a refusal costs one judgement, one unit and one entry, whoever was named; and where the
-// trail fails, the right password and every wrong one are answered alike.
+// TestEntriesTellNoAccountByTheWork: a refusal costs one judgement, one unit and one entry, whoever was named; and
+// where the trail fails, the right password and every wrong one are answered alike.
 func TestEntriesTellNoAccountByTheWork(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		u := b.account("ann", identity.Viewer)
@@ -200,8 +200,8 @@ func TestEntriesTellNoAccountByTheWork(t *testing.T) {
 	})
 }
 
-// TestGoingAwayIsNoWayAround: a guess that was judged is recorded though its caller is gone; one that nobody judged is not. A
-// trail that fails for another reason than its own is told as one that cannot be written.
+// TestGoingAwayIsNoWayAround: a guess that was judged is recorded though its caller is gone; one that nobody judged
+// is not. A trail that fails for another reason than its own is told as one that cannot be written.
 func TestGoingAwayIsNoWayAround(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		b.account("ann", identity.Viewer)

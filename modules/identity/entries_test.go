@@ -191,8 +191,8 @@ func TestEveryMethodIsInTheTable(t *testing.T) {
 	}
 }
 
-// drivingMethods lists the methods of the interfaces of ports/identity that are called from outside: all but those of stores
-// and of the hasher.
+// drivingMethods lists the methods of the interfaces of ports/identity that are called from outside: all but those of
+// stores and of the hasher.
 func drivingMethods(t *testing.T) (out []string) {
 	t.Helper()
 	files, err := filepath.Glob("../../ports/identity/*.go")

@@ -30,7 +30,6 @@ type trail struct {
 	breaks  error // what the end of the unit answers
 }
 
-// Record implements audit.Recorder.
 func (r *trail) Record(ctx context.Context, e audit.Entry) error {
 	if !slices.Contains(audit.Actions(), e.Action) {
 		return fmt.Errorf("%q is no action", e.Action)

@@ -6,7 +6,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Config of the context. Servers over one database have the same: each may plan for, and deliver to, the targets of all.
+// Config of the context. Servers over one database have the same: each may plan for, and deliver to, the targets of
+// all.
 type Config struct {
 	// Server are targets that hear of every top-level run. Of equal ones the first counts.
 	Server []notify.Target

@@ -26,7 +26,8 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Module provides the driving ports of the context and its subscriptions in the group of the bus, and delivers while the application runs.
+// Module provides the driving ports of the context and its subscriptions in the group of the bus, and delivers while
+// the application runs.
 var Module = fx.Module("notify", fx.Provide(NewTargets, provide))
 
 // Targets are the targets of notifications: their secret parts are sealed, and opened to deliver.
@@ -37,7 +38,8 @@ type Targets struct {
 	Opener  notify.TargetOpener
 }
 
-// NewTargets makes what seals the secret parts of targets. It is apart from the rest since runs and templates, which need it, come first.
+// NewTargets makes what seals the secret parts of targets. It is apart from the rest since runs and templates, which
+// need it, come first.
 func NewTargets(s notify.TargetStore, sealer secrets.Sealer, d secrets.Digester, g ids.Generator) Targets {
 	k := targets.New(s, sealer, d, g)
 	return Targets{Targets: k, Opener: k}
@@ -89,8 +91,8 @@ type Result struct {
 	Background Background
 }
 
-// Background delivers what is due. When it stops it takes no more deliveries, and ends when those under way have, which takes no longer
-// than a try. An install that is only read delivers nothing.
+// Background delivers what is due. When it stops it takes no more deliveries, and ends when those under way have,
+// which takes no longer than a try. An install that is only read delivers nothing.
 type Background struct{ background.Group }
 
 func provide(life fx.Lifecycle, p Params) (Result, error) {
@@ -101,8 +103,8 @@ func provide(life fx.Lifecycle, p Params) (Result, error) {
 	return r, err
 }
 
-// New makes the context and starts nothing. It returns an error where two channels are of one kind, and an Invalid fault for settings that
-// make no sense.
+// New makes the context and starts nothing. It returns an error where two channels are of one kind, and an Invalid
+// fault for settings that make no sense.
 func New(p Params) (Result, error) {
 	if err := p.Config.Validate(); err != nil {
 		return Result{}, err
@@ -142,5 +144,4 @@ func New(p Params) (Result, error) {
 // nobody counts nothing.
 type nobody struct{}
 
-// Count implements notify.Meter.
 func (nobody) Count(notify.Origin, string, notify.Status) {}

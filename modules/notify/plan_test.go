@@ -24,7 +24,8 @@ const (
 	incidentAlone = "this kind hears of failed and interrupted runs alone"
 )
 
-// skipReason is the rule, written down once more: why a target of a kind does not hear of something, empty where it does.
+// skipReason is the rule, written down once more: why a target of a kind does not hear of something, empty where it
+// does.
 func skipReason(kind string, onFailure bool, e notify.Event, s runs.Status) string {
 	switch {
 	case onFailure && (e == notify.Held || s != runs.Failed):

@@ -41,7 +41,8 @@ type sent struct {
 	Message notify.Message
 }
 
-// fixture is everything around the context: channels, notifiers, what opens targets, and who may read. What a case does not set works.
+// fixture is everything around the context: channels, notifiers, what opens targets, and who may read. What a case
+// does not set works.
 type fixture struct {
 	mu     sync.Mutex
 	sent   []sent

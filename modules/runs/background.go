@@ -17,8 +17,8 @@ const (
 	passTimeout  = 5 * time.Minute
 )
 
-// Background ends runs that lost their holder, deletes what retention no longer wants, and wakes live streams for what other processes
-// report.
+// Background ends runs that lost their holder, deletes what retention no longer wants, and wakes live streams for
+// what other processes report.
 type Background struct{ background.Group }
 
 func newBackground(s *sweep.Sweeper, r *sweep.Retention, h *stream.Hub, p *Params, cfg Config) Background {

@@ -117,7 +117,8 @@ func over(inventory string, credentials ...string) runs.Submission {
 	return s
 }
 
-// TestCredentialsTakeTheRightToUseThem, unless the inventory lends them or the template vouches for them. Refusals make no run and no entry.
+// TestCredentialsTakeTheRightToUseThem, unless the inventory lends them or the template vouches for them. Refusals
+// make no run and no entry.
 func TestCredentialsTakeTheRightToUseThem(t *testing.T) {
 	eachReferences(t, func(t *testing.T, b *bundle, l *ledger, _ *fakeReferences) {
 		ctx := as(t, "ada")
@@ -190,7 +191,8 @@ func TestWhoReadsARunNeedsNotReadItsCredentials(t *testing.T) {
 	})
 }
 
-// TestStepsCarryTheirCredentials from the record of the pipeline to the runs of the steps, also of those that begin later.
+// TestStepsCarryTheirCredentials from the record of the pipeline to the runs of the steps, also of those that begin
+// later.
 func TestStepsCarryTheirCredentials(t *testing.T) {
 	eachReferences(t, func(t *testing.T, b *bundle, l *ledger, s *fakeReferences) {
 		step := func(name, inventory string, list []string) runs.StepSpec {

@@ -68,8 +68,9 @@ func truncations(r *runs.Run) (n int) {
 	return n
 }
 
-// TestTheLogCapIsKeptToOneChunk writes the log of a run through two servers, by several callers at once who repeat themselves, and goes on
-// through a third: at no time more than the cap and one chunk is stored, and one warning says so.
+// TestTheLogCapIsKeptToOneChunk writes the log of a run through two servers, by several callers at once who repeat
+// themselves, and goes on through a third: at no time more than the cap and one chunk is stored, and one warning says
+// so.
 func TestTheLogCapIsKeptToOneChunk(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
@@ -120,7 +121,8 @@ func TestTheLogCapIsKeptToOneChunk(t *testing.T) {
 	})
 }
 
-// TestMissingOutputIsReportedOnce: whatever the holder says, the record tells of missing output where some is missing, once.
+// TestMissingOutputIsReportedOnce: whatever the holder says, the record tells of missing output where some is
+// missing, once.
 func TestMissingOutputIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {

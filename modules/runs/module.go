@@ -75,8 +75,8 @@ type Params struct {
 	Observer  background.Observer `optional:"true"`
 }
 
-// Result is what the context provides. Background has to be started. What requests reach asks the guard; Worklist, Journal and
-// Live are for executors and do not.
+// Result is what the context provides. Background has to be started. What requests reach asks the guard; Worklist,
+// Journal and Live are for executors and do not.
 type Result struct {
 	fx.Out
 
@@ -150,7 +150,8 @@ func (w watchers) ShowEvents(id string, list []runs.Event) {
 	w.look.Observe(id, list)
 }
 
-// WorkParams is what the part of the context is made of that serves an executor in a process without requests. Every member is required.
+// WorkParams is what the part of the context is made of that serves an executor in a process without requests. Every
+// member is required.
 type WorkParams struct {
 	fx.In
 
@@ -169,7 +170,8 @@ type WorkParams struct {
 	IDs       ids.Generator
 }
 
-// Work is that part. Nobody follows runs in such a process, and it does nothing by itself: runs that lost their holder are ended by servers.
+// Work is that part. Nobody follows runs in such a process, and it does nothing by itself: runs that lost their
+// holder are ended by servers.
 type Work struct {
 	fx.Out
 

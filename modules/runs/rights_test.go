@@ -21,8 +21,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// ledger is who may do what, kept here for the guard and in the tables of access for lists. The system may do everything;
-// an object that carries no right of anybody may be used by all.
+// ledger is who may do what, kept here for the guard and in the tables of access for lists. The system may do
+// everything; an object that carries no right of anybody may be used by all.
 type ledger struct {
 	mu    sync.Mutex
 	d     *db.DB
@@ -214,8 +214,8 @@ func TestAReplayIsAnsweredOnlyIfReadable(t *testing.T) {
 	})
 }
 
-// TestTheRunBeforeIsOneThatCanBeRead compares with the newest earlier run that the caller may read, and with none that it may
-// not, however it is named.
+// TestTheRunBeforeIsOneThatCanBeRead compares with the newest earlier run that the caller may read, and with none
+// that it may not, however it is named.
 func TestTheRunBeforeIsOneThatCanBeRead(t *testing.T) {
 	eachLedger(t, func(t *testing.T, b *bundle, l *ledger) {
 		of := func(queue string) *runs.Run {

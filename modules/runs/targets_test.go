@@ -45,7 +45,8 @@ func (masking) Echoed(_ context.Context, input, _ []runs.Notification) ([]runs.N
 	return input, nil
 }
 
-// TestTargetsAreKept: the record of a run holds masks with a reference, its children hold none, and what is made of it repeats the reference.
+// TestTargetsAreKept: the record of a run holds masks with a reference, its children hold none, and what is made of
+// it repeats the reference.
 func TestTargetsAreKept(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		s := script()
@@ -67,7 +68,8 @@ func TestTargetsAreKept(t *testing.T) {
 	})
 }
 
-// TestHoldsArePublished: that a run waits for approval is told once, for runs and pipelines, and not of those that do not wait.
+// TestHoldsArePublished: that a run waits for approval is told once, for runs and pipelines, and not of those that do
+// not wait.
 func TestHoldsArePublished(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		s := script()

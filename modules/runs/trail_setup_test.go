@@ -18,7 +18,6 @@ type trail struct {
 	all   []audit.Entry
 }
 
-// Record implements audit.Recorder.
 func (t *trail) Record(ctx context.Context, e audit.Entry) error {
 	if e.By == nil {
 		a := actor.From(ctx)

@@ -15,11 +15,13 @@ const (
 	tidyEvery = time.Hour
 	// tidyTime bounds one pass.
 	tidyTime = 5 * time.Minute
-	// slotAge is how long what became of a slot is kept. A slot that is forgotten could fire anew, so it is far longer than any catch-up.
+	// slotAge is how long what became of a slot is kept. A slot that is forgotten could fire anew, so it is far longer
+	// than any catch-up.
 	slotAge = 7 * 24 * time.Hour
 )
 
-// Background fires schedules, and deletes slots and deliveries that nobody asks about any more. An install that is only read does neither.
+// Background fires schedules, and deletes slots and deliveries that nobody asks about any more. An install that is
+// only read does neither.
 type Background struct {
 	background.Group
 	tidy

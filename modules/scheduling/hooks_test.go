@@ -253,7 +253,8 @@ func TestHookWithoutSignature(t *testing.T) {
 	})
 }
 
-// TestHookBodies takes signed deliveries that say something else than a forge would: nothing is remembered and nothing runs.
+// TestHookBodies takes signed deliveries that say something else than a forge would: nothing is remembered and
+// nothing runs.
 func TestHookBodies(t *testing.T) {
 	eachHook(t, func(t *testing.T, b *bundle, c *counting) {
 		x := b.hook(func(x *scheduling.Trigger) { x.Events = []string{"push", "pull_request"} })

@@ -19,7 +19,6 @@ func NewPlanner(c clock.Clock, local *time.Location) scheduling.Planner {
 	return planner{clock: c, local: local}
 }
 
-// Preview implements scheduling.Planner.
 func (p planner) Preview(expr, timezone string, count int) (scheduling.Preview, error) {
 	e, err := cron.Parse(expr, timezone, p.local)
 	if err != nil {

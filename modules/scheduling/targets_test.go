@@ -59,7 +59,8 @@ func (masking) Echoed(_ context.Context, input, stored []runs.Notification) ([]r
 	return out, nil
 }
 
-// TestScheduledTargetsAreKept: a schedule holds masks of its notifications with references, whatever it fires, and an echo keeps them.
+// TestScheduledTargetsAreKept: a schedule holds masks of its notifications with references, whatever it fires, and an
+// echo keeps them.
 func TestScheduledTargetsAreKept(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		input := []runs.Notification{{Kind: "slack", URL: "https://hooks.example.com/a", OnFailure: true}}

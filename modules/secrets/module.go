@@ -33,8 +33,9 @@ type Config struct {
 	ReadOnly bool
 }
 
-// Module provides the driving ports of the context and what credentials give to others, and revokes minted secrets while the application
-// runs. It has two constructors, so that the context of runs can be made between them: that asks for References and is asked by New.
+// Module provides the driving ports of the context and what credentials give to others, and revokes minted secrets
+// while the application runs. It has two constructors, so that the context of runs can be made between them: that
+// asks for References and is asked by New.
 var Module = fx.Module("secrets", fx.Provide(provideProvider, New))
 
 // ProviderParams is what the part of the context is made of that opens credentials. Log may be nil.
@@ -56,7 +57,8 @@ type ProviderParams struct {
 	Observer background.Observer `optional:"true"`
 }
 
-// ProviderResult is what that part provides. Background has to be started, and stopped after everything that asks the provider.
+// ProviderResult is what that part provides. Background has to be started, and stopped after everything that asks the
+// provider.
 type ProviderResult struct {
 	fx.Out
 
@@ -98,9 +100,10 @@ func NewProvider(p ProviderParams) (ProviderResult, error) {
 	}, nil
 }
 
-// Background renews minted secrets as long as their runs last, and revokes those whose owners are done with them and did not give them
-// back, at its start and every ten seconds. A lease is tried ten times, about five minutes apart; then it is forgotten, an error is logged,
-// and the secret ends on its engine's time to live. A process that only reads renews what its own runs have, and revokes nothing of others.
+// Background renews minted secrets as long as their runs last, and revokes those whose owners are done with them and
+// did not give them back, at its start and every ten seconds. A lease is tried ten times, about five minutes apart;
+// then it is forgotten, an error is logged, and the secret ends on its engine's time to live. A process that only
+// reads renews what its own runs have, and revokes nothing of others.
 type Background struct {
 	background.Group
 	leases *lease.Ledger
@@ -123,7 +126,8 @@ type Params struct {
 	Sealer secrets.Sealer
 	// Keys validates private keys before they are stored.
 	Keys secrets.KeyReader
-	// Engines are the secret engines by name, those of extensions among them. They are asked for the form of configs and for nothing else.
+	// Engines are the secret engines by name, those of extensions among them. They are asked for the form of configs and
+	// for nothing else.
 	Engines map[string]extension.Engine
 	// Recorder records each change in its unit of work.
 	Recorder audit.Recorder

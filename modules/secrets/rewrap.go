@@ -14,7 +14,8 @@ import (
 const (
 	// wrapBatch is how many sealed texts are wrapped in one unit: few enough that nobody waits for it.
 	wrapBatch = 200
-	// wrapRounds bounds how often everything is gone through: a text that a server seals meanwhile may still be under the old key.
+	// wrapRounds bounds how often everything is gone through: a text that a server seals meanwhile may still be under
+	// the old key.
 	wrapRounds = 5
 )
 
@@ -34,8 +35,9 @@ type Wrapped struct {
 	Lost    []string       // records that cannot be opened, which stay as they are
 }
 
-// Rewrap wraps what is sealed under another key than the current one, in batches and beside whoever uses it. It records the change before
-// the first batch. What cannot be opened is listed and left; KeyLost where no key is at hand at all.
+// Rewrap wraps what is sealed under another key than the current one, in batches and beside whoever uses it. It
+// records the change before the first batch. What cannot be opened is listed and left; KeyLost where no key is at
+// hand at all.
 func (r *Rewrapping) Rewrap(ctx context.Context) (Wrapped, error) {
 	out := Wrapped{KeyID: r.Sealer.KeyID(), Wrapped: map[string]int{}, Total: map[string]int{}}
 	if out.KeyID == "" {

@@ -19,14 +19,14 @@ import (
 const (
 	// checksAtOnce is how many checks look at the same time.
 	checksAtOnce = 4
-	// checkWithin is how long a check may take, and settling how much of that it has left to tell what it found so far once its
-	// context has ended.
+	// checkWithin is how long a check may take, and settling how much of that it has left to tell what it found so far
+	// once its context has ended.
 	checkWithin = 10 * time.Second
 	settling    = 500 * time.Millisecond
 )
 
-// Doctor runs checks. It is safe for concurrent use: callers that come while an examination is under way share it, and a check that
-// hangs beyond its time holds one goroutine, however often it is asked for.
+// Doctor runs checks. It is safe for concurrent use: callers that come while an examination is under way share it,
+// and a check that hangs beyond its time holds one goroutine, however often it is asked for.
 type Doctor struct {
 	runners []*checkRunner
 	log     *slog.Logger
@@ -56,8 +56,8 @@ type DoctorParams struct {
 
 var checkName = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
-// NewDoctor makes a doctor of checks. It returns an error for a check that is nil, has no name in snake_case or has the name of
-// another one. Whoever makes it closes it.
+// NewDoctor makes a doctor of checks. It returns an error for a check that is nil, has no name in snake_case or has
+// the name of another one. Whoever makes it closes it.
 func NewDoctor(p DoctorParams) (*Doctor, error) {
 	d := &Doctor{log: p.Log, idle: make(chan struct{})}
 	if d.log == nil {
@@ -78,8 +78,8 @@ func NewDoctor(p DoctorParams) (*Doctor, error) {
 	return d, nil
 }
 
-// Examine implements system.Doctor. It returns an Unavailable fault once the doctor is closed, and the error of a context that ends
-// before the examination does.
+// It returns an Unavailable fault once the doctor is closed, and the error of a context that ends before the
+// examination does.
 func (d *Doctor) Examine(ctx context.Context) (system.Report, error) {
 	v, err := d.join()
 	if err != nil {
@@ -93,8 +93,8 @@ func (d *Doctor) Examine(ctx context.Context) (system.Report, error) {
 	}
 }
 
-// Close ends what is under way and refuses further examinations. It returns when every check has ended, or the error of a context
-// that ends before.
+// Close ends what is under way and refuses further examinations. It returns when every check has ended, or the error
+// of a context that ends before.
 func (d *Doctor) Close(ctx context.Context) error {
 	d.end()
 	d.mu.Lock()

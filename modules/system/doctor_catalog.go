@@ -23,10 +23,9 @@ func NewCatalogCheck(p CatalogParams) *CatalogCheck {
 	return &CatalogCheck{p: p}
 }
 
-// Name implements system.Check.
 func (*CatalogCheck) Name() string { return "catalog_references" }
 
-// Examine implements system.Check. It looks at projects, inventories, their sources and templates, at most 10,000 of each.
+// It looks at projects, inventories, their sources and templates, at most 10,000 of each.
 func (c *CatalogCheck) Examine(ctx context.Context) (system.Examination, error) {
 	l := &catalogExamination{CatalogParams: c.p, known: make(map[string]bool)}
 	for _, part := range []func(context.Context) error{l.projects, l.inventories, l.sources, l.templates} {
@@ -106,7 +105,8 @@ func (l *catalogExamination) sources(ctx context.Context) error {
 	})
 }
 
-// overdue reports whether more than two intervals have passed since the source was refreshed, or since somebody last changed it.
+// overdue reports whether more than two intervals have passed since the source was refreshed, or since somebody last
+// changed it.
 func overdue(s catalog.InventorySource, now time.Time) bool {
 	since := s.SyncedAt
 	for _, at := range []time.Time{s.CreatedAt, s.UpdatedAt} {

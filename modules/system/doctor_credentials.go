@@ -24,7 +24,8 @@ type CredentialParams struct {
 	SealedStores []secrets.SealedStore
 	// HasEngine reports whether this process has the engine of a name.
 	HasEngine func(engine string) bool
-	// KeyID returns the id of the key that seals now, empty where no key is at hand, and KeyOf that of the key that sealed a text.
+	// KeyID returns the id of the key that seals now, empty where no key is at hand, and KeyOf that of the key that
+	// sealed a text.
 	KeyID func() string
 	KeyOf func(sealed []byte) (string, error)
 }
@@ -34,11 +35,10 @@ func NewCredentialCheck(p CredentialParams) *CredentialCheck {
 	return &CredentialCheck{p: p}
 }
 
-// Name implements system.Check.
 func (*CredentialCheck) Name() string { return "credentials" }
 
-// Examine implements system.Check. It looks at no more than 10,000 credentials, and at as many sealed texts of each holder. No engine is
-// asked for anything.
+// It looks at no more than 10,000 credentials, and at as many sealed texts of each holder. No engine is asked for
+// anything.
 func (c *CredentialCheck) Examine(ctx context.Context) (system.Examination, error) {
 	l := &credentialExamination{CredentialParams: c.p}
 	list := func(w page.Window) ([]secrets.Credential, int, error) {

@@ -16,8 +16,8 @@ const (
 	maxObjects = 10_000 // of each kind
 )
 
-// survey is one look of a check over stores: what it found, how much it looked at, and the first thing that it could not judge
-// although everything else could be.
+// survey is one look of a check over stores: what it found, how much it looked at, and the first thing that it could
+// not judge although everything else could be.
 type survey struct {
 	notes
 	examined int
@@ -43,7 +43,8 @@ func (s *survey) skip(ctx context.Context, err error) error {
 	return nil
 }
 
-// each visits the rows of a list page by page, and notes where there are more than it visits. The noun is the plural of what is listed.
+// each visits the rows of a list page by page, and notes where there are more than it visits. The noun is the plural
+// of what is listed.
 func each[T any](ctx context.Context, s *survey, noun string, list func(page.Window) ([]T, int, error), visit func(T) error) error {
 	for offset := 0; offset < maxObjects; {
 		rows, total, err := list(page.Window{Offset: offset, Limit: pageRows})
@@ -73,7 +74,8 @@ func each[T any](ctx context.Context, s *survey, noun string, list func(page.Win
 	return nil
 }
 
-// publicMessage returns what a fault says to people, and ok for the kinds that say that something asked for is not possible as it stands.
+// publicMessage returns what a fault says to people, and ok for the kinds that say that something asked for is not
+// possible as it stands.
 func publicMessage(err error) (text string, ok bool) {
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Message == "" {

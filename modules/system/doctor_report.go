@@ -43,8 +43,8 @@ func (n *notes) add(f system.Finding) {
 	n.kept[r] = append(n.kept[r], f)
 }
 
-// list returns the findings, the gravest first, by object within one severity. Where there are more than MaxFindings, the last one says
-// how many more, as gravely as the gravest of them.
+// list returns the findings, the gravest first, by object within one severity. Where there are more than MaxFindings,
+// the last one says how many more, as gravely as the gravest of them.
 func (n *notes) list() []system.Finding {
 	var out []system.Finding
 	total := 0

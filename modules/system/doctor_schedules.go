@@ -23,10 +23,9 @@ func NewScheduleCheck(p ScheduleParams) *ScheduleCheck {
 	return &ScheduleCheck{p: p}
 }
 
-// Name implements system.Check.
 func (*ScheduleCheck) Name() string { return "schedules" }
 
-// Examine implements system.Check. It looks at no more than 10,000 schedules; of those that are disabled there is nothing to say.
+// It looks at no more than 10,000 schedules; of those that are disabled there is nothing to say.
 func (c *ScheduleCheck) Examine(ctx context.Context) (system.Examination, error) {
 	l := &firingExamination{owners: c.p.Owners, launcher: c.p.Launcher}
 	list := func(w page.Window) ([]scheduling.Schedule, int, error) {
@@ -62,8 +61,9 @@ func firingSubject(r scheduling.Record) system.Subject {
 	return system.Subject{Kind: ids.KindOf(r.ID), ID: r.ID, Name: r.Name}
 }
 
-// launchable notes where the owner is gone, or where the owner's rights and these answers would launch nothing. Without a template only
-// the owner is looked at. The application itself, which has every right, is the owner of what names none.
+// launchable notes where the owner is gone, or where the owner's rights and these answers would launch nothing.
+// Without a template only the owner is looked at. The application itself, which has every right, is the owner of what
+// names none.
 func (l *firingExamination) launchable(ctx context.Context, f system.Finding, owner, template string, answers map[string]any) error {
 	f.Severity = system.Error
 	as := ctx

@@ -139,7 +139,8 @@ func TestDoctorTellsHowManyMore(t *testing.T) {
 	}
 }
 
-// TestChecksThatCannotLook shows that what goes wrong in a check is a finding beside what it found, and hides what is not for people.
+// TestChecksThatCannotLook shows that what goes wrong in a check is a finding beside what it found, and hides what is
+// not for people.
 func TestChecksThatCannotLook(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

@@ -21,10 +21,9 @@ func NewTriggerCheck(p TriggerParams) *TriggerCheck {
 	return &TriggerCheck{p: p}
 }
 
-// Name implements system.Check.
 func (*TriggerCheck) Name() string { return "triggers" }
 
-// Examine implements system.Check. It looks at no more than 10,000 triggers.
+// It looks at no more than 10,000 triggers.
 func (c *TriggerCheck) Examine(ctx context.Context) (system.Examination, error) {
 	l := &firingExamination{owners: c.p.Owners, launcher: c.p.Launcher}
 	list := func(w page.Window) ([]scheduling.Trigger, int, error) {

@@ -42,7 +42,6 @@ func New(p Params) (*Health, error) {
 	return &Health{probe: p.Probe}, nil
 }
 
-// Ready implements system.Health.
 func (h *Health) Ready(ctx context.Context) error {
 	a := h.join()
 	limit := time.NewTimer(readyWithin)

@@ -16,8 +16,9 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Module provides system.Health, system.Doctor, and system.DeadLetters, which the bus stores its events.DeadLetters in. It needs a
-// system.Probe, a system.DeadLetterStore, an outbox and the kernel, and examines what is in system.CheckGroup, which may be empty.
+// Module provides system.Health, system.Doctor, and system.DeadLetters, which the bus stores its events.DeadLetters
+// in. It needs a system.Probe, a system.DeadLetterStore, an outbox and the kernel, and examines what is in
+// system.CheckGroup, which may be empty.
 var Module = fx.Module("system", fx.Provide(
 	func(p system.Probe) (system.Health, error) { return New(Params{Probe: p}) },
 	fx.Annotate(provideDoctor, fx.ParamTags(``, system.CheckGroup, `optional:"true"`)),

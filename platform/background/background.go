@@ -1,5 +1,5 @@
-// Package background runs the work that a process does without being asked: a pass that is repeated at an interval, when it is
-// woken, or when the next piece of work is due.
+// Package background runs the work that a process does without being asked: a pass that is repeated at an interval,
+// when it is woken, or when the next piece of work is due.
 package background
 
 import (
@@ -11,7 +11,8 @@ import (
 
 // Observer counts and measures passes.
 type Observer interface {
-	// Pass is called when a pass begins, and ended when it has ended. A pass that a stop cut short ends with the error that it returned.
+	// Pass is called when a pass begins, and ended when it has ended. A pass that a stop cut short ends with the error
+	// that it returned.
 	Pass(work string) (ended func(err error))
 }
 
@@ -25,7 +26,8 @@ type Loop struct {
 	First time.Duration
 	// Every is the pause between two passes, more than zero unless Next is set.
 	Every time.Duration
-	// Next returns the pause before the next pass where that depends on the work. It is called after each pass. Nil means Every.
+	// Next returns the pause before the next pass where that depends on the work. It is called after each pass. Nil
+	// means Every.
 	Next func() time.Duration
 	// Watch, unless it is nil, opens a channel whose values wake the loop until end is called.
 	Watch func() (wake <-chan string, end func())
@@ -56,7 +58,8 @@ func (l *Loop) Start() {
 	go l.run(ctx, l.waker(), l.done)
 }
 
-// Wake has the next pass begin at once, or right after the one under way. It never blocks. Before Start it shortens the first pause.
+// Wake has the next pass begin at once, or right after the one under way. It never blocks. Before Start it shortens
+// the first pause.
 func (l *Loop) Wake() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,8 +77,8 @@ func (l *Loop) waker() chan struct{} {
 	return l.wake
 }
 
-// Stop ends the context of the pass under way and returns when the goroutine has ended, or with the error of ctx when that ends first.
-// It does nothing where the loop does not run.
+// Stop ends the context of the pass under way and returns when the goroutine has ended, or with the error of ctx when
+// that ends first. It does nothing where the loop does not run.
 func (l *Loop) Stop(ctx context.Context) error {
 	l.mu.Lock()
 	stop, done := l.stop, l.done

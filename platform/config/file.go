@@ -21,7 +21,6 @@ type file struct {
 	lines  map[string]int
 }
 
-// Read implements koanf.Provider.
 func (f *file) Read() (map[string]any, error) { return f.values, nil }
 
 // ReadBytes implements koanf.Provider, which asks for it only together with a parser.

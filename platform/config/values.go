@@ -38,7 +38,6 @@ func DaysVar(fs *pflag.FlagSet, d *Duration, name string, value time.Duration, u
 	DurationVar(fs, d, name, value, usage)
 }
 
-// Set implements pflag.Value.
 func (d *Duration) Set(s string) error {
 	s = strings.TrimSpace(s)
 	v, err := time.ParseDuration(s)
@@ -101,7 +100,6 @@ func SizeVar(fs *pflag.FlagSet, s *Size, name string, value int64, usage string)
 	fs.Var(s, name, usage)
 }
 
-// Set implements pflag.Value.
 func (s *Size) Set(text string) error {
 	num := strings.TrimRight(strings.TrimSpace(text), "iBb")
 	shift := 0
@@ -119,7 +117,6 @@ func (s *Size) Set(text string) error {
 	return nil
 }
 
-// String implements pflag.Value.
 func (s *Size) String() string {
 	n := int64(*s)
 	for i, unit := range []string{"TiB", "GiB", "MiB", "KiB"} {
@@ -130,5 +127,4 @@ func (s *Size) String() string {
 	return strconv.FormatInt(n, 10)
 }
 
-// Type implements pflag.Value.
 func (s *Size) Type() string { return "bytes" }

@@ -41,8 +41,8 @@ func (d Dialect) ForUpdateSkipLocked() string {
 	return ""
 }
 
-// ForShare is ForUpdate that others may hold as well: the selected rows stay as they are until the unit ends, and units that
-// only rely on them do not wait for one another.
+// ForShare is ForUpdate that others may hold as well: the selected rows stay as they are until the unit ends, and
+// units that only rely on them do not wait for one another.
 func (d Dialect) ForShare() string {
 	if d.engine == Postgres {
 		return " FOR SHARE"
@@ -107,8 +107,8 @@ func (d Dialect) Together(ctx context.Context, q bun.IDB, statements ...Statemen
 	return rows, nil
 }
 
-// LeaseTime is a point on the lease clock, or on the wall clock where WallNow made it, for use as a query argument: a literal on SQLite, an expression that the
-// database evaluates on Postgres.
+// LeaseTime is a point on the lease clock, or on the wall clock where WallNow made it, for use as a query argument: a
+// literal on SQLite, an expression that the database evaluates on Postgres.
 type LeaseTime struct {
 	engine Engine
 	at     time.Time

@@ -30,9 +30,9 @@ type runner interface {
 	attempt(ctx context.Context, fn func(context.Context) error, alone bool) outcome
 }
 
-// Do implements tx.Unit. Beside what that promises, it runs fn again, a bounded number of times, after conflicts
-// with other transactions; when they do not end, and when fn takes longer than the unit's bound, the fault is
-// Unavailable. Errors of drivers that fn lets through are translated.
+// Beside what that promises, it runs fn again, a bounded number of times, after conflicts with other transactions;
+// when they do not end, and when fn takes longer than the unit's bound, the fault is Unavailable. Errors of drivers
+// that fn lets through are translated.
 func (d *DB) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 	if u := d.unitOf(ctx); u != nil {
 		return u.join(ctx, fn)

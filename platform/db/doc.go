@@ -20,14 +20,14 @@
 //
 // Times are UTC, cut to microseconds, in this package alone. Columns are TEXT on SQLite, in the fixed-width form
 // 2006-01-02T15:04:05.000000Z whose text order is the order in time, and timestamptz on Postgres. Plain time.Time
-// values are written and read like that on both engines, as fields of models and as query arguments; Time is the
-// type for columns that may be NULL: its zero value is NULL.
+// values are written and read like that on both engines, as fields of models and as query arguments; Time is the type
+// for columns that may be NULL: its zero value is NULL.
 //
 // # Columns
 //
-// A member of a model that is a struct, a map or a slice is a column of JSON, whose raw members keep their characters and
-// whose numbers of no declared type stay as they were written. An array of bytes is a column of bytes; what is read of
-// another length becomes zeros. Bytes with nullzero are NULL where there are none.
+// A member of a model that is a struct, a map or a slice is a column of JSON, whose raw members keep their characters
+// and whose numbers of no declared type stay as they were written. An array of bytes is a column of bytes; what is
+// read of another length becomes zeros. Bytes with nullzero are NULL where there are none.
 //
 // # Leases
 //

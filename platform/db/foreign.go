@@ -8,7 +8,8 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 )
 
-// A commit becomes visible a little after its bytes were written: the file is looked at soon after a write, and then less and less often.
+// A commit becomes visible a little after its bytes were written: the file is looked at soon after a write, and then
+// less and less often.
 const (
 	foreignFirst = 5 * time.Millisecond
 	foreignLast  = 640 * time.Millisecond
@@ -16,8 +17,8 @@ const (
 	foreignPause = 50 * time.Millisecond
 )
 
-// foreign wakes those who wait for runs or messages when another process has committed to the SQLite file. Who waits for anything else
-// looks by itself: nobody may write each time that somebody else has written.
+// foreign wakes those who wait for runs or messages when another process has committed to the SQLite file. Who waits
+// for anything else looks by itself: nobody may write each time that somebody else has written.
 type foreign struct {
 	owner *DB
 	hints func() (ch <-chan struct{}, stop func(), err error) // tokens when the file may have been written

@@ -9,7 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/events"
 )
 
-// TestCommitsOfAnotherProcessWake those who wait for runs and messages, and nobody is woken by what the own process commits.
+// TestCommitsOfAnotherProcessWake those who wait for runs and messages, and nobody is woken by what the own process
+// commits.
 func TestCommitsOfAnotherProcessWake(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.db")

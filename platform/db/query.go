@@ -11,8 +11,8 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// Query reads the rows of a query, each a number, a text or a model whose members are found by the names of the columns.
-// Errors are translated.
+// Query reads the rows of a query, each a number, a text or a model whose members are found by the names of the
+// columns. Errors are translated.
 func Query[T any](ctx context.Context, q bun.IDB, query string, args ...any) ([]T, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {

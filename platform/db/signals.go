@@ -12,8 +12,8 @@ import (
 // stands for those that were dropped.
 const watchBuffer = 64
 
-// Signals implements events.Signals: inside the process, and over NOTIFY between all processes on Postgres. On SQLite a commit of another
-// process wakes those who wait for runs and messages, with the empty payload.
+// Signals implements events.Signals: inside the process, and over NOTIFY between all processes on Postgres. On SQLite
+// a commit of another process wakes those who wait for runs and messages, with the empty payload.
 type Signals struct {
 	hub     *hub
 	remote  *listener // nil on SQLite
@@ -22,8 +22,8 @@ type Signals struct {
 
 var _ events.Signals = (*Signals)(nil)
 
-// Signal implements events.Signals. Inside a unit nobody is woken before it has committed, and nobody at all if it
-// rolls back. Payloads are ids: on Postgres one of more than 1,000 bytes reaches other processes empty.
+// Inside a unit nobody is woken before it has committed, and nobody at all if it rolls back. Payloads are ids: on
+// Postgres one of more than 1,000 bytes reaches other processes empty.
 func (s *Signals) Signal(ctx context.Context, topic, payload string) error {
 	if s.remote != nil {
 		if err := s.remote.notify(ctx, topic, payload); err != nil {
@@ -34,8 +34,8 @@ func (s *Signals) Signal(ctx context.Context, topic, payload string) error {
 	return nil
 }
 
-// Watch implements events.Signals. After stop nothing more is sent; the channel is not closed. A watcher gets an
-// empty payload whenever signals of other processes may have been missed.
+// After stop nothing more is sent; the channel is not closed. A watcher gets an empty payload whenever signals of
+// other processes may have been missed.
 func (s *Signals) Watch(topic string) (ch <-chan string, stop func()) {
 	ch, stop = s.hub.watch(topic)
 	switch {

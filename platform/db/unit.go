@@ -138,7 +138,8 @@ func errNesting() error {
 	return &fault.Error{Kind: fault.Internal, Message: "stores do not open transactions: units of work do, and nest by joining"}
 }
 
-// statement leaves a text without arguments as it is: the query builder has written them into it, so it does not come again.
+// statement leaves a text without arguments as it is: the query builder has written them into it, so it does not come
+// again.
 func (u *unit) statement(query string, args []any) (*sql.Stmt, []any) {
 	if len(args) == 0 {
 		return nil, nil

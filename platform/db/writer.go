@@ -138,7 +138,8 @@ func (w *writer) loop() {
 	}
 }
 
-// version returns a number that another process's commit changes, and this one's does not; ok is false where the writer has ended.
+// version returns a number that another process's commit changes, and this one's does not; ok is false where the
+// writer has ended.
 func (w *writer) version(ctx context.Context) (v int64, ok bool) {
 	reply := make(chan int64, 1)
 	select {

@@ -19,7 +19,6 @@ type capped struct {
 	most  int64
 }
 
-// RoundTrip implements http.RoundTripper.
 func (c *capped) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := c.inner.RoundTrip(req)
 	if err != nil {
@@ -44,7 +43,6 @@ type cappedBody struct {
 	left  int64
 }
 
-// Read implements io.Reader.
 func (c *cappedBody) Read(b []byte) (int, error) {
 	if c.left < 0 {
 		return 0, ErrTooLarge
@@ -59,7 +57,6 @@ func (c *cappedBody) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer.
 func (c *cappedBody) Close() error { return c.inner.Close() }
 
 // ReadAll reads what an answer holds, and fails with ErrTooLarge where that is more than a number of bytes.

@@ -58,7 +58,6 @@ func Client(p Policy, o Options) *http.Client {
 // checked judges the address of each request, also of those that redirects make.
 type checked struct{ *http.Transport }
 
-// RoundTrip implements http.RoundTripper.
 func (c *checked) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := CheckURL(req.URL); err != nil {
 		if req.Body != nil {

@@ -27,8 +27,8 @@ func NewDialer(p Policy, r *net.Resolver) *Dialer {
 	return d
 }
 
-// DialContext connects to host:port over "tcp", "tcp4" or "tcp6". Of the addresses of a name it dials only those that the
-// policy allows; where there is none, the error wraps ErrRefused and nothing was sent to any of them.
+// DialContext connects to host:port over "tcp", "tcp4" or "tcp6". Of the addresses of a name it dials only those that
+// the policy allows; where there is none, the error wraps ErrRefused and nothing was sent to any of them.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	switch network {
 	case "tcp", "tcp4", "tcp6":

@@ -45,8 +45,8 @@ func newSink(t *testing.T, addr string) *sink {
 	return s
 }
 
-// stop closes the listener and returns how many connected. Connections are accepted in their order, so that once its own
-// last one was counted all others were.
+// stop closes the listener and returns how many connected. Connections are accepted in their order, so that once its
+// own last one was counted all others were.
 func (s *sink) stop() int {
 	last, err := net.Dial("tcp", s.Addr().String())
 	if err == nil {

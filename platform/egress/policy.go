@@ -142,9 +142,9 @@ func embedded(a netip.Addr) []netip.Addr {
 	return out
 }
 
-// translated returns the IPv4 addresses that an address below 64:ff9b:1::/48 may stand for. Its translator may use a prefix
-// of 48, 56, 64 or 96 bits, and the bits 64 to 71 are never part of the address (RFC 6052, 2.2). Where a layout finds what
-// begins with zero, that is the filling of another one.
+// translated returns the IPv4 addresses that an address below 64:ff9b:1::/48 may stand for. Its translator may use a
+// prefix of 48, 56, 64 or 96 bits, and the bits 64 to 71 are never part of the address (RFC 6052, 2.2). Where a
+// layout finds what begins with zero, that is the filling of another one.
 func translated(b [16]byte) []netip.Addr {
 	var out []netip.Addr
 	for _, v4 := range [][4]byte{{b[6], b[7], b[9], b[10]}, {b[7], b[9], b[10], b[11]}, {b[9], b[10], b[11], b[12]}, {b[12], b[13], b[14], b[15]}} {

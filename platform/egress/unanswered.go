@@ -7,8 +7,9 @@ import (
 	"fmt"
 )
 
-// Unanswered says in a few words why there is no answer. The text of the transport may hold more than that, such as the address with all
-// that is in it, and is left out. What ended because of its context is told apart with errors.Is.
+// Unanswered says in a few words why there is no answer. The text of the transport may hold more than that, such as
+// the address with all that is in it, and is left out. What ended because of its context is told apart with
+// errors.Is.
 func Unanswered(err error) error {
 	var certificate *tls.CertificateVerificationError
 	switch {

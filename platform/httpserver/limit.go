@@ -37,7 +37,6 @@ func limit(ln net.Listener, n int, stall time.Duration) net.Listener {
 	return &limited{Listener: ln, slots: make(chan struct{}, n), done: make(chan struct{}), stall: stall}
 }
 
-// Accept implements net.Listener.
 func (l *limited) Accept() (net.Conn, error) {
 	select {
 	case l.slots <- struct{}{}:
@@ -52,7 +51,6 @@ func (l *limited) Accept() (net.Conn, error) {
 	return &conn{Conn: c, stall: l.stall, free: func() { <-l.slots }}, nil
 }
 
-// Close implements net.Listener.
 func (l *limited) Close() error {
 	l.once.Do(func() { close(l.done) })
 	return l.Listener.Close()
@@ -66,7 +64,6 @@ type conn struct {
 	once  sync.Once
 }
 
-// Write implements net.Conn.
 func (c *conn) Write(p []byte) (int, error) {
 	if err := c.SetWriteDeadline(clock.Deadline(c.stall)); err != nil {
 		return 0, err
@@ -74,7 +71,6 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Close implements net.Conn.
 func (c *conn) Close() error {
 	defer c.once.Do(c.free)
 	return c.Conn.Close()
@@ -101,7 +97,6 @@ type timedBody struct {
 	once sync.Once
 }
 
-// Read implements io.Reader.
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {

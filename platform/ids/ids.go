@@ -32,7 +32,6 @@ func New(c clock.Clock) *Generator {
 	return &Generator{clock: c, entropy: ulid.Monotonic(bufio.NewReaderSize(rand.Reader, entropyBuffer), 0)}
 }
 
-// New implements ids.Generator.
 func (g *Generator) New(p ids.Prefix) string {
 	id := g.next()
 	buf := make([]byte, len(p)+ulid.EncodedSize)

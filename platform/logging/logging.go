@@ -10,7 +10,8 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// Config says how to log. Level is debug, info, warn or error; Format is text or json; both may be empty for info and text.
+// Config says how to log. Level is debug, info, warn or error; Format is text or json; both may be empty for info and
+// text.
 type Config struct {
 	Level  string
 	Format string

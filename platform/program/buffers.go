@@ -6,7 +6,6 @@ type headBuffer struct {
 	over bool
 }
 
-// Write implements io.Writer.
 func (b *headBuffer) Write(p []byte) (int, error) {
 	if len(b.kept)+len(p) > MaxStdout {
 		b.over = true
@@ -19,7 +18,6 @@ func (b *headBuffer) Write(p []byte) (int, error) {
 // tailBuffer keeps the end.
 type tailBuffer struct{ kept []byte }
 
-// Write implements io.Writer.
 func (b *tailBuffer) Write(p []byte) (int, error) {
 	b.kept = append(b.kept, p...)
 	if len(b.kept) > 2*MaxStderr {

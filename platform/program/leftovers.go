@@ -7,11 +7,12 @@ import (
 	"strconv"
 )
 
-// EndLeftovers ends, at once and without waiting for it, every other process whose HOME was set to something below the directory home when it
-// was started. Those are the ones that left the process group of their program, and those that outlived a process that was killed: the
-// kernel ended the programs that it had started itself, and not what these had started. The directory has to belong to one process at a
-// time, and each program that is started for it has to get a HOME below it. A process that changed its environment on purpose is not
-// found, nor is one of another account. An empty directory ends nothing.
+// EndLeftovers ends, at once and without waiting for it, every other process whose HOME was set to something below
+// the directory home when it was started. Those are the ones that left the process group of their program, and those
+// that outlived a process that was killed: the kernel ended the programs that it had started itself, and not what
+// these had started. The directory has to belong to one process at a time, and each program that is started for it
+// has to get a HOME below it. A process that changed its environment on purpose is not found, nor is one of another
+// account. An empty directory ends nothing.
 func EndLeftovers(home string) {
 	if home == "" {
 		return // every home is below that

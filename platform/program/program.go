@@ -35,9 +35,9 @@ type Command struct {
 	Env []string
 	// Stdin is what it reads; nil is nothing.
 	Stdin []byte
-	// Stdout gets what it writes, without a bound. Where it is nil the output is kept in Result, at most MaxStdout bytes of it. An error
-	// of the writer closes the program's output, which ends a program that goes on writing. The writer has to remember it: Run returns
-	// it only where the program ended well.
+	// Stdout gets what it writes, without a bound. Where it is nil the output is kept in Result, at most MaxStdout bytes
+	// of it. An error of the writer closes the program's output, which ends a program that goes on writing. The writer
+	// has to remember it: Run returns it only where the program ended well.
 	Stdout io.Writer
 	// MaxFile bounds each file that the program and its children write, in bytes; 0 does not.
 	MaxFile int64
@@ -53,10 +53,11 @@ type Result struct {
 	Code int
 }
 
-// Run runs a program in a session of its own and returns when it and all that stayed in its process group are gone. A context that
-// ends asks the group to end and makes it after Grace. Any exit code is a result; an error says that there is none: the program could not
-// be started, or it wrote too much, with ErrTooMuch in the chain, or the context ended, with its cause in the chain. What was written
-// until then is returned with the last two. The error names the program and neither its arguments nor its environment.
+// Run runs a program in a session of its own and returns when it and all that stayed in its process group are gone. A
+// context that ends asks the group to end and makes it after Grace. Any exit code is a result; an error says that
+// there is none: the program could not be started, or it wrote too much, with ErrTooMuch in the chain, or the context
+// ended, with its cause in the chain. What was written until then is returned with the last two. The error names the
+// program and neither its arguments nor its environment.
 func Run(ctx context.Context, c Command) (Result, error) {
 	// The kernel ends the child when the thread that forked it ends. This one lives as long as the child.
 	runtime.LockOSThread()

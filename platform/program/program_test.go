@@ -27,7 +27,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// parent is the environment variable that makes this binary a process that runs a program, which writes its number to that file.
+// parent is the environment variable that makes this binary a process that runs a program, which writes its number to
+// that file.
 const parent = "WRIT_TEST_PARENT"
 
 // shell is a program with nothing but a PATH.
@@ -81,7 +82,8 @@ func TestNoProgram(t *testing.T) {
 	}
 }
 
-// TestSession has the program lead a session and a group of its own, so that no terminal and no signal of this process reaches it.
+// TestSession has the program lead a session and a group of its own, so that no terminal and no signal of this
+// process reaches it.
 func TestSession(t *testing.T) {
 	t.Parallel()
 	r, err := program.Run(t.Context(), shell(`read -r _ _ _ _ group session _ </proc/$$/stat; echo $$ $group $session`))
@@ -132,7 +134,8 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// TestFilesAreBounded has a child write a file while its own bound is set from outside, so the script waits until it holds.
+// TestFilesAreBounded has a child write a file while its own bound is set from outside, so the script waits until it
+// holds.
 func TestFilesAreBounded(t *testing.T) {
 	t.Parallel()
 	c := shell(`while [ "$(ulimit -f)" = unlimited ]; do :; done; head -c 1000000 /dev/zero >"$1"; echo ended`, filepath.Join(t.TempDir(), "file"))

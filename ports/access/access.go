@@ -53,8 +53,8 @@ type Guard interface {
 	Scope(ctx context.Context) (Scope, error)
 }
 
-// Scope narrows a list to what its reader may read. The zero value shows objects that are not restricted, and with Strict
-// nothing at all.
+// Scope narrows a list to what its reader may read. The zero value shows objects that are not restricted, and with
+// Strict nothing at all.
 type Scope struct {
 	// All shows everything; the other members then say nothing.
 	All bool
@@ -71,7 +71,7 @@ func Everything() Scope { return Scope{All: true} }
 
 // Owners decides who may keep objects that belong to organizations.
 type Owners interface {
-	// MayWrite reports whether the caller of ctx may create, change and delete objects of a kind that belong to an organization, or
-	// to none where org is empty. Of what can carry grants it decides about creation alone.
+	// MayWrite reports whether the caller of ctx may create, change and delete objects of a kind that belong to an
+	// organization, or to none where org is empty. Of what can carry grants it decides about creation alone.
 	MayWrite(ctx context.Context, kind, org string) (bool, error)
 }

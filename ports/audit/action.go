@@ -3,8 +3,8 @@ package audit
 // Action names what was done, in the form <noun>.<verb>. The list is closed: an action that is not in it is refused.
 type Action string
 
-// What happens to runs. A request has one entry of its own: the submission, the decision or the cancel. What follows from it,
-// a hold, a start and an end, has entries beside.
+// What happens to runs. A request has one entry of its own: the submission, the decision or the cancel. What follows
+// from it, a hold, a start and an end, has entries beside.
 const (
 	RunSubmit   Action = "run.submit" // pipelines too
 	RunRetry    Action = "run.retry"

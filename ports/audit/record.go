@@ -36,16 +36,16 @@ type Entry struct {
 	Detail map[string]any
 	// Text is free text of a person, such as the reason of a decision; it can be erased.
 	Text string
-	// Final marks the end of a run: Detail is the digest of what the run left behind. It gets no salt, since receipts show it,
-	// and two members more: the number of the run's own entries before this one and the digest over them.
+	// Final marks the end of a run: Detail is the digest of what the run left behind. It gets no salt, since receipts
+	// show it, and two members more: the number of the run's own entries before this one and the digest over them.
 	Final bool
 }
 
 // Recorder records changes together with themselves.
 type Recorder interface {
-	// Record notes an entry in the open unit of work. The entry is linked to the chain as the last part of that unit: both
-	// commit or neither does. Where no entry can be made the unit fails with Unrecorded, which is Unavailable. An action that is
-	// not registered, a detail that is no such JSON, and a call outside of a unit are Internal faults.
+	// Record notes an entry in the open unit of work. The entry is linked to the chain as the last part of that unit:
+	// both commit or neither does. Where no entry can be made the unit fails with Unrecorded, which is Unavailable. An
+	// action that is not registered, a detail that is no such JSON, and a call outside of a unit are Internal faults.
 	Record(ctx context.Context, e Entry) error
 }
 
@@ -60,8 +60,8 @@ func (r Receipt) String() string {
 	return strconv.FormatInt(r.Seq, 10) + ":" + hex.EncodeToString(r.Hash[:])
 }
 
-// ReceiptCollector collects the receipt of the first entry that commits under its context: the request's own one. It may be used by
-// several goroutines.
+// ReceiptCollector collects the receipt of the first entry that commits under its context: the request's own one. It
+// may be used by several goroutines.
 type ReceiptCollector struct {
 	mu  sync.Mutex
 	got *Receipt

@@ -13,8 +13,8 @@ type Tip struct {
 	Hash [32]byte
 }
 
-// Stored is an entry as the store keeps it. Leaf is what is hashed; Hash and the members below it repeat what the leaf says,
-// so that it can be found, and a verifier compares them.
+// Stored is an entry as the store keeps it. Leaf is what is hashed; Hash and the members below it repeat what the
+// leaf says, so that it can be found, and a verifier compares them.
 type Stored struct {
 	Seq  int64
 	Leaf string
@@ -27,27 +27,29 @@ type Stored struct {
 	Object string // kind/id
 	Run    string
 
-	// Disclosures are the encoded private values, and Detail the document whose digest the leaf holds. Both are empty where
-	// there is none and once they are erased.
+	// Disclosures are the encoded private values, and Detail the document whose digest the leaf holds. Both are empty
+	// where there is none and once they are erased.
 	Disclosures []string
 	Detail      string
 }
 
 // ChainStore is the chain as it is written. Lock and Append belong to the open unit of work.
 type ChainStore interface {
-	// Lock returns the tip and holds it until the unit ends, so that units link one after the other. now is the clock that all
-	// writers of the chain share, read once the tip is held, in UTC and whole microseconds.
+	// Lock returns the tip and holds it until the unit ends, so that units link one after the other. now is the clock
+	// that all writers of the chain share, read once the tip is held, in UTC and whole microseconds.
 	Lock(ctx context.Context) (tip Tip, now time.Time, err error)
-	// Append adds entries behind the tip that the unit holds: Seq goes on from it without a gap. Anything else is an Internal
-	// fault.
+	// Append adds entries behind the tip that the unit holds: Seq goes on from it without a gap. Anything else is an
+	// Internal fault.
 	Append(ctx context.Context, entries []Stored) error
 	// Tip returns the tip without holding it.
 	Tip(ctx context.Context) (Tip, error)
-	// RunHashes returns the leaf hashes of the entries that belong to a run, ascending: those with this Run, or with the Object
-	// run/<id> and any Run. A refusal names the object alone, and so belongs to no run: otherwise anybody could add to one.
+	// RunHashes returns the leaf hashes of the entries that belong to a run, ascending: those with this Run, or with the
+	// Object run/<id> and any Run. A refusal names the object alone, and so belongs to no run: otherwise anybody could
+	// add to one.
 	RunHashes(ctx context.Context, run string) ([][32]byte, error)
-	// Erase drops the disclosures and the details of these entries. Entries that have none stay as they are, and so do the details
-	// of RunFinal, which receipts show, and of AuditErase, which say what was erased: neither tells of a person.
+	// Erase drops the disclosures and the details of these entries. Entries that have none stay as they are, and so do
+	// the details of RunFinal, which receipts show, and of AuditErase, which say what was erased: neither tells of a
+	// person.
 	Erase(ctx context.Context, seqs []int64) error
 }
 
@@ -73,8 +75,8 @@ type ChainReader interface {
 	Count(ctx context.Context) (n, last int64, err error)
 }
 
-// TileStore keeps the full tiles of the tree (C2SP tlog-tiles): 256 hashes of 32 bytes of one level. They are derived from the
-// chain and may be missing.
+// TileStore keeps the full tiles of the tree (C2SP tlog-tiles): 256 hashes of 32 bytes of one level. They are derived
+// from the chain and may be missing.
 type TileStore interface {
 	// PutTile keeps a tile; one that is there already stays as it is.
 	PutTile(ctx context.Context, level, index int64, hashes []byte) error
@@ -107,8 +109,8 @@ type Anchor struct {
 	MadeAt time.Time
 	// Note is the signed checkpoint, byte for byte; a witness's cosignature is a line of it.
 	Note string
-	// Evidence is what was said about the note: the DER of an RFC 3161 token; of a worker's head that the chain did not satisfy when it
-	// was shown, how many entries the chain had, as {"size":7}. Empty where the note says all.
+	// Evidence is what was said about the note: the DER of an RFC 3161 token; of a worker's head that the chain did not
+	// satisfy when it was shown, how many entries the chain had, as {"size":7}. Empty where the note says all.
 	Evidence []byte
 	Source   string // who said so: a host, a file or a name; no secret
 }
@@ -161,7 +163,8 @@ type Epoch struct {
 
 // IdentityStore keeps who the install is: its id, its keys and its epochs. Writes belong to the open unit of work.
 type IdentityStore interface {
-	// Install returns the install's id, empty where none was given yet, and holds it until the unit ends where one is open.
+	// Install returns the install's id, empty where none was given yet, and holds it until the unit ends where one is
+	// open.
 	Install(ctx context.Context) (string, error)
 	SetInstall(ctx context.Context, id string) error
 	// Keys returns every key in the order in which they were put first.
@@ -192,8 +195,8 @@ type TimeStamper interface {
 
 // Witness asks a C2SP tlog-witness.
 type Witness interface {
-	// Cosign presents a checkpoint with a proof that it extends the tree of size from, and returns the witness's cosignature
-	// lines. Where the witness knows another size it says so: known is that size and lines is empty.
+	// Cosign presents a checkpoint with a proof that it extends the tree of size from, and returns the witness's
+	// cosignature lines. Where the witness knows another size it says so: known is that size and lines is empty.
 	Cosign(ctx context.Context, note string, from int64, proof [][32]byte) (lines string, known int64, err error)
 	Name() string
 }

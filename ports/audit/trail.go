@@ -91,11 +91,11 @@ type SignedReceipt struct {
 
 // Prover makes what can be checked without the server.
 type Prover interface {
-	// Verify recomputes the whole chain, asks every anchor, and holds every disclosure and detail that is stored to its leaf. What is
-	// trusted beforehand has to lead to who signed the newest head, as in a file.
+	// Verify recomputes the whole chain, asks every anchor, and holds every disclosure and detail that is stored to its
+	// leaf. What is trusted beforehand has to lead to who signed the newest head, as in a file.
 	Verify(ctx context.Context, t proof.Trust) (ChainVerdict, error)
-	// Bundle verifies first: Broken, Unsatisfied or Unbundlable for a chain of which there is none, with the same coordinates
-	// as Verify. Invalid faults name from, to or limit.
+	// Bundle verifies first: Broken, Unsatisfied or Unbundlable for a chain of which there is none, with the same
+	// coordinates as Verify. Invalid faults name from, to or limit.
 	Bundle(ctx context.Context, q BundleQuery) (Document, error)
 	// Receipt makes the receipt of a run. A run without an entry is NotFound; From beyond the chain is Unsatisfied;
 	// ReceiptTooLong where the contiguous entries are too many.

@@ -1,7 +1,7 @@
 package catalog
 
-// InventoryGroup is a group of hosts as it was written. Vars are those of the group alone. Children of all are the groups
-// that are nobody else's, and ungrouped.
+// InventoryGroup is a group of hosts as it was written. Vars are those of the group alone. Children of all are the
+// groups that are nobody else's, and ungrouped.
 type InventoryGroup struct {
 	Hosts    []string // in the order of their first appearance
 	Children []string

@@ -1,3 +1,3 @@
-// Package catalog is the contract of what people launch: projects, inventories and their sources, and templates with their
-// surveys.
+// Package catalog is the contract of what people launch: projects, inventories and their sources, and templates with
+// their surveys.
 package catalog

@@ -52,8 +52,9 @@ type Resolution struct {
 // MaxSample is how many hosts a resolution names.
 const MaxSample = 100
 
-// Inventories keeps inventories. Without the right to read one it is InventoryNotFound, without the right to change one NotAllowed. Whoever
-// may use one is lent its credentials: to name one that it did not name before takes the right to use that, UseRequired of package runs.
+// Inventories keeps inventories. Without the right to read one it is InventoryNotFound, without the right to change
+// one NotAllowed. Whoever may use one is lent its credentials: to name one that it did not name before takes the
+// right to use that, UseRequired of package runs.
 type Inventories interface {
 	// Create stores an inventory. Invalid faults name the member, content with its line; NameTaken.
 	Create(ctx context.Context, i Inventory) (Inventory, error)
@@ -61,14 +62,15 @@ type Inventories interface {
 	Get(ctx context.Context, id string) (Inventory, error)
 	// List returns inventories by name without their contents and how many there are.
 	List(ctx context.Context, f Filter, w page.Window) ([]Inventory, int, error)
-	// Update replaces what a caller may set; nil content keeps the stored one. RevisionChanged where the revision is not 0 and not
-	// the stored one.
+	// Update replaces what a caller may set; nil content keeps the stored one. RevisionChanged where the revision is not
+	// 0 and not the stored one.
 	Update(ctx context.Context, id string, revision int64, i Inventory) (Inventory, error)
 	// Delete forgets an inventory. InUse while something names it.
 	Delete(ctx context.Context, id string, revision int64) error
 	// Hosts lists hosts in inventory order and how many there are.
 	Hosts(ctx context.Context, id string, w page.Window) ([]HostEntry, int, error)
-	// Resolve tells which hosts a limit selects, by Ansible's host patterns; an empty one selects all. Invalid naming limit.
+	// Resolve tells which hosts a limit selects, by Ansible's host patterns; an empty one selects all. Invalid naming
+	// limit.
 	Resolve(ctx context.Context, id, limit string) (Resolution, error)
 }
 
@@ -81,13 +83,13 @@ type InventoryStore interface {
 	// InventoryContent returns the content and its format.
 	InventoryContent(ctx context.Context, id string) ([]byte, Format, error)
 	ListInventories(ctx context.Context, s access.Scope, f Filter, w page.Window) ([]Inventory, int, error)
-	// UpdateInventory stores what a caller may set, with the content where it is not nil, counts the revision up and returns it
-	// without the content. RevisionChanged, NameTaken, InventoryNotFound.
+	// UpdateInventory stores what a caller may set, with the content where it is not nil, counts the revision up and
+	// returns it without the content. RevisionChanged, NameTaken, InventoryNotFound.
 	UpdateInventory(ctx context.Context, i Inventory, revision int64) (Inventory, error)
 	// DeleteInventory removes it. RevisionChanged, InventoryNotFound.
 	DeleteInventory(ctx context.Context, id string, revision int64) error
-	// FillInventory replaces content, format, counts and digest and nothing else, as a source does. Another content counts the
-	// revision up: who read the one before must not write it back unseen. InventoryNotFound.
+	// FillInventory replaces content, format, counts and digest and nothing else, as a source does. Another content
+	// counts the revision up: who read the one before must not write it back unseen. InventoryNotFound.
 	FillInventory(ctx context.Context, i Inventory) error
 }
 
@@ -107,8 +109,8 @@ type SourceConfig struct {
 	Plugin  map[string]any `json:"plugin,omitempty"`  // plugin: its YAML as an object, the member plugin included
 	Content string         `json:"content,omitempty"` // script: the program, unless the source has a path
 	URL     string         `json:"url,omitempty"`     // http
-	// Headers are those of the requests, http. Their values are secrets: stored and read back, each is the mask of package secret, and what
-	// they are is in Sealed.
+	// Headers are those of the requests, http. Their values are secrets: stored and read back, each is the mask of
+	// package secret, and what they are is in Sealed.
 	Headers map[string]string `json:"headers,omitempty"`
 }
 
@@ -123,8 +125,9 @@ type InventorySource struct {
 	InventoryID    string // that it fills
 	UpdateOnLaunch bool
 	SyncInterval   int // seconds between refreshes, 0 for none; at least MinSyncInterval
-	// Sealed is what of Config is secret, sealed for the SourceRecord; nil for nothing. Stores have it alone: callers neither say nor read it.
-	// A source with headers and nothing sealed was stored before they were, with their values in Config.
+	// Sealed is what of Config is secret, sealed for the SourceRecord; nil for nothing. Stores have it alone: callers
+	// neither say nor read it. A source with headers and nothing sealed was stored before they were, with their values
+	// in Config.
 	Sealed []byte
 
 	SyncedAt  time.Time // of the last refresh that succeeded
@@ -137,15 +140,17 @@ func SourceRecord(id string) string { return "source/" + id }
 // MinSyncInterval is how many seconds lie between two refreshes by interval at least.
 const MinSyncInterval = 60
 
-// Sources keeps inventory sources. A source is read by whoever may read its inventory and its project, refreshed by whoever may use
-// the inventory, and changed by whoever may manage that. The faults are those of Projects, with SourceNotFound. To name another credential
-// takes the right to use it, and so does to keep one where what is asked changes.
+// Sources keeps inventory sources. A source is read by whoever may read its inventory and its project, refreshed by
+// whoever may use the inventory, and changed by whoever may manage that. The faults are those of Projects, with
+// SourceNotFound. To name another credential takes the right to use it, and so does to keep one where what is asked
+// changes.
 type Sources interface {
 	Create(ctx context.Context, s InventorySource) (InventorySource, error)
 	Get(ctx context.Context, id string) (InventorySource, error)
 	List(ctx context.Context, f Filter, w page.Window) ([]InventorySource, int, error)
-	// Update replaces what a caller may set; an omitted header value (empty) and the mask keep the stored one, which goes to no other server
-	// than before. KeyLost of package secrets where a value that is kept cannot be opened, and where none can be sealed, as in Create.
+	// Update replaces what a caller may set; an omitted header value (empty) and the mask keep the stored one, which
+	// goes to no other server than before. KeyLost of package secrets where a value that is kept cannot be opened, and
+	// where none can be sealed, as in Create.
 	Update(ctx context.Context, id string, revision int64, s InventorySource) (InventorySource, error)
 	// Compare lists the members that an update would change, of those that hold secrets, which is config. It takes the
 	// right to change the source.
@@ -162,14 +167,15 @@ type SourceStore interface {
 	SourceByID(ctx context.Context, id string) (InventorySource, error)
 	// ListSources lists those whose inventory, and project if any, the scope may read.
 	ListSources(ctx context.Context, s access.Scope, f Filter, w page.Window) ([]InventorySource, int, error)
-	// UpdateSource stores what a caller may set, and Sealed: nothing sealed leaves nothing of what was. RevisionChanged, NameTaken,
-	// SourceNotFound.
+	// UpdateSource stores what a caller may set, and Sealed: nothing sealed leaves nothing of what was. RevisionChanged,
+	// NameTaken, SourceNotFound.
 	UpdateSource(ctx context.Context, s InventorySource, revision int64) (InventorySource, error)
 	DeleteSource(ctx context.Context, id string, revision int64) error
 	// SourcesOf lists the sources that fill an inventory, by id.
 	SourcesOf(ctx context.Context, inventoryID string) ([]InventorySource, error)
-	// TakeDue returns at most one source whose interval has passed, by the store's clock, and books its next refresh, so that of
-	// several servers one takes it; ok is false where none is due. wait is how long until the next one is, 0 where none ever is.
+	// TakeDue returns at most one source whose interval has passed, by the store's clock, and books its next refresh, so
+	// that of several servers one takes it; ok is false where none is due. wait is how long until the next one is, 0
+	// where none ever is.
 	TakeDue(ctx context.Context) (s InventorySource, ok bool, wait time.Duration, err error)
 	// NoteRefresh stores how a refresh ended: an empty failure is a success. A source that is gone is no error.
 	NoteRefresh(ctx context.Context, id, failure string, at time.Time) error
@@ -190,13 +196,14 @@ type Collection struct {
 type Access struct {
 	Env     map[string]secret.Text // of programs
 	Headers map[string]secret.Text // of requests, unless the source sets them itself
-	// Files are private files of programs by name, which may be dir/file with one level of directories. In Env the texts of
-	// secret.FileMark(name) stand for their paths, and those of secret.FileMark("dir/") for the paths of their directories.
+	// Files are private files of programs by name, which may be dir/file with one level of directories. In Env the texts
+	// of secret.FileMark(name) stand for their paths, and those of secret.FileMark("dir/") for the paths of their
+	// directories.
 	Files map[string]secret.Text
 }
 
-// Collector fetches what sources name: it runs programs and uses the network, within bounds of time and size. Its errors are
-// RefreshFailed with one sentence that holds no secret.
+// Collector fetches what sources name: it runs programs and uses the network, within bounds of time and size. Its
+// errors are RefreshFailed with one sentence that holds no secret.
 type Collector interface {
 	Collect(ctx context.Context, c Collection) (content []byte, f Format, err error)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Template is a preset for runs, or a saved workflow where it has steps. Everything in it was saved by somebody who may manage it:
-// its variables may be templates of the tool, whereas what a launch brings is data.
+// Template is a preset for runs, or a saved workflow where it has steps. Everything in it was saved by somebody who
+// may manage it: its variables may be templates of the tool, whereas what a launch brings is data.
 type Template struct {
 	Record
 	TemplateSpec
@@ -52,16 +52,17 @@ func Overridable() []string {
 	}
 }
 
-// Templates keeps templates. Without the right to read one it is TemplateNotFound, without the right to change one NotAllowed.
+// Templates keeps templates. Without the right to read one it is TemplateNotFound, without the right to change one
+// NotAllowed.
 //
-// What a template names has to exist and be readable by whoever saves it. A credential that it did not name before in the same list it
-// may name only for somebody who may use that: UseRequired of package runs, naming the member. Whoever may use the template needs no
-// right of the own to its credentials, but to those that a launch chooses. Credentials that clash are refused when it is saved, those
-// without a secret when it is launched.
+// What a template names has to exist and be readable by whoever saves it. A credential that it did not name before in
+// the same list it may name only for somebody who may use that: UseRequired of package runs, naming the member.
+// Whoever may use the template needs no right of the own to its credentials, but to those that a launch chooses.
+// Credentials that clash are refused when it is saved, those without a secret when it is launched.
 type Templates interface {
-	// Create stores a template. Invalid faults name the member, of the survey survey[i].<key>, of steps steps[i].<member>; BadGraph of
-	// package runs for a cycle or an unknown step; NameTaken. Notifications come back masked, here and everywhere: what echoes a
-	// mask keeps the stored value.
+	// Create stores a template. Invalid faults name the member, of the survey survey[i].<key>, of steps
+	// steps[i].<member>; BadGraph of package runs for a cycle or an unknown step; NameTaken. Notifications come back
+	// masked, here and everywhere: what echoes a mask keeps the stored value.
 	Create(ctx context.Context, t Template) (Template, error)
 	Get(ctx context.Context, id string) (Template, error)
 	// List returns templates by name and how many there are.
@@ -100,8 +101,8 @@ type Launch struct {
 	DiffMode      *bool
 	Labels        map[string]string // merged over the template's own
 	Change        *string
-	// SystemVars are variables of the application itself, such as a push; they need no permission of the template, and answers and
-	// ExtraVars lie over them.
+	// SystemVars are variables of the application itself, such as a push; they need no permission of the template, and
+	// answers and ExtraVars lie over them.
 	SystemVars runs.Vars
 	// Source is what launches, FromTemplate where it is empty, and By the id of the schedule or trigger that does.
 	Source      runs.Source
@@ -111,11 +112,11 @@ type Launch struct {
 
 // Launcher makes runs of templates: the one way there is, for every caller.
 type Launcher interface {
-	// Launch submits what the template says, as a pipeline where it is a workflow. TemplateNotFound where the caller may not read it,
-	// UseRequired of package runs where it may not use it. Invalid faults name answers.<var>, an override that the template does not
-	// allow by its name, or what the submission refuses; nothing is submitted then.
+	// Launch submits what the template says, as a pipeline where it is a workflow. TemplateNotFound where the caller may
+	// not read it, UseRequired of package runs where it may not use it. Invalid faults name answers.<var>, an override
+	// that the template does not allow by its name, or what the submission refuses; nothing is submitted then.
 	Launch(ctx context.Context, templateID string, l Launch) (run *runs.Run, replayed bool, err error)
-	// Unattended reports why nobody could launch the template with these answers alone: an Invalid fault as that of Launch, nil
-	// where it works.
+	// Unattended reports why nobody could launch the template with these answers alone: an Invalid fault as that of
+	// Launch, nil where it works.
 	Unattended(ctx context.Context, templateID string, answers map[string]any) error
 }

@@ -22,8 +22,8 @@ const (
 	RelayHeads = 16
 	// RelayBody is how large the body of a call may be, in bytes.
 	RelayBody = 8 << 20
-	// RelayPrefix begins the names of workers that came over the relay, in leases and in the fleet: whatever a worker calls itself, it
-	// is never taken for one that has the database.
+	// RelayPrefix begins the names of workers that came over the relay, in leases and in the fleet: whatever a worker
+	// calls itself, it is never taken for one that has the database.
 	RelayPrefix = "relay/"
 )
 
@@ -43,12 +43,13 @@ type Grant struct {
 	CancelRequested []string          // in place of a run
 }
 
-// Relay is the control plane as workers without a database reach it. Every method that takes a Holder is runs.LeaseLost where its
-// capability does not hold the run, and changes nothing then.
+// Relay is the control plane as workers without a database reach it. Every method that takes a Holder is
+// runs.LeaseLost where its capability does not hold the run, and changes nothing then.
 type Relay interface {
-	// Claim leases the oldest pending run of the worker's queues, or returns nil where none came within the time that the worker waits.
-	// head is the newest signed head of the audit trail, a note, empty where there is none. A run whose secrets cannot be had is ended
-	// there, and the next one is looked for. A claim with Cancels leases nothing. Faults: Invalid names a member of the claim, QueueDenied.
+	// Claim leases the oldest pending run of the worker's queues, or returns nil where none came within the time that
+	// the worker waits. head is the newest signed head of the audit trail, a note, empty where there is none. A run
+	// whose secrets cannot be had is ended there, and the next one is looked for. A claim with Cancels leases nothing.
+	// Faults: Invalid names a member of the claim, QueueDenied.
 	Claim(ctx context.Context, c RelayClaim) (g *Grant, head string, err error)
 	// Beat renews the lease.
 	Beat(ctx context.Context, h Leaseholder) (RelayBeat, error)
@@ -58,8 +59,8 @@ type Relay interface {
 	Save(ctx context.Context, h Leaseholder, s RelaySave) error
 }
 
-// RelayJournal takes what workers report. The methods are those of runs.Journal, under a capability in place of a lease; more items than
-// RelayList are Invalid.
+// RelayJournal takes what workers report. The methods are those of runs.Journal, under a capability in place of a
+// lease; more items than RelayList are Invalid.
 type RelayJournal interface {
 	AppendLog(ctx context.Context, h Leaseholder, c runs.LogChunk) (next int64, err error)
 	// AppendEvents refuses events of type status, which only the holder of the runs writes, as Invalid.
@@ -74,16 +75,18 @@ type RelayJournal interface {
 type RelayMaterials interface {
 	// Inventory returns the run's inventory. Faults: InventoryNotFound of package catalog, also where the run names none.
 	Inventory(ctx context.Context, h Leaseholder) (RelayInventory, error)
-	// Project calls open with a tar archive of the run's work tree below "project/", and of its installed requirements below "roles/" and
-	// "collections/". Faults: those of catalog.Materials.Tree, ProjectNotFound also where the run names none.
+	// Project calls open with a tar archive of the run's work tree below "project/", and of its installed requirements
+	// below "roles/" and "collections/". Faults: those of catalog.Materials.Tree, ProjectNotFound also where the run
+	// names none.
 	Project(ctx context.Context, h Leaseholder, open func() (io.Writer, error)) error
 }
 
 // ClaimStore keeps the capabilities of claims that were made over a relay, by their SHA-256.
 type ClaimStore interface {
-	// PutClaim stores the capability of a lease, in place of that of an earlier claim of the run. It joins the unit of ctx.
+	// PutClaim stores the capability of a lease, in place of that of an earlier claim of the run. It joins the unit of
+	// ctx.
 	PutClaim(ctx context.Context, hash [32]byte, l runs.Lease) error
-	// ClaimOf returns the lease for which a capability was made; ok is false for an unknown one. A lease that was lost may still have one:
-	// whoever writes under it is told.
+	// ClaimOf returns the lease for which a capability was made; ok is false for an unknown one. A lease that was lost
+	// may still have one: whoever writes under it is told.
 	ClaimOf(ctx context.Context, hash [32]byte) (l runs.Lease, ok bool, err error)
 }

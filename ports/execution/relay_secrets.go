@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// RelaySecrets is an Injection on its way to the worker. It holds secrets in the clear: it is made right before it is sent, and nothing
-// keeps it.
+// RelaySecrets is an Injection on its way to the worker. It holds secrets in the clear: it is made right before it is
+// sent, and nothing keeps it.
 type RelaySecrets struct {
 	Env       map[string]string          `json:"env,omitempty"`
 	ExtraVars map[string]json.RawMessage `json:"extra_vars,omitempty"`

@@ -29,8 +29,8 @@ type RelayClaim struct {
 	Queues      []string  `json:"queues,omitempty"` // none: the default queue alone
 	WaitSeconds int       `json:"wait_seconds,omitempty"`
 	Heads       []string  `json:"heads,omitempty"` // signed heads that the worker keeps, as notes
-	// Cancels asks for no run: the claim is answered when somebody wants a run cancelled that the worker holds. Canceling are those of
-	// which the worker knows it.
+	// Cancels asks for no run: the claim is answered when somebody wants a run cancelled that the worker holds.
+	// Canceling are those of which the worker knows it.
 	Cancels   bool     `json:"cancels,omitempty"`
 	Canceling []string `json:"canceling,omitempty"`
 }
@@ -113,8 +113,9 @@ type RelayBeat struct {
 	CancelRequested bool `json:"cancel_requested"`
 }
 
-// RelaySave moves a run. With running it begins, which has to be answered before a process is started; with pending a run that did not
-// begin is given back; with succeeded, failed, canceled or interrupted it ends, after everything else of it was reported.
+// RelaySave moves a run. With running it begins, which has to be answered before a process is started; with pending a
+// run that did not begin is given back; with succeeded, failed, canceled or interrupted it ends, after everything
+// else of it was reported.
 type RelaySave struct {
 	Status    runs.Status    `json:"status"`
 	ExitCode  *int           `json:"exit_code,omitempty"`

@@ -24,8 +24,8 @@ type Play struct {
 	Login       Login
 }
 
-// Login is what credentials give a play to get onto its hosts. Empty members leave it to the project. Files are private to the run and hold
-// one secret each; a tool removes them as soon as they have been read.
+// Login is what credentials give a play to get onto its hosts. Empty members leave it to the project. Files are
+// private to the run and hold one secret each; a tool removes them as soon as they have been read.
 type Login struct {
 	User               string
 	PasswordFile       string
@@ -73,10 +73,10 @@ type Catalog interface {
 	Names() []string
 }
 
-// Known implements Catalog.
+// Known reports whether there is a tool of the name.
 func (t Tools) Known(tool string) bool { _, ok := t[tool]; return ok }
 
-// Names implements Catalog; the order is not defined.
+// Names returns the names of the tools, in no order.
 func (t Tools) Names() []string {
 	out := make([]string, 0, len(t))
 	for n := range t {

@@ -21,8 +21,8 @@ type EndedRun struct {
 	Record json.RawMessage
 }
 
-// Notifier is called once for each top-level run that reaches a terminal state, away from what executes runs and within the time of
-// ctx. A call that fails is made again, three times in all, then logged and dropped.
+// Notifier is called once for each top-level run that reaches a terminal state, away from what executes runs and
+// within the time of ctx. A call that fails is made again, three times in all, then logged and dropped.
 type Notifier interface {
 	Notify(ctx context.Context, run EndedRun) error
 }

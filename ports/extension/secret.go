@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// SecretResolver is a secret engine: it fetches the value that a source's config names, when a run needs it. The value is a text, or
-// the text of a JSON object where the engine keeps several members together. Its errors hold no secret. It is called from many
-// goroutines, within the time of ctx.
+// SecretResolver is a secret engine: it fetches the value that a source's config names, when a run needs it. The
+// value is a text, or the text of a JSON object where the engine keeps several members together. Its errors hold no
+// secret. It is called from many goroutines, within the time of ctx.
 type SecretResolver interface {
 	Resolve(ctx context.Context, config map[string]any) (string, error)
 }
@@ -22,14 +22,15 @@ func (f SecretResolverFunc) Resolve(ctx context.Context, config map[string]any) 
 	return f(ctx, config)
 }
 
-// SecretMinter is a dynamic secret engine: what it returns was made for this one run, and the lease says how it is revoked when the run
-// has ended. A nil lease is one that nobody can revoke.
+// SecretMinter is a dynamic secret engine: what it returns was made for this one run, and the lease says how it is
+// revoked when the run has ended. A nil lease is one that nobody can revoke.
 type SecretMinter interface {
 	Mint(ctx context.Context, config map[string]any) (string, *SecretLease, error)
 }
 
-// LeaseRevoker is a SecretMinter that revokes by the handle of a lease what another process minted. Minted secrets of engines without
-// it end on the engine's own TTL where the process that minted them died. Revoking what is gone is no error.
+// LeaseRevoker is a SecretMinter that revokes by the handle of a lease what another process minted. Minted secrets of
+// engines without it end on the engine's own TTL where the process that minted them died. Revoking what is gone is no
+// error.
 type LeaseRevoker interface {
 	RevokeLease(ctx context.Context, config map[string]any, handle string) error
 }
@@ -41,8 +42,8 @@ type ConfigField struct {
 	Required bool
 }
 
-// ConfigDescriber is an engine that says what its config holds. Other members are refused then. Of an engine that does not say it every
-// member is taken, and every one is a secret.
+// ConfigDescriber is an engine that says what its config holds. Other members are refused then. Of an engine that
+// does not say it every member is taken, and every one is a secret.
 type ConfigDescriber interface {
 	ConfigFields() []ConfigField
 }
@@ -50,10 +51,10 @@ type ConfigDescriber interface {
 // ConfigError says which member of a config is wrong. The message goes on from the member's name and holds no value.
 type ConfigError struct{ Field, Message string }
 
-// Error implements error.
 func (e *ConfigError) Error() string { return e.Field + " " + e.Message }
 
-// ConfigValidator is an engine that judges a config when it is saved, without asking anybody. It returns a *ConfigError.
+// ConfigValidator is an engine that judges a config when it is saved, without asking anybody. It returns a
+// *ConfigError.
 type ConfigValidator interface {
 	ValidateConfig(config map[string]any) error
 }
@@ -70,12 +71,14 @@ type SecretLease struct {
 	done bool
 }
 
-// NewSecretLease names the engine and how to revoke what it minted. With a nil function the secret only expires on the engine's own TTL.
+// NewSecretLease names the engine and how to revoke what it minted. With a nil function the secret only expires on
+// the engine's own TTL.
 func NewSecretLease(engine string, revoke func(ctx context.Context) error) *SecretLease {
 	return &SecretLease{engine: engine, revoke: revoke}
 }
 
-// WithHandle adds the name by which the engine's LeaseRevoker finds the lease, and returns the lease. It is kept sealed.
+// WithHandle adds the name by which the engine's LeaseRevoker finds the lease, and returns the lease. It is kept
+// sealed.
 func (l *SecretLease) WithHandle(handle string) *SecretLease {
 	l.handle = handle
 	return l
@@ -138,7 +141,8 @@ type Engine struct {
 	Minter   SecretMinter
 }
 
-// SecretEngines is the process-wide registry that RegisterSecretResolver and RegisterSecretMinter fill: both share one space of names.
+// SecretEngines is the process-wide registry that RegisterSecretResolver and RegisterSecretMinter fill: both share
+// one space of names.
 var SecretEngines = NewRegistry[Engine]("secret engine", BuiltinEngines()...)
 
 // RegisterSecretResolver adds a secret engine under name. It panics as Registry.Register does.

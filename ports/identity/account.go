@@ -14,16 +14,12 @@ const hidden = "***"
 // Password is a password in clear. It prints as "***" everywhere.
 type Password string
 
-// String implements fmt.Stringer.
 func (Password) String() string { return hidden }
 
-// GoString implements fmt.GoStringer.
 func (Password) GoString() string { return hidden }
 
-// LogValue implements slog.LogValuer.
 func (Password) LogValue() slog.Value { return slog.StringValue(hidden) }
 
-// MarshalText implements encoding.TextMarshaler.
 func (Password) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
 // The bounds of passwords, in characters. The upper one keeps what is hashed small.
@@ -50,13 +46,10 @@ type Profile struct {
 	Notes    string
 }
 
-// String implements fmt.Stringer.
 func (Profile) String() string { return hidden }
 
-// GoString implements fmt.GoStringer.
 func (Profile) GoString() string { return hidden }
 
-// LogValue implements slog.LogValuer.
 func (Profile) LogValue() slog.Value { return slog.StringValue(hidden) }
 
 // Protocol is how an outside provider vouches for somebody.

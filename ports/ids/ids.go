@@ -63,8 +63,8 @@ func Valid(p Prefix, id string) bool {
 	return true
 }
 
-// KindOf returns what sort of record an id is of, by its prefix: the noun by which the API, grants and the trail name it. It is empty
-// for what has no prefix of a record.
+// KindOf returns what sort of record an id is of, by its prefix: the noun by which the API, grants and the trail name
+// it. It is empty for what has no prefix of a record.
 func KindOf(id string) string {
 	prefix, _, ok := strings.Cut(id, "_")
 	if !ok {

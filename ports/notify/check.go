@@ -16,8 +16,8 @@ import (
 // maxMember is how many bytes a member of a target has at most.
 const maxMember = 4096
 
-// Check judges the form of a target: it returns which members are missing or wrong (kind, url, key, to), without a value. Whether an address
-// may be dialled is decided when it is.
+// Check judges the form of a target: it returns which members are missing or wrong (kind, url, key, to), without a
+// value. Whether an address may be dialled is decided when it is.
 func Check(n runs.Notification) []fault.Field {
 	kind, known := KindOf(n.Kind)
 	if !known {
@@ -67,7 +67,8 @@ func IsMask(n runs.Notification) (address, key bool) {
 	return n.Ref == "" && n.URL != "" && n.URL == n.Masked().URL, n.Ref == "" && n.Key == secret.Mask
 }
 
-// AsStored returns targets that somebody gave as they are judged: a mask stands for what is stored, which was judged before.
+// AsStored returns targets that somebody gave as they are judged: a mask stands for what is stored, which was judged
+// before.
 func AsStored(input []runs.Notification) []runs.Notification {
 	out := slices.Clone(input)
 	for i := range out {

@@ -6,8 +6,8 @@ import "github.com/writ-automation/writ/ports/fault"
 var (
 	// TargetNotFound is the fault of a stored target that is gone.
 	TargetNotFound = fault.Code{Name: "notification_target_not_found", Kind: fault.NotFound}
-	// Refused is the fault of a delivery that cannot succeed by being tried again: an address that may not be dialled, a transport that
-	// the server does not have.
+	// Refused is the fault of a delivery that cannot succeed by being tried again: an address that may not be dialled, a
+	// transport that the server does not have.
 	Refused = fault.Code{Name: "notification_refused", Kind: fault.Conflict}
 )
 

@@ -51,8 +51,8 @@ const (
 	Held     Event = "run.held"
 )
 
-// Wants reports whether a target hears of an event about a run, and if not why, in a few words. A target on_failure hears of failed runs
-// alone.
+// Wants reports whether a target hears of an event about a run, and if not why, in a few words. A target on_failure
+// hears of failed runs alone.
 func Wants(n runs.Notification, e Event, s runs.Status) (bool, string) {
 	k, _ := KindOf(n.Kind)
 	switch {

@@ -29,8 +29,8 @@ type Message struct {
 	Record   json.RawMessage // the run as the API shows it, every value of extra_vars redacted
 }
 
-// Channel delivers messages of one kind, from many goroutines. Its errors hold no secret, neither of the target nor of the server's
-// account; Refused says that another try is useless.
+// Channel delivers messages of one kind, from many goroutines. Its errors hold no secret, neither of the target nor
+// of the server's account; Refused says that another try is useless.
 type Channel interface {
 	Kind() string
 	// Deliver sends one message within the time of ctx. A nil error means that the other side took it.
@@ -44,14 +44,16 @@ type Renderer interface {
 
 // Targets keeps what of targets is secret.
 type Targets interface {
-	// Seal returns targets as records hold them, in the same order, with what is secret of those without a Ref sealed. The others stay as
-	// they are. An Invalid fault names the member, under notifications[i], that is a mask. It reads keys, and is called outside of units.
+	// Seal returns targets as records hold them, in the same order, with what is secret of those without a Ref sealed.
+	// The others stay as they are. An Invalid fault names the member, under notifications[i], that is a mask. It reads
+	// keys, and is called outside of units.
 	Seal(ctx context.Context, list []runs.Notification) (SealedTargets, error)
-	// Save stores what was sealed, equal targets once, and returns the targets with their references. It joins the unit of ctx.
+	// Save stores what was sealed, equal targets once, and returns the targets with their references. It joins the unit
+	// of ctx.
 	Save(ctx context.Context, t SealedTargets) ([]runs.Notification, error)
-	// Echoed returns the targets that a client sent, with those that repeat masks of stored ones as they are stored. A stored key goes
-	// nowhere but to the address for which it was given. An Invalid fault names the member, under notifications[i], whose mask nothing
-	// stored has, or that several have.
+	// Echoed returns the targets that a client sent, with those that repeat masks of stored ones as they are stored. A
+	// stored key goes nowhere but to the address for which it was given. An Invalid fault names the member, under
+	// notifications[i], whose mask nothing stored has, or that several have.
 	Echoed(ctx context.Context, input, stored []runs.Notification) ([]runs.Notification, error)
 	// Same reports whether targets that a client sent, masks that they repeat included, are the stored ones in their
 	// order.
@@ -116,8 +118,8 @@ type Delivery struct {
 	EndedAt   time.Time // zero while pending
 }
 
-// Lane names what deliveries to one target have in common, also those of other runs: the digest, the Ref or the name of a notifier. It
-// holds no secret and has at most 128 bytes.
+// Lane names what deliveries to one target have in common, also those of other runs: the digest, the Ref or the name
+// of a notifier. It holds no secret and has at most 128 bytes.
 func (d Delivery) Lane() string {
 	switch {
 	case d.Digest != "":
@@ -131,21 +133,22 @@ func (d Delivery) Lane() string {
 
 // Reader tells what was sent.
 type Reader interface {
-	// List returns the deliveries about a run, oldest first, and how many there are. RunNotFound of package runs for an unknown run
-	// and for one that the caller may not read.
+	// List returns the deliveries about a run, oldest first, and how many there are. RunNotFound of package runs for an
+	// unknown run and for one that the caller may not read.
 	List(ctx context.Context, runID string, w page.Window) ([]Delivery, int, error)
 }
 
 // Store keeps deliveries and sealed targets. Writes join the unit of ctx; its time is the store's own.
 type Store interface {
-	// InsertDeliveries stores those that are not there yet, by run, event, origin and position, and reports how many were new. A run that
-	// is gone takes none and is no error.
+	// InsertDeliveries stores those that are not there yet, by run, event, origin and position, and reports how many
+	// were new. A run that is gone takes none and is no error.
 	InsertDeliveries(ctx context.Context, list []Delivery) (int, error)
 	ListDeliveries(ctx context.Context, runID string, w page.Window) ([]Delivery, int, error)
-	// TakeDeliveries returns at most limit pending deliveries that are due, the longest due first, counts a try of each and books them for
-	// the given time, so that of several servers one has each. Of one lane it returns at most one, and of the lanes in full none, so that
-	// a target that is slow keeps no other one waiting. wait is how long until the next pending one of another lane than those in full is
-	// due, where booked ones are due at the end of their time; 0 where none ever is.
+	// TakeDeliveries returns at most limit pending deliveries that are due, the longest due first, counts a try of each
+	// and books them for the given time, so that of several servers one has each. Of one lane it returns at most one,
+	// and of the lanes in full none, so that a target that is slow keeps no other one waiting. wait is how long until
+	// the next pending one of another lane than those in full is due, where booked ones are due at the end of their
+	// time; 0 where none ever is.
 	TakeDeliveries(ctx context.Context, limit int, visibility time.Duration, full []string) (list []Delivery, wait time.Duration, err error)
 	// EndDelivery stores how a delivery ended. One that is gone or ended already is no error.
 	EndDelivery(ctx context.Context, id string, s Status, reason string) error
@@ -158,8 +161,9 @@ func TargetRecord(ref string) string { return "target/" + ref }
 
 // TargetStore keeps what of targets is secret, sealed.
 type TargetStore interface {
-	// SaveTarget stores a sealed target under ref and returns the ref that rules: of two with one digest the first stays. Of units that keep
-	// the same one at once the later ones wait for the first to end, so that whoever keeps several in one unit does so by digest, in order.
+	// SaveTarget stores a sealed target under ref and returns the ref that rules: of two with one digest the first
+	// stays. Of units that keep the same one at once the later ones wait for the first to end, so that whoever keeps
+	// several in one unit does so by digest, in order.
 	SaveTarget(ctx context.Context, ref, digest string, sealed []byte) (string, error)
 	// SealedTarget returns a sealed target. TargetNotFound.
 	SealedTarget(ctx context.Context, ref string) ([]byte, error)
@@ -167,7 +171,7 @@ type TargetStore interface {
 
 // Meter counts what became of notifications. It is safe for concurrent use.
 type Meter interface {
-	// Count counts one that was delivered, dropped or skipped. The kind is that of a target, or the name of an extension's notifier
-	// where origin says so.
+	// Count counts one that was delivered, dropped or skipped. The kind is that of a target, or the name of an
+	// extension's notifier where origin says so.
 	Count(origin Origin, kind string, s Status)
 }

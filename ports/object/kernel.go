@@ -46,8 +46,9 @@ func CheckRevision(revision int64, r Record) error {
 // attempts is how often a change is made where another one comes between its checks and its unit.
 const attempts = 5
 
-// Retry makes a change until no other one comes between, a few times, unless its caller named a revision. The other change may not have
-// committed yet, since units share a commit, and is then invisible outside of one: an empty unit waits for that.
+// Retry makes a change until no other one comes between, a few times, unless its caller named a revision. The other
+// change may not have committed yet, since units share a commit, and is then invisible outside of one: an empty unit
+// waits for that.
 func (k *Kernel) Retry(ctx context.Context, revision int64, change func() error) error {
 	for n := 1; ; n++ {
 		err := change()
@@ -60,8 +61,9 @@ func (k *Kernel) Retry(ctx context.Context, revision int64, change func() error)
 	}
 }
 
-// Store stores an object that can carry grants, new or changed, in one unit, and logs the message. Objects is told first, and store is
-// called then: in the order in which DeleteObject goes, so that a change and a deletion never wait for each other.
+// Store stores an object that can carry grants, new or changed, in one unit, and logs the message. Objects is told
+// first, and store is called then: in the order in which DeleteObject goes, so that a change and a deletion never
+// wait for each other.
 func (k *Kernel) Store(ctx context.Context, message string, r Record, store func(ctx context.Context) error) error {
 	err := k.Unit.Do(ctx, func(ctx context.Context) error {
 		if err := k.Objects.Put(ctx, identity.Object{ID: r.ID, Org: r.Org}); err != nil {
@@ -88,8 +90,8 @@ func (k *Kernel) Upsert(ctx context.Context, p *Permissions, id string, r Refere
 	return k.Recorder.Record(ctx, e)
 }
 
-// DeleteObject deletes an object that can carry grants, in one unit, with the entry: it is removed from Objects first, so that nothing can
-// name it any more, then looked for in what others name, and deleted by remove. InUse.
+// DeleteObject deletes an object that can carry grants, in one unit, with the entry: it is removed from Objects
+// first, so that nothing can name it any more, then looked for in what others name, and deleted by remove. InUse.
 func (k *Kernel) DeleteObject(ctx context.Context, p *Permissions, id string, e audit.Entry, remove func(ctx context.Context) error) error {
 	err := k.Unit.Do(ctx, func(ctx context.Context) error {
 		if err := k.Objects.Remove(ctx, id); err != nil {

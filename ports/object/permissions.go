@@ -19,7 +19,8 @@ type Permissions struct {
 	Runs   Runs
 }
 
-// May reports whether the caller may go as far as want with every one of the objects. With no object nobody may do anything.
+// May reports whether the caller may go as far as want with every one of the objects. With no object nobody may do
+// anything.
 func (p *Permissions) May(ctx context.Context, want access.Level, objects ...string) (bool, error) {
 	if len(objects) == 0 {
 		return false, nil
@@ -31,8 +32,8 @@ func (p *Permissions) May(ctx context.Context, want access.Level, objects ...str
 	return ok, nil
 }
 
-// CanRead reports whether the caller may read a record of an organization that names objects: a caller who may read all of those, or who
-// administers the organization.
+// CanRead reports whether the caller may read a record of an organization that names objects: a caller who may read
+// all of those, or who administers the organization.
 func (p *Permissions) CanRead(ctx context.Context, org string, objects ...string) (bool, error) {
 	ok, err := p.May(ctx, access.Read, objects...)
 	if err != nil || ok || org == "" {
@@ -71,8 +72,8 @@ func (p *Permissions) CheckOrgs(ctx context.Context, kind string, orgs ...string
 	return nil
 }
 
-// CheckAccess refuses a caller who may not go as far as want with an object: with missing where the caller may not read it, else with
-// NotAllowed.
+// CheckAccess refuses a caller who may not go as far as want with an object: with missing where the caller may not
+// read it, else with NotAllowed.
 func (p *Permissions) CheckAccess(ctx context.Context, want access.Level, id string, missing error) error {
 	ok, err := p.May(ctx, want, id)
 	if err != nil || ok {
@@ -89,7 +90,8 @@ func (p *Permissions) CheckAccess(ctx context.Context, want access.Level, id str
 	return NotAllowed.New("this takes the right to %s the %s", want, Noun(id))
 }
 
-// CheckChange refuses a caller who may not manage an object, or not write one in the organization to which it is to move.
+// CheckChange refuses a caller who may not manage an object, or not write one in the organization to which it is to
+// move.
 func (p *Permissions) CheckChange(ctx context.Context, old Record, org string, missing error) error {
 	if err := p.CheckAccess(ctx, access.Manage, old.ID, missing); err != nil || old.Org == org {
 		return err
@@ -97,8 +99,8 @@ func (p *Permissions) CheckChange(ctx context.Context, old Record, org string, m
 	return p.CheckOrgs(ctx, ids.KindOf(old.ID), org)
 }
 
-// CheckReadable refuses a caller who may not read everything that an object names, with the fault of what does not exist. A text that does
-// not have the form of an id of its kind does not exist.
+// CheckReadable refuses a caller who may not read everything that an object names, with the fault of what does not
+// exist. A text that does not have the form of an id of its kind does not exist.
 func (p *Permissions) CheckReadable(ctx context.Context, r References) error {
 	for _, x := range r {
 		if !ids.Valid(x.Kind, x.ID) {
@@ -108,8 +110,9 @@ func (p *Permissions) CheckReadable(ctx context.Context, r References) error {
 	return p.checkEach(ctx, access.Read, r, Reference.Missing)
 }
 
-// CheckReferences refuses a caller who may not read everything that an object names, and then one who may not use a credential that it
-// names: every user of the object gets the use of that. A credential that the old object named in the same field is not checked.
+// CheckReferences refuses a caller who may not read everything that an object names, and then one who may not use a
+// credential that it names: every user of the object gets the use of that. A credential that the old object named in
+// the same field is not checked.
 func (p *Permissions) CheckReferences(ctx context.Context, r, old References) error {
 	added := r.without(old)
 	if err := p.CheckReadable(ctx, added); err != nil {
@@ -138,7 +141,8 @@ func (p *Permissions) checkEach(ctx context.Context, want access.Level, r Refere
 	return nil // the right was granted meanwhile
 }
 
-// InUseError says that something names an object. What of that the caller may read is decided outside of the unit, by Explain.
+// InUseError says that something names an object. What of that the caller may read is decided outside of the unit, by
+// Explain.
 type InUseError struct {
 	Object string // the noun
 	Uses   []Use  // at most MaxUses
@@ -148,8 +152,8 @@ type InUseError struct {
 // Error returns the message without what names the object.
 func (e *InUseError) Error() string { return "the " + e.Object + " is in use" }
 
-// CheckUnused refuses to delete an object that something names, or that a run needs that has not ended. It is called in the open unit,
-// which has removed the object. The error is an InUseError.
+// CheckUnused refuses to delete an object that something names, or that a run needs that has not ended. It is called
+// in the open unit, which has removed the object. The error is an InUseError.
 func (p *Permissions) CheckUnused(ctx context.Context, id string) error {
 	list, total, err := p.Usage.UsedBy(ctx, id, MaxUses)
 	if err != nil {
@@ -172,8 +176,8 @@ func (p *Permissions) CheckUnused(ctx context.Context, id string) error {
 	return &InUseError{Noun(id), list, total}
 }
 
-// Explain returns the error of a unit, with an InUseError as the fault InUse that names what the caller may read. Sources, schedules and
-// triggers carry no grants, so that only admins see them named.
+// Explain returns the error of a unit, with an InUseError as the fault InUse that names what the caller may read.
+// Sources, schedules and triggers carry no grants, so that only admins see them named.
 func (p *Permissions) Explain(ctx context.Context, err error) error {
 	var used *InUseError
 	if !errors.As(err, &used) {

@@ -13,17 +13,18 @@ import (
 
 // Usage stores which objects name which.
 type Usage interface {
-	// Name replaces what an object names. Every target is locked until the end of the unit, so that nobody deletes it meanwhile: one
-	// that does not exist is NotFound, with the target in its Detail as "id". It joins the unit of ctx.
+	// Name replaces what an object names. Every target is locked until the end of the unit, so that nobody deletes it
+	// meanwhile: one that does not exist is NotFound, with the target in its Detail as "id". It joins the unit of ctx.
 	Name(ctx context.Context, owner string, targets []string) error
-	// UsedBy returns what names the object, by kind and id, at most limit of them, and how many there are. In a unit that has removed
-	// the object from access.Objects it sees every name that was given.
+	// UsedBy returns what names the object, by kind and id, at most limit of them, and how many there are. In a unit
+	// that has removed the object from access.Objects it sees every name that was given.
 	UsedBy(ctx context.Context, id string, limit int) ([]Use, int, error)
 }
 
 // Runs lists the runs that still need an object.
 type Runs interface {
-	// Unfinished returns the ids of the runs that name the object and have not ended, at most limit of them, and how many there are.
+	// Unfinished returns the ids of the runs that name the object and have not ended, at most limit of them, and how
+	// many there are.
 	Unfinished(ctx context.Context, id string, limit int) ([]string, int, error)
 }
 
@@ -105,7 +106,8 @@ func (r References) without(others References) References {
 	return slices.DeleteFunc(slices.Clone(r), func(x Reference) bool { return x.Kind == ids.Credential && had[place{x.list(), x.ID}] })
 }
 
-// Store replaces in the open unit what an object names. An object that does not exist is the NotFound fault of the field that names it.
+// Store replaces in the open unit what an object names. An object that does not exist is the NotFound fault of the
+// field that names it.
 func (r References) Store(ctx context.Context, u Usage, owner string) error {
 	err := u.Name(ctx, owner, r.IDs())
 	var f *fault.Error

@@ -28,7 +28,8 @@ func (w *fixture) edit(t testing.TB, i int, change func(*leaf.Leaf)) {
 	}
 }
 
-// TestEntryAttacks lets the server itself sign a manifest over entries that do not hold, so that the chain alone finds it.
+// TestEntryAttacks lets the server itself sign a manifest over entries that do not hold, so that the chain alone
+// finds it.
 func TestEntryAttacks(t *testing.T) {
 	t.Parallel()
 	const k = 5 // index 4
@@ -105,8 +106,8 @@ func TestEntryAttacks(t *testing.T) {
 	}
 }
 
-// forgeEntry writes a document that holds other entries than its head says. The writer counts, so it is told that the window is
-// as long as the list, and what it wrote is then corrected and signed anew.
+// forgeEntry writes a document that holds other entries than its head says. The writer counts, so it is told that the
+// window is as long as the list, and what it wrote is then corrected and signed anew.
 func (w *fixture) forgeEntry(t testing.TB, h bundle.Head, list []bundle.Entry) []byte {
 	t.Helper()
 	if int64(len(list)) == h.To-h.From+1 {

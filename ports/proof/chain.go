@@ -97,8 +97,8 @@ func (c *chain) grow(seq int64, hash tree.Hash) {
 	}
 }
 
-// begin takes the tree before the window out of the verified proof of its first entry. Where that proof holds the hash of
-// the leaf before, it has to be the one that the first entry names.
+// begin takes the tree before the window out of the verified proof of its first entry. Where that proof holds the
+// hash of the leaf before, it has to be the one that the first entry names.
 func (c *chain) begin(index, size uint64) {
 	if c.rooted {
 		return

@@ -14,8 +14,9 @@ func (c *receiptCheck) grown(size int64, root tree.Hash, proof []tree.Hash) erro
 	return tree.VerifyConsistency(uint64(size), uint64(c.signed.Size), root, c.signed.Root, proof) //nolint:gosec // sizes were read without a sign
 }
 
-// goesOn holds the receipt to its own proof of consistency, to the head that the reader demands and to the one that it saw
-// before. The proof leads on from a head that the reader has: with none of that size, its length is all that can be looked at.
+// goesOn holds the receipt to its own proof of consistency, to the head that the reader demands and to the one that
+// it saw before. The proof leads on from a head that the reader has: with none of that size, its length is all that
+// can be looked at.
 func (c *receiptCheck) goesOn() {
 	c.report.Waive(StepConsistency, c.Consistency == nil)
 	c.report.Waive(StepFrom, c.from == nil)

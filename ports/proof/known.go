@@ -10,8 +10,8 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// The kinds of heads that a reader knew before: the newest one that it met, and that of a seal which it kept. A file that does not
-// show how it goes on from one may be an old one, or of another window: that is remarked on.
+// The kinds of heads that a reader knew before: the newest one that it met, and that of a seal which it kept. A file
+// that does not show how it goes on from one may be an old one, or of another window: that is remarked on.
 const (
 	pinKind  = "pin"
 	sealKind = "seal"
@@ -117,8 +117,8 @@ type memory struct {
 
 func (m *memory) meets(kind string) { m.met = append(m.met, kind) }
 
-// conclude reports on the heads that were known beforehand. A pin that is not shown is remarked on; what a seal shows beside its
-// keys is welcome and not demanded.
+// conclude reports on the heads that were known beforehand. A pin that is not shown is remarked on; what a seal shows
+// beside its keys is welcome and not demanded.
 func (m *memory) conclude(r *Report, v *Verdict) {
 	for _, h := range m.heads {
 		switch {
@@ -143,8 +143,8 @@ func how(kind string) string {
 	return "seen before"
 }
 
-// contradict notes a head that the file does not agree with, and keeps both notes: together they show that whoever holds the key
-// told two stories.
+// contradict notes a head that the file does not agree with, and keeps both notes: together they show that whoever
+// holds the key told two stories.
 func (m *memory) contradict(r *Report, v *Verdict, kind, visible string) {
 	for _, h := range m.heads {
 		if h.kind != kind {

@@ -8,8 +8,8 @@ import (
 	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
-// LogTrust holds a log that the caller reads itself, such as a stored chain, to what a reader trusts. It writes what it finds
-// into a report and a verdict of the caller's.
+// LogTrust holds a log that the caller reads itself, such as a stored chain, to what a reader trusts. It writes what
+// it finds into a report and a verdict of the caller's.
 type LogTrust struct {
 	basis  basis
 	heads  []mark
@@ -23,8 +23,9 @@ func (t Trust) Nothing() bool {
 	return len(t.VKeys) == 0 && t.Seal == nil && t.Known == nil && t.From == nil && len(t.TSARoots) == 0 && len(t.Witnesses) == 0
 }
 
-// Log begins to hold the log of an origin, whose owner lists keys and keeps signed heads: the newest of them, and of the seal's, is the
-// checkpoint. The steps trust and checkpoint are reported on at once. An error says that what is trusted cannot be read.
+// Log begins to hold the log of an origin, whose owner lists keys and keeps signed heads: the newest of them, and of
+// the seal's, is the checkpoint. The steps trust and checkpoint are reported on at once. An error says that what is
+// trusted cannot be read.
 func (t Trust) Log(r *Report, v *Verdict, origin string, listed []keys.Key, kept ...string) (*LogTrust, error) {
 	basis, err := basisOf(t)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/writ-automation/writ/ports/proof/timestamp"
 )
 
-// Outsiders is whom a reader believes outside of the install: what they say of a head says when it was there. The zero value
-// believes nobody.
+// Outsiders is whom a reader believes outside of the install: what they say of a head says when it was there. The
+// zero value believes nobody.
 type Outsiders struct {
 	Roots     []*x509.Certificate // of time-stamping authorities
 	Witnesses []checkpoint.Witness
@@ -39,7 +39,8 @@ func ParseOutsiders(roots []byte, witnesses []string) (o Outsiders, err error) {
 	return o, nil
 }
 
-// Policy returns a C2SP tlog-policy over logs with these verifier keys, of which one of the witnesses is enough; empty without one.
+// Policy returns a C2SP tlog-policy over logs with these verifier keys, of which one of the witnesses is enough;
+// empty without one.
 func (o Outsiders) Policy(logs ...string) string {
 	if len(o.Witnesses) == 0 {
 		return ""
@@ -70,8 +71,8 @@ type Sighting struct {
 	Checked bool
 }
 
-// Token holds a time-stamp response to the note that it has to be of. A token that leads to none of the roots is not checked;
-// an error says that it is no token of the note, or not as its authority signed it.
+// Token holds a time-stamp response to the note that it has to be of. A token that leads to none of the roots is not
+// checked; an error says that it is no token of the note, or not as its authority signed it.
 func (o Outsiders) Token(der []byte, note string) (Sighting, error) {
 	t, err := timestamp.Parse(der)
 	if err != nil {
@@ -92,8 +93,8 @@ func (o Outsiders) Token(der []byte, note string) (Sighting, error) {
 	return Sighting{At: t.Time, Checked: true}, nil
 }
 
-// Cosigned looks for the line of a witness that is believed. A note without one is not checked; an error says that the line of
-// such a witness does not verify.
+// Cosigned looks for the line of a witness that is believed. A note without one is not checked; an error says that
+// the line of such a witness does not verify.
 func (o Outsiders) Cosigned(n checkpoint.Note) (out Sighting, err error) {
 	for _, w := range o.Witnesses {
 		at, ok, err := w.Cosigned(n)

@@ -17,8 +17,8 @@ const (
 	textUnchecked = "without the word of somebody outside on 1 of them, which was not checked"
 )
 
-// TestOutsidersAreBelievedOnlyWhereChecked presents tokens and cosignatures to readers who know their makers, know others or
-// know nobody.
+// TestOutsidersAreBelievedOnlyWhereChecked presents tokens and cosignatures to readers who know their makers, know
+// others or know nobody.
 func TestOutsidersAreBelievedOnlyWhereChecked(t *testing.T) {
 	t.Parallel()
 	r := newRuns(t)

@@ -48,9 +48,10 @@ func VerifyFile(ctx context.Context, r io.Reader, t Trust, now time.Time) (Verdi
 	return Verdict{}, ErrUnknownFile
 }
 
-// Pin returns a known_logs file with what a verdict says of its log: the keys, and the head where it is newer. The verdict has
-// to come from the same text; nothing else of it changes. A verdict that is not OK changes nothing. A head replaces an older one only where the verdict
-// says that the chain goes on from it: a file that does not show that could be of another history.
+// Pin returns a known_logs file with what a verdict says of its log: the keys, and the head where it is newer. The
+// verdict has to come from the same text; nothing else of it changes. A verdict that is not OK changes nothing. A
+// head replaces an older one only where the verdict says that the chain goes on from it: a file that does not show
+// that could be of another history.
 func Pin(text []byte, v Verdict) ([]byte, error) {
 	pins, err := parsePins(text)
 	if err != nil {

@@ -203,8 +203,8 @@ func TestPinRefusesWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// TestPinKeepsEverythingElse asks of any file that Pin takes: no line is lost or changed but the pins of the log, none of which
-// gets a smaller size, and what comes out is taken again.
+// TestPinKeepsEverythingElse asks of any file that Pin takes: no line is lost or changed but the pins of the log,
+// none of which gets a smaller size, and what comes out is taken again.
 func TestPinKeepsEverythingElse(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, victims)

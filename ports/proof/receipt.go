@@ -129,7 +129,8 @@ func (c *receiptCheck) openCheckpoint(ring keys.Ring) {
 	c.report.Pass(StepCheckpoint, "the head of %d entries is signed by %s", signed.Size, signed.By[0].ID)
 }
 
-// readEntries holds each entry to its form, its place and the one before it. After the first that breaks they are counted.
+// readEntries holds each entry to its form, its place and the one before it. After the first that breaks they are
+// counted.
 func (c *receiptCheck) readEntries() bool {
 	c.verdict.Count = int64(len(c.Entries))
 	c.leaves = make([]leaf.Leaf, 0, len(c.Entries))
@@ -156,8 +157,8 @@ func (c *receiptCheck) readEntries() bool {
 	return true
 }
 
-// follows asks whether the entry at index i of the list stands behind the one before: the number that its index says, in a
-// contiguous receipt the next one, in a sparse one a later one, and the hash of its neighbour as prev.
+// follows asks whether the entry at index i of the list stands behind the one before: the number that its index says,
+// in a contiguous receipt the next one, in a sparse one a later one, and the hash of its neighbour as prev.
 func (c *receiptCheck) follows(i int, l *leaf.Leaf) (text string, ok bool) {
 	want, prev := c.Entries[i].Index+1, l.Prev
 	if i > 0 {

@@ -16,8 +16,8 @@ import (
 	"github.com/writ-automation/writ/ports/proof/receipt"
 )
 
-// runs is a chain of 14 entries: run_1 with 3, 4, 7 to 9 and 11, of which 7 and 8 are those of its child run_2; run_3 with 5,
-// 6 and 10, which does not end.
+// runs is a chain of 14 entries: run_1 with 3, 4, 7 to 9 and 11, of which 7 and 8 are those of its child run_2; run_3
+// with 5, 6 and 10, which does not end.
 type runs struct {
 	*fixture
 	docs map[string]json.RawMessage

@@ -66,7 +66,8 @@ type Outcome struct {
 	Detail string
 }
 
-// Report gathers how the steps ended. A step that was waived does not appear; one of which nothing was heard has failed.
+// Report gathers how the steps ended. A step that was waived does not appear; one of which nothing was heard has
+// failed.
 type Report struct {
 	order  []Step
 	done   [steps]Outcome

@@ -10,9 +10,10 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// statementKeys returns the listed keys that may sign statements, and whether what was known beforehand narrowed them. A seal and
-// pins narrow them to their own, unless a key that they do not have signed the checkpoint: statement keys are not handed over, so
-// that those of a later pair come with the file. Who signed is shown; what a file says of the life of its keys is not.
+// statementKeys returns the listed keys that may sign statements, and whether what was known beforehand narrowed
+// them. A seal and pins narrow them to their own, unless a key that they do not have signed the checkpoint: statement
+// keys are not handed over, so that those of a later pair come with the file. Who signed is shown; what a file says
+// of the life of its keys is not.
 func (b *basis) statementKeys(listed []keys.Key, origin string, by []keys.Key) (ring keys.Ring, narrowed bool, err error) {
 	var out []keys.Key
 	for _, k := range listed {
@@ -30,14 +31,16 @@ func (b *basis) statementKeys(listed []keys.Key, origin string, by []keys.Key) (
 	return ring, narrowed, err
 }
 
-// signedBy reports whether one of those that signed is known. Where nobody is known to have signed the narrower word counts.
+// signedBy reports whether one of those that signed is known. Where nobody is known to have signed the narrower word
+// counts.
 func signedBy(by []keys.Key, known func(id string) bool) bool {
 	return len(by) == 0 || slices.ContainsFunc(by, func(k keys.Key) bool { return known(k.ID) })
 }
 
 func same(id string) func(keys.Key) bool { return func(k keys.Key) bool { return k.ID == id } }
 
-// pinnedText returns the ids of the pins of a log that are none of its listed checkpoint keys: pins do not tell their use.
+// pinnedText returns the ids of the pins of a log that are none of its listed checkpoint keys: pins do not tell their
+// use.
 func (b *basis) pinnedText(listed []keys.Key, origin string) (ids []string) {
 	for _, p := range b.pins {
 		if p.Origin == origin && !slices.ContainsFunc(listed, func(k keys.Key) bool { return k.ID == p.KeyID && k.Use == keys.Checkpoint }) {
@@ -47,8 +50,8 @@ func (b *basis) pinnedText(listed []keys.Key, origin string) (ids []string) {
 	return ids
 }
 
-// needed returns the keys whose line a note of this size has to have: each one in use. Where two are in use at once, the line
-// of one cannot be left out.
+// needed returns the keys whose line a note of this size has to have: each one in use. Where two are in use at once,
+// the line of one cannot be left out.
 func needed(ring keys.Ring, origin string, size int64) (ids []string) {
 	for _, k := range ring.Keys() {
 		if k.Status == keys.Active && k.Origin() == origin && k.Admit(size) == nil {
@@ -58,8 +61,8 @@ func needed(ring keys.Ring, origin string, size int64) (ids []string) {
 	return ids
 }
 
-// openManifest verifies the manifest against the listed statement keys and holds it to what was read before it. It returns
-// the id of the key.
+// openManifest verifies the manifest against the listed statement keys and holds it to what was read before it. It
+// returns the id of the key.
 func (c *chain) openManifest(envelope []byte, covered tree.Hash) (string, error) {
 	e, err := dsse.Parse(envelope, dsse.StatementType)
 	if err != nil {

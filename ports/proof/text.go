@@ -27,8 +27,8 @@ func (v Verdict) ExitCode() int {
 	return ExitVerified
 }
 
-// Text returns the verdict for people: a line for each check, for each anchor that is not satisfied and for what was not checked,
-// and the sentence.
+// Text returns the verdict for people: a line for each check, for each anchor that is not satisfied and for what was
+// not checked, and the sentence.
 func (v Verdict) Text() string {
 	var b strings.Builder
 	for _, c := range v.Checks {

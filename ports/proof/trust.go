@@ -10,8 +10,9 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// basis is what a reader knows before it opens a file: keys that were given, a seal that was kept, logs that were met. Each of
-// them that knows the file's log has to lead to who signed: what one of them would let pass, another one can refuse.
+// basis is what a reader knows before it opens a file: keys that were given, a seal that was kept, logs that were
+// met. Each of them that knows the file's log has to lead to who signed: what one of them would let pass, another one
+// can refuse.
 type basis struct {
 	provided  []keys.Key // checkpoint keys
 	seal      *sealed
@@ -90,7 +91,8 @@ func headOf(note string) (checkpoint.Body, error) {
 	return n.Body, err
 }
 
-// knows reports whether anything is known of the log: keys and seals that were given are meant for whatever file is at hand.
+// knows reports whether anything is known of the log: keys and seals that were given are meant for whatever file is
+// at hand.
 func (b *basis) knows(origin string) bool {
 	return len(b.provided) > 0 || b.seal != nil || b.met(origin)
 }
@@ -104,8 +106,8 @@ func (b *basis) pinned(origin, id string) bool {
 	return slices.ContainsFunc(b.pins, func(p keys.Pin) bool { return p.Origin == origin && p.KeyID == id })
 }
 
-// trusted returns the keys that may sign checkpoints: the listed ones that all who know the log lead to, and where nobody knows
-// it all that are listed. Of what is known and listed of a key's life the narrower counts.
+// trusted returns the keys that may sign checkpoints: the listed ones that all who know the log lead to, and where
+// nobody knows it all that are listed. Of what is known and listed of a key's life the narrower counts.
 func (b *basis) trusted(listed []keys.Key, origin string) (keys.Ring, error) {
 	var all []keys.Key
 	for _, k := range listed {

@@ -174,8 +174,8 @@ func TestEachTokenCounts(t *testing.T) {
 	}
 }
 
-// TestStatementKeysAreNotForTheFileToChoose signs true entries with a key that the file alone knows. What the file says of the
-// life of its checkpoint key changes nothing about that.
+// TestStatementKeysAreNotForTheFileToChoose signs true entries with a key that the file alone knows. What the file
+// says of the life of its checkpoint key changes nothing about that.
 func TestStatementKeysAreNotForTheFileToChoose(t *testing.T) {
 	t.Parallel()
 	r := newRuns(t)

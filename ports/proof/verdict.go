@@ -59,13 +59,15 @@ type Verdict struct {
 	AnchorProblems []AnchorProblem `json:"anchor_problems"`
 	Checks         []Check         `json:"checks"`
 	NotChecked     []string        `json:"not_checked"` // what no such file can show, in words
-	// Conflict is the head that was known beforehand and that of the file, as notes, where the file's history is another one: proof
-	// against whoever holds the key. Of a known head whose note was not kept it has the three lines that are signed.
+	// Conflict is the head that was known beforehand and that of the file, as notes, where the file's history is another
+	// one: proof against whoever holds the key. Of a known head whose note was not kept it has the three lines that are
+	// signed.
 	Conflict []string `json:"conflict,omitempty"`
 }
 
-// Trust is what a verifier takes for granted. Without a key a file is checked against the keys that it brings along, and
-// the verdict is not pinned. Of several VKeys one is enough; of VKeys, Seal and Known each that knows the log has to agree.
+// Trust is what a verifier takes for granted. Without a key a file is checked against the keys that it brings along,
+// and the verdict is not pinned. Of several VKeys one is enough; of VKeys, Seal and Known each that knows the log has
+// to agree.
 type Trust struct {
 	VKeys []string // note verifier keys (C2SP signed-note) that checkpoints may be signed with
 	// Seal is a seal.json that was kept from before: the keys in it, and those that they hand over to, are trusted.
@@ -73,8 +75,8 @@ type Trust struct {
 	// Known is a known_logs file: what Pin remembered of logs that were met before. A log that is not in it is met for the
 	// first time, and its verdict not pinned. An empty one knows none; nil is not asked for.
 	Known []byte
-	// TSARoots are certificates as PEM that time-stamp tokens have to lead to, and Witnesses verifier keys of C2SP witnesses. What
-	// leads to none of them is not checked, and never met.
+	// TSARoots are certificates as PEM that time-stamp tokens have to lead to, and Witnesses verifier keys of C2SP
+	// witnesses. What leads to none of them is not checked, and never met.
 	TSARoots  []byte
 	Witnesses []string
 	// From demands that the chain continues this head; nil demands nothing.

@@ -15,9 +15,9 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// VerifyBundle checks a bundle as it streams by, in bounded memory. Entries of a time after now are remarked on. The verdict
-// says what is wrong with the file; an error says that it could not be read at all, is larger than any that is made, or that
-// a trusted key cannot be read.
+// VerifyBundle checks a bundle as it streams by, in bounded memory. Entries of a time after now are remarked on. The
+// verdict says what is wrong with the file; an error says that it could not be read at all, is larger than any that
+// is made, or that a trusted key cannot be read.
 func VerifyBundle(ctx context.Context, r io.Reader, t Trust, now time.Time) (Verdict, error) {
 	known, err := basisOf(t)
 	if err != nil {
@@ -137,7 +137,8 @@ func (c *chain) openCheckpoint(ring keys.Ring) {
 	c.report.Pass(StepCheckpoint, "the head of %d entries is signed by %s", signed.Size, signed.By[0].ID)
 }
 
-// openAnchors verifies each anchor. One that cannot be trusted is a problem of its own and says nothing about the chain.
+// openAnchors verifies each anchor. One that cannot be trusted is a problem of its own and says nothing about the
+// chain.
 func (c *chain) openAnchors(ring keys.Ring) {
 	if c.report.Failed(StepTrust) {
 		return

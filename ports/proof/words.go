@@ -98,8 +98,8 @@ func (r *Report) Private(open, missing int64) {
 	r.Pass(StepDisclosures, "%d private values, all in the file, agree with their entries", open)
 }
 
-// Unsatisfied notes an anchor that the chain does not satisfy, in the report and in the verdict. The step is From for the
-// head that a reader demands, else the one that is given.
+// Unsatisfied notes an anchor that the chain does not satisfy, in the report and in the verdict. The step is From for
+// the head that a reader demands, else the one that is given.
 func (r *Report) Unsatisfied(v *Verdict, s Step, p AnchorProblem) {
 	v.AnchorProblems = append(v.AnchorProblems, p)
 	if p.Kind == "from" {
@@ -114,8 +114,8 @@ func (r *Report) Snap(v *Verdict, at, seq int64, text string, args ...any) {
 	r.Fail(StepEntries, ChainBreak, text, args...)
 }
 
-// Linked reports whether an entry stands where it has to: at the place where the number want is due, behind the one with the
-// hash prev. Where it does not the text says why.
+// Linked reports whether an entry stands where it has to: at the place where the number want is due, behind the one
+// with the hash prev. Where it does not the text says why.
 func Linked(place, seq, want int64, named, prev [32]byte) (text string, ok bool) {
 	switch {
 	case seq != want:

@@ -11,14 +11,15 @@ import (
 
 // Digests recomputes what the trail says of a run.
 type Digests interface {
-	// Digest recomputes a run's digest from what is stored now. Of an ended run whose events are kept, its Document is the one
-	// that the trail's entry of the end was made of; anything else means that what is stored was altered since. It reads the whole
-	// log and every event, in bounded memory. RunNotFound for an unknown run and for one that the caller may not read.
+	// Digest recomputes a run's digest from what is stored now. Of an ended run whose events are kept, its Document is
+	// the one that the trail's entry of the end was made of; anything else means that what is stored was altered since.
+	// It reads the whole log and every event, in bounded memory. RunNotFound for an unknown run and for one that the
+	// caller may not read.
 	Digest(ctx context.Context, id string) (*RunDigest, error)
 }
 
-// RunDigest is what a run was and left behind. Digests are spelled "sha256:<hex>" but for the log's; empty members are unknown
-// or do not apply.
+// RunDigest is what a run was and left behind. Digests are spelled "sha256:<hex>" but for the log's; empty members
+// are unknown or do not apply.
 type RunDigest struct {
 	ID        string
 	Kind      Kind
@@ -34,40 +35,41 @@ type RunDigest struct {
 	Log       *LogDigest
 	Events    *EventsDigest // nil where retention dropped them
 	// Hosts is the digest of the canonical JSON (RFC 8785) of the run's host table, the member hosts of GET
-	// /v1/runs/{id}/hosts: a list of objects of changed, duration_ms, failed, host, ignored, ok, rescued, skipped, unreachable and
-	// worst, by name of host. It is empty for a run whose record tells of no host, and for a parent whose children touched more
-	// than MaxParentHosts, whose tables their own digests cover.
+	// /v1/runs/{id}/hosts: a list of objects of changed, duration_ms, failed, host, ignored, ok, rescued, skipped,
+	// unreachable and worst, by name of host. It is empty for a run whose record tells of no host, and for a parent
+	// whose children touched more than MaxParentHosts, whose tables their own digests cover.
 	Hosts string
-	// Inputs is the digest of what was asked for, secrets redacted. It is no part of the document; the entry of the submission
-	// has it.
+	// Inputs is the digest of what was asked for, secrets redacted. It is no part of the document; the entry of the
+	// submission has it.
 	Inputs string
 }
 
 // MaxParentHosts is how many hosts of all its children together a parent's digest covers.
 const MaxParentHosts = 5000
 
-// LogDigest is what is kept of the output: SHA256 is hex, over the bytes that a download of the log has. Bytes are all that was
-// printed and Omitted those of them that were dropped.
+// LogDigest is what is kept of the output: SHA256 is hex, over the bytes that a download of the log has. Bytes are
+// all that was printed and Omitted those of them that were dropped.
 type LogDigest struct {
 	Bytes   int64
 	Omitted int64
 	SHA256  string
 }
 
-// EventsDigest is the root of the Merkle tree (RFC 6962, SHA-256) over the lines of a run's events in order of their numbers.
+// EventsDigest is the root of the Merkle tree (RFC 6962, SHA-256) over the lines of a run's events in order of their
+// numbers.
 type EventsDigest struct {
 	Count int64
 	Root  [32]byte
 }
 
-// Line returns an event's canonical line: the bytes that the tree of a run's events has as a leaf, so that the leaf's hash is
-// SHA-256(0x00 || line).
+// Line returns an event's canonical line: the bytes that the tree of a run's events has as a leaf, so that the leaf's
+// hash is SHA-256(0x00 || line).
 //
-// It is the JSON object of Event without white space or a line break: the members in the order of Event's declaration, those that
-// are empty left out; in strings the characters <, >, & and U+2028, U+2029 as \u escapes with small hex digits; diff, stats, facts
-// and outputs as they were reported, numbers digit by digit. That is byte for byte the line of GET
-// /v1/runs/{id}/events?download=1 without its line feed, and the element of events of a page. Whoever checks a run downloads its
-// events, hashes each line as it stands and builds the tree over the hashes.
+// It is the JSON object of Event without white space or a line break: the members in the order of Event's
+// declaration, those that are empty left out; in strings the characters <, >, & and U+2028, U+2029 as \u escapes with
+// small hex digits; diff, stats, facts and outputs as they were reported, numbers digit by digit. That is byte for
+// byte the line of GET /v1/runs/{id}/events?download=1 without its line feed, and the element of events of a page.
+// Whoever checks a run downloads its events, hashes each line as it stands and builds the tree over the hashes.
 //
 // The line is that of an event as a store returns it, which has bytes that are no UTF-8 replaced already.
 func (e *Event) Line() ([]byte, error) {
@@ -81,8 +83,8 @@ func (e *Event) Line() ([]byte, error) {
 // digestTime is how the document spells a time.
 const digestTime = "2006-01-02T15:04:05.000000Z"
 
-// Document returns the run digest document: what the trail's entry of the run's end holds and receipts show. Its values are
-// strings, int64, []any and map[string]any.
+// Document returns the run digest document: what the trail's entry of the run's end holds and receipts show. Its
+// values are strings, int64, []any and map[string]any.
 func (d *RunDigest) Document() map[string]any {
 	doc := map[string]any{"v": int64(1), "id": d.ID, "kind": string(d.Kind), "status": string(d.Status)}
 	for k, v := range map[string]string{

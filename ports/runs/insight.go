@@ -75,8 +75,8 @@ type Matrix struct {
 // matrix newer than Since does no harm.
 type MatrixDelta struct {
 	Since, Rev int64
-	// Order names the order of hosts and tasks. That of a run without children follows from its events; the children of a parent are read
-	// in any order, and whoever holds another one is told the whole matrix, since 0.
+	// Order names the order of hosts and tasks. That of a run without children follows from its events; the children of
+	// a parent are read in any order, and whoever holds another one is told the whole matrix, since 0.
 	Order int64
 	// Tasks are those from the column TasksFrom on, Names those from the row NamesFrom on: all that came since.
 	Tasks     []MatrixTask

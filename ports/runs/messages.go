@@ -9,10 +9,8 @@ type Started struct {
 	At     time.Time `json:"at"`
 }
 
-// EventName implements events.Event.
 func (Started) EventName() string { return "runs.run_started" }
 
-// EventVersion implements events.Event.
 func (Started) EventVersion() int { return 1 }
 
 // Held says that a top-level run waits for approval.
@@ -21,10 +19,8 @@ type Held struct {
 	At    time.Time `json:"at"`
 }
 
-// EventName implements events.Event.
 func (Held) EventName() string { return "runs.run_held" }
 
-// EventVersion implements events.Event.
 func (Held) EventVersion() int { return 1 }
 
 // Finished says that a run reached a terminal state. TopLevel tells those that notifiers hear of.
@@ -39,8 +35,6 @@ type Finished struct {
 	Touched    int       `json:"hosts_touched"`
 }
 
-// EventName implements events.Event.
 func (Finished) EventName() string { return "runs.run_finished" }
 
-// EventVersion implements events.Event.
 func (Finished) EventVersion() int { return 1 }

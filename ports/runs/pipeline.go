@@ -17,8 +17,8 @@ type StepSpec struct {
 	Tags              []string `json:"tags,omitempty"`
 	SkipTags          []string `json:"skip_tags,omitempty"`
 	TimeoutSeconds    int      `json:"timeout,omitempty"`
-	// CredentialIDs are the step's own; nil are the pipeline's, an empty list is none. In the record of a pipeline they hold those of the
-	// inventory too.
+	// CredentialIDs are the step's own; nil are the pipeline's, an empty list is none. In the record of a pipeline they
+	// hold those of the inventory too.
 	CredentialIDs []string `json:"credential_ids,omitzero"`
 	InventoryID   string   `json:"inventory_id,omitempty"`
 	Queue         string   `json:"queue,omitempty"`

@@ -92,8 +92,8 @@ func marshal(v any) json.RawMessage {
 	return b
 }
 
-// Restore returns a copy with the stored values where v says Redacted as a reading of them does, at any depth: who sends back what it
-// read has never seen what it would replace.
+// Restore returns a copy with the stored values where v says Redacted as a reading of them does, at any depth: who
+// sends back what it read has never seen what it would replace.
 func (v Vars) Restore(stored Vars) Vars {
 	if len(v) == 0 || len(stored) == 0 {
 		return v

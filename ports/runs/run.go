@@ -94,8 +94,8 @@ type Spec struct {
 	ProjectID   string `json:"project_id,omitempty"`
 	// TemplateID is the template that the run was launched from.
 	TemplateID string `json:"template_id,omitempty"`
-	// Templated names the variables whose values somebody who may manage the template saved there: the tool may evaluate them. Every
-	// other variable is data.
+	// Templated names the variables whose values somebody who may manage the template saved there: the tool may evaluate
+	// them. Every other variable is data.
 	Templated []string `json:"templated,omitempty"`
 	Controls
 	DryRun          bool              `json:"dry_run,omitempty"`
@@ -112,8 +112,8 @@ type Spec struct {
 	LimitHosts []string `json:"limit_hosts,omitempty"`
 }
 
-// Notification is a target that hears of a run's end. In records the address and the key are masked, and Ref names where both are kept
-// sealed; in requests they are as somebody gave them, and Ref is empty.
+// Notification is a target that hears of a run's end. In records the address and the key are masked, and Ref names
+// where both are kept sealed; in requests they are as somebody gave them, and Ref is empty.
 type Notification struct {
 	Kind      string `json:"kind"`
 	URL       string `json:"url,omitempty"`
@@ -153,9 +153,10 @@ type Submission struct {
 	Origin Origin
 	// Idempotency makes a repeated request answer with the first one's run. Nil switches it off.
 	Idempotency *Idempotency
-	// Vouched are objects, by id, that a template names, the template among them: who may use it needs no right of its own to use
-	// those, nor the queue, but to read them, and to credentials none at all. Only the application sets it; a run that is made of this
-	// one's is judged like any request. What the inventory of a run adds is vouched for by that.
+	// Vouched are objects, by id, that a template names, the template among them: who may use it needs no right of its
+	// own to use those, nor the queue, but to read them, and to credentials none at all. Only the application sets it; a
+	// run that is made of this one's is judged like any request. What the inventory of a run adds is vouched for by
+	// that.
 	Vouched []string
 }
 

@@ -77,8 +77,8 @@ type Count struct {
 type ObjectStore interface {
 	// Objects returns a run's objects, for less than its record. RunNotFound.
 	Objects(ctx context.Context, id string) ([]string, error)
-	// Unfinished returns runs that have not ended and name an object, the oldest first, at most limit of them, and how many there are.
-	// Of parents and their children it tells the parents.
+	// Unfinished returns runs that have not ended and name an object, the oldest first, at most limit of them, and how
+	// many there are. Of parents and their children it tells the parents.
 	Unfinished(ctx context.Context, object string, limit int) (list []string, total int, err error)
 }
 
@@ -88,8 +88,8 @@ type Queue interface {
 	// whole with the next event sequence, or nil. Of many concurrent callers each run goes to exactly one. A
 	// pending parent of the claimed run starts running with it.
 	Claim(ctx context.Context, r ClaimRequest, ttl time.Duration, at time.Time) (*Assignment, error)
-	// Begin marks that a process may exist from now on, LeaseLost otherwise. It returns the run's id, kind, name and parent, or
-	// nil where it was marked before: of all calls for a run one returns a record.
+	// Begin marks that a process may exist from now on, LeaseLost otherwise. It returns the run's id, kind, name and
+	// parent, or nil where it was marked before: of all calls for a run one returns a record.
 	Begin(ctx context.Context, l Lease, at time.Time) (*Run, error)
 	// Beat renews the leases that still rule, in one statement.
 	Beat(ctx context.Context, worker string, leases []Lease, ttl time.Duration) ([]Beat, error)
@@ -111,8 +111,8 @@ type LogStore interface {
 	ReadLog(ctx context.Context, runID string, from, to int64, yield func(LogChunk) error) error
 }
 
-// LogState is how much a run has printed, and how much of it is not kept. Stored is how many bytes of an appended chunk were
-// stored now, zero for those held already.
+// LogState is how much a run has printed, and how much of it is not kept. Stored is how many bytes of an appended
+// chunk were stored now, zero for those held already.
 type LogState struct {
 	Next    int64
 	Omitted int64

@@ -24,8 +24,8 @@ type Checker interface {
 	CheckPipeline(ctx context.Context, s PipelineSubmission) error
 }
 
-// Controller acts on runs that exist. Every method returns RunNotFound for an unknown run and for one that the caller may
-// not read, and UseRequired where it may not use all that the run names.
+// Controller acts on runs that exist. Every method returns RunNotFound for an unknown run and for one that the caller
+// may not read, and UseRequired where it may not use all that the run names.
 type Controller interface {
 	// Cancel ends a held or pending run at once and asks the holder of a running one to end it; a parent's
 	// children are cancelled with it. It is idempotent while a run is being cancelled; an ended run is

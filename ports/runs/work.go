@@ -76,8 +76,8 @@ type Worklist interface {
 	Release(ctx context.Context, l Lease) error
 	// Divide turns a claimed split into shards over the given hosts and ends the claim.
 	Divide(ctx context.Context, l Lease, hosts []string, warnings []Warning) error
-	// Finish ends a run. It is idempotent on the lease: the same ending again is not an error. Where the end cannot be recorded
-	// nothing of it is stored, which is Unavailable; its holder tries again.
+	// Finish ends a run. It is idempotent on the lease: the same ending again is not an error. Where the end cannot be
+	// recorded nothing of it is stored, which is Unavailable; its holder tries again.
 	Finish(ctx context.Context, l Lease, e Ending) error
 	// Leased lists what the named worker holds: after a restart, what its earlier life left.
 	Leased(ctx context.Context, worker string) ([]*Run, error)

@@ -19,7 +19,7 @@ type Preview struct {
 
 // Planner tells when expressions fire.
 type Planner interface {
-	// Preview tells the next firings from now on: count of them, DefaultPreview for 0 and at most MaxPreview. Without a timezone it is
-	// the server's local time. Invalid faults name cron, timezone or count.
+	// Preview tells the next firings from now on: count of them, DefaultPreview for 0 and at most MaxPreview. Without a
+	// timezone it is the server's local time. Invalid faults name cron, timezone or count.
 	Preview(cron, timezone string, count int) (Preview, error)
 }

@@ -9,14 +9,15 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Record is what schedules and triggers have alike. Names are unique per kind within an organization, on one line and at most 200
-// characters long.
+// Record is what schedules and triggers have alike. Names are unique per kind within an organization, on one line and
+// at most 200 characters long.
 type Record struct {
 	ID        string
 	Name      string
 	Org       string // empty: none
 	CreatedBy string // the account's id, or the name of an actor without one
-	// Owner is the account with whose rights it fires: who changed it last. Empty is the application itself, with every right.
+	// Owner is the account with whose rights it fires: who changed it last. Empty is the application itself, with every
+	// right.
 	Owner     string
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -52,17 +53,18 @@ type Schedule struct {
 	LastError string // why the last slot made no run; empty where it did
 }
 
-// Schedules keeps schedules. One is read by whoever may read all that its target names, and kept by whoever may keep objects of its
-// organization. ScheduleNotFound, NotAllowed.
+// Schedules keeps schedules. One is read by whoever may read all that its target names, and kept by whoever may keep
+// objects of its organization. ScheduleNotFound, NotAllowed.
 type Schedules interface {
-	// Create stores a schedule. Its target is judged as a submission of the caller would be: Invalid faults name cron, timezone,
-	// answers.<var>, run.<member>, pipeline.<member>; NotFound and UseRequired faults name what may not be used. NameTaken.
+	// Create stores a schedule. Its target is judged as a submission of the caller would be: Invalid faults name cron,
+	// timezone, answers.<var>, run.<member>, pipeline.<member>; NotFound and UseRequired faults name what may not be
+	// used. NameTaken.
 	Create(ctx context.Context, s Schedule) (Schedule, error)
 	Get(ctx context.Context, id string) (Schedule, error)
 	// List returns schedules by name and how many there are.
 	List(ctx context.Context, f Filter, w page.Window) ([]Schedule, int, error)
-	// Update replaces what a caller may set, who is its owner from then on. RevisionChanged where the revision is not 0 and not the
-	// stored one.
+	// Update replaces what a caller may set, who is its owner from then on. RevisionChanged where the revision is not 0
+	// and not the stored one.
 	Update(ctx context.Context, id string, revision int64, s Schedule) (Schedule, error)
 	// Compare lists the members that an update would change, of those that hold secrets: answers, run and pipeline. It
 	// takes the right to change the schedule.
@@ -70,9 +72,9 @@ type Schedules interface {
 	Delete(ctx context.Context, id string, revision int64) error
 }
 
-// Firing is a slot of a schedule that is to make a run. Slot is the time at which it fires, so that schedule and slot name it for
-// ever; whoever holds it makes the run under the idempotency key that Key returns, so that a slot which two servers hold one after
-// the other makes one run.
+// Firing is a slot of a schedule that is to make a run. Slot is the time at which it fires, so that schedule and slot
+// name it for ever; whoever holds it makes the run under the idempotency key that Key returns, so that a slot which
+// two servers hold one after the other makes one run.
 type Firing struct {
 	Schedule Schedule
 	Slot     time.Time
@@ -81,36 +83,36 @@ type Firing struct {
 // Key is the idempotency key of the firing's run.
 func (f *Firing) Key() string { return f.Schedule.ID + "@" + f.Slot.UTC().Format(time.RFC3339) }
 
-// ScheduleStore keeps schedules and their slots. Its time is the store's own, so that servers whose clocks differ agree. Writes join
-// the unit of ctx.
+// ScheduleStore keeps schedules and their slots. Its time is the store's own, so that servers whose clocks differ
+// agree. Writes join the unit of ctx.
 type ScheduleStore interface {
 	// InsertSchedule stores a schedule with its next slot. NameTaken.
 	InsertSchedule(ctx context.Context, s Schedule) error
 	ScheduleByID(ctx context.Context, id string) (Schedule, error)
 	// ListSchedules lists those of whose targets the scope may read everything.
 	ListSchedules(ctx context.Context, s access.Scope, f Filter, w page.Window) ([]Schedule, int, error)
-	// UpdateSchedule stores what a caller may set and the next slot, counts the revision up and returns it. RevisionChanged,
-	// NameTaken, ScheduleNotFound.
+	// UpdateSchedule stores what a caller may set and the next slot, counts the revision up and returns it.
+	// RevisionChanged, NameTaken, ScheduleNotFound.
 	UpdateSchedule(ctx context.Context, s Schedule, revision int64) (Schedule, error)
 	DeleteSchedule(ctx context.Context, id string, revision int64) error
 }
 
 // SlotStore hands slots to servers. Every method is one unit of its own or joins that of ctx.
 type SlotStore interface {
-	// Due returns enabled schedules whose next slot has come, the oldest first, and the store's time; with none due, next is when the
-	// first one is, zero where none ever is.
+	// Due returns enabled schedules whose next slot has come, the oldest first, and the store's time; with none due,
+	// next is when the first one is, zero where none ever is.
 	Due(ctx context.Context, limit int) (due []Schedule, now, next time.Time, err error)
-	// Advance books a slot: it moves the schedule's next slot from was to next (zero: it fires no more) and, where slot is not zero,
-	// makes that slot exist, held until the hold is over. ok is false where the schedule's next slot is another one by now, or the
-	// slot exists.
+	// Advance books a slot: it moves the schedule's next slot from was to next (zero: it fires no more) and, where slot
+	// is not zero, makes that slot exist, held until the hold is over. ok is false where the schedule's next slot is
+	// another one by now, or the slot exists.
 	Advance(ctx context.Context, id string, was, next, slot time.Time, leaseTime time.Duration) (ok bool, err error)
 	// Skip is Advance without a slot, with the reason for last_error.
 	Skip(ctx context.Context, id string, was, next time.Time, reason string) (ok bool, err error)
-	// Abandoned returns slots whose hold is over and that have neither a run nor a reason, and holds them anew. Those of schedules
-	// that are gone are dropped.
+	// Abandoned returns slots whose hold is over and that have neither a run nor a reason, and holds them anew. Those of
+	// schedules that are gone are dropped.
 	Abandoned(ctx context.Context, leaseTime time.Duration, limit int) ([]Firing, error)
-	// Settle notes what became of a slot: a run, or the reason why there is none. It sets the schedule's last_* members where no
-	// later slot has.
+	// Settle notes what became of a slot: a run, or the reason why there is none. It sets the schedule's last_* members
+	// where no later slot has.
 	Settle(ctx context.Context, id string, slot time.Time, runID, reason string) error
 	// ForgetSlots drops slots that were settled longer than an age ago.
 	ForgetSlots(ctx context.Context, age time.Duration) error

@@ -29,8 +29,8 @@ type NewTrigger struct {
 	SigningSecret secret.Text
 }
 
-// Triggers keeps triggers. One is read by whoever may read its template, and kept by whoever may keep objects of its organization.
-// TriggerNotFound, NotAllowed.
+// Triggers keeps triggers. One is read by whoever may read its template, and kept by whoever may keep objects of its
+// organization. TriggerNotFound, NotAllowed.
 type Triggers interface {
 	// Create makes a trigger with its token and its signing secret. The caller has to be able to use the template.
 	Create(ctx context.Context, t Trigger) (NewTrigger, error)
@@ -72,11 +72,11 @@ type Delivered struct {
 
 // DeliveryStore remembers deliveries.
 type DeliveryStore interface {
-	// Remember notes a delivery of a trigger, unless one of that id is younger than DeliveryMemory by the store's clock: fresh is
-	// false then and was is how that one ended. One that is not done within hold is fresh again.
+	// Remember notes a delivery of a trigger, unless one of that id is younger than DeliveryMemory by the store's clock:
+	// fresh is false then and was is how that one ended. One that is not done within hold is fresh again.
 	Remember(ctx context.Context, triggerID, delivery string, leaseTime time.Duration) (was Delivered, fresh bool, err error)
-	// SettleDelivery notes how it ended and, on the trigger, when it fired last, with the failure if there was one; after a failure
-	// the delivery is forgotten, so that the forge may send it again.
+	// SettleDelivery notes how it ended and, on the trigger, when it fired last, with the failure if there was one;
+	// after a failure the delivery is forgotten, so that the forge may send it again.
 	SettleDelivery(ctx context.Context, triggerID, delivery string, d Delivered, failure string) error
 	// ForgetDeliveries drops those that are older than DeliveryMemory.
 	ForgetDeliveries(ctx context.Context) error
@@ -97,8 +97,9 @@ type Delivery struct {
 
 // Hooks takes deliveries.
 type Hooks interface {
-	// Deliver fires the trigger of the token. TriggerNotFound for an unknown token; BadSignature, before anything but the trigger
-	// was looked up; Invalid for a body that is no push of a known form. What came before is answered with its first result.
+	// Deliver fires the trigger of the token. TriggerNotFound for an unknown token; BadSignature, before anything but
+	// the trigger was looked up; Invalid for a body that is no push of a known form. What came before is answered with
+	// its first result.
 	Deliver(ctx context.Context, d Delivery) (Delivered, error)
 }
 

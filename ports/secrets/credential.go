@@ -64,11 +64,12 @@ type Credential struct {
 	SecretVersion int64
 }
 
-// Change is what a caller sets of a credential. Fields and Source.Config may hold secret members as well: those are told apart by what the
-// type and the engine say of them, and treated as the ones beside.
+// Change is what a caller sets of a credential. Fields and Source.Config may hold secret members as well: those are
+// told apart by what the type and the engine say of them, and treated as the ones beside.
 type Change struct {
 	Credential
-	// Secret are the secret members, of Custom those of its fields. A member that is left out keeps what is stored, an empty one clears.
+	// Secret are the secret members, of Custom those of its fields. A member that is left out keeps what is stored, an
+	// empty one clears.
 	Secret Values
 	// SourceSecret are the secret members of the source's config, kept likewise as long as the engine stays.
 	SourceSecret Values
@@ -88,17 +89,18 @@ const (
 	WarnNoSecret = "no_secret"
 )
 
-// Credentials keeps credentials. Without the right to read one it is CredentialNotFound, without the right to change one NotAllowed.
+// Credentials keeps credentials. Without the right to read one it is CredentialNotFound, without the right to change
+// one NotAllowed.
 type Credentials interface {
-	// Create stores a credential. Invalid faults name the member (secret.passphrase, settings.username, source.config.path); NameTaken;
-	// NotFound for an unknown type_id or org_id.
+	// Create stores a credential. Invalid faults name the member (secret.passphrase, settings.username,
+	// source.config.path); NameTaken; NotFound for an unknown type_id or org_id.
 	Create(ctx context.Context, c Change) (Credential, []Warning, error)
 	Get(ctx context.Context, id string) (Credential, error)
 	// List returns credentials by name and how many there are.
 	List(ctx context.Context, f Filter, w page.Window) ([]Credential, int, error)
-	// Update replaces what a caller may set; secrets as Change says. The kind cannot change while something names the credential (InUse).
-	// RevisionChanged where the revision is not 0 and not the stored one; KeyLost where a stored secret has to be kept together with a
-	// new one and cannot be opened: giving every secret anew goes without it.
+	// Update replaces what a caller may set; secrets as Change says. The kind cannot change while something names the
+	// credential (InUse). RevisionChanged where the revision is not 0 and not the stored one; KeyLost where a stored
+	// secret has to be kept together with a new one and cannot be opened: giving every secret anew goes without it.
 	Update(ctx context.Context, id string, revision int64, c Change) (Credential, []Warning, error)
 	// Delete forgets a credential with its secrets. InUse while something names it or a run that has not ended needs it.
 	Delete(ctx context.Context, id string, revision int64) error
@@ -112,8 +114,8 @@ type Filter struct {
 	TypeID string
 }
 
-// CredentialRecord is for which record the secrets of a credential are sealed in a version: neither another credential nor an older
-// version of the same opens in its place.
+// CredentialRecord is for which record the secrets of a credential are sealed in a version: neither another
+// credential nor an older version of the same opens in its place.
 func CredentialRecord(id string, version int64) string {
 	return fmt.Sprintf("%s/%d", id, version)
 }
@@ -126,10 +128,10 @@ type Store interface {
 	// SealedByID returns a credential with its sealed secrets as of one moment. CredentialNotFound.
 	SealedByID(ctx context.Context, id string) (Credential, []byte, error)
 	ListCredentials(ctx context.Context, s access.Scope, f Filter, w page.Window) ([]Credential, int, error)
-	// UpdateCredential stores what a caller may set, the sealed secrets (nil for none) and their version, counts the revision up and
-	// returns the credential. RevisionChanged where revision is not 0 and not the stored one, and where c.SecretVersion is neither the
-	// stored version nor the one after it, or where it is the stored one and the sealed secrets are others; NameTaken,
-	// CredentialNotFound.
+	// UpdateCredential stores what a caller may set, the sealed secrets (nil for none) and their version, counts the
+	// revision up and returns the credential. RevisionChanged where revision is not 0 and not the stored one, and where
+	// c.SecretVersion is neither the stored version nor the one after it, or where it is the stored one and the sealed
+	// secrets are others; NameTaken, CredentialNotFound.
 	UpdateCredential(ctx context.Context, c Credential, sealed []byte, revision int64) (Credential, error)
 	// DeleteCredential removes it. RevisionChanged, CredentialNotFound.
 	DeleteCredential(ctx context.Context, id string, revision int64) error

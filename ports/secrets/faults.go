@@ -2,7 +2,8 @@ package secrets
 
 import "github.com/writ-automation/writ/ports/fault"
 
-// The faults of this context. Names that are taken, revisions that changed, objects in use and missing rights are those of the catalog.
+// The faults of this context. Names that are taken, revisions that changed, objects in use and missing rights are
+// those of the catalog.
 var (
 	// KeyLost is the fault of a secret whose key-encryption key this install does not have.
 	KeyLost = fault.Code{Name: "key_lost", Kind: fault.Conflict}

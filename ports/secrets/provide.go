@@ -15,11 +15,13 @@ type Owner struct {
 
 // Injection is what the credentials of a run put into it, together. Empty members are nothing.
 type Injection struct {
-	// Env holds no name that begins with WRIT_, but for those with FileVariable: with them it tells programs where files are.
+	// Env holds no name that begins with WRIT_, but for those with FileVariable: with them it tells programs where files
+	// are.
 	Env       map[string]secret.Text
 	ExtraVars map[string]any // values of templates; strings in them may be secrets
-	// Files are to be private to the run. Their paths take the places of secret.FileMark(name) in Env and in the strings of ExtraVars,
-	// before anything starts, and the path of a directory that of secret.FileMark("dir/"). A mark may be a part of a longer text.
+	// Files are to be private to the run. Their paths take the places of secret.FileMark(name) in Env and in the strings
+	// of ExtraVars, before anything starts, and the path of a directory that of secret.FileMark("dir/"). A mark may be a
+	// part of a longer text.
 	Files []File
 	Keys  []Key // for an agent of the run
 	Login Login
@@ -32,8 +34,9 @@ const FileVariable = "WRIT_FILE_"
 
 // File is a file of a credential.
 type File struct {
-	// Name is unique within an injection: a plain file name, or dir/file with one level of directories, for programs that are told a
-	// directory. Neither part is "." or "..", and both are of A-Z, a-z, 0-9, ".", "_" and "-" alone. Directories are as private as files.
+	// Name is unique within an injection: a plain file name, or dir/file with one level of directories, for programs
+	// that are told a directory. Neither part is "." or "..", and both are of A-Z, a-z, 0-9, ".", "_" and "-" alone.
+	// Directories are as private as files.
 	Name    string
 	Content secret.Text
 }
@@ -71,7 +74,8 @@ type Provider interface {
 	// Warnings returns a sentence, without a secret, for each secret of an owner that was minted and could not be
 	// renewed. It is asked before Release.
 	Warnings(o Owner) []string
-	// Release revokes what was minted for an owner. What cannot be revoked now is tried again later, also by other processes.
+	// Release revokes what was minted for an owner. What cannot be revoked now is tried again later, also by other
+	// processes.
 	Release(ctx context.Context, o Owner)
 }
 
@@ -79,9 +83,9 @@ type Provider interface {
 type References interface {
 	// Exists reports whether there is a credential.
 	Exists(ctx context.Context, id string) (bool, error)
-	// Validate returns why credentials cannot be used together, or at all: Clash for two of one kind (several vault passwords may have
-	// different vault ids, custom credentials different types), SecretMissing for one without a secret, KeyLost for one that
-	// cannot be opened. One that does not exist is left out.
+	// Validate returns why credentials cannot be used together, or at all: Clash for two of one kind (several vault
+	// passwords may have different vault ids, custom credentials different types), SecretMissing for one without a
+	// secret, KeyLost for one that cannot be opened. One that does not exist is left out.
 	Validate(ctx context.Context, credentials []string) error
 }
 
@@ -105,8 +109,9 @@ type LeaseStore interface {
 	InsertLease(ctx context.Context, l Lease) error
 	// LeasesOf returns the leases of an owner.
 	LeasesOf(ctx context.Context, o Owner) ([]Lease, error)
-	// TakeLeases returns at most limit leases whose owner is done with them: a run that ended, does not exist, or is held under another epoch;
-	// an inventory source whose lease is an hour old. They are booked for the given time, so that of several servers one has each.
+	// TakeLeases returns at most limit leases whose owner is done with them: a run that ended, does not exist, or is
+	// held under another epoch; an inventory source whose lease is an hour old. They are booked for the given time, so
+	// that of several servers one has each.
 	TakeLeases(ctx context.Context, limit int, visibility time.Duration) ([]Lease, error)
 	// DropLease forgets one. An unknown one is no error.
 	DropLease(ctx context.Context, id string) error

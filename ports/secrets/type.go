@@ -31,8 +31,9 @@ type Field struct {
 	Choices  []string  `json:"choices,omitempty"`
 }
 
-// Injectors say what a credential of a custom type puts into a run. Their texts are templates: {{field}} stands for a field's value,
-// and in Env and ExtraVars {{files.NAME}} for the path of a file. ExtraVars may hold lists and objects.
+// Injectors say what a credential of a custom type puts into a run. Their texts are templates: {{field}} stands for a
+// field's value, and in Env and ExtraVars {{files.NAME}} for the path of a file. ExtraVars may hold lists and
+// objects.
 type Injectors struct {
 	Env       map[string]string `json:"env,omitempty"`
 	ExtraVars map[string]any    `json:"extra_vars,omitempty"`
@@ -56,8 +57,9 @@ type Types interface {
 	// Get returns TypeNotFound for an unknown id.
 	Get(ctx context.Context, id string) (Type, error)
 	List(ctx context.Context, name string, w page.Window) ([]Type, int, error)
-	// Update replaces a type. TypeInUse where a credential uses it and a field would be lost or change its type or its secrecy, or a field that is
-	// new or was optional would be required without a default. RevisionChanged where the revision is not 0 and not the stored one.
+	// Update replaces a type. TypeInUse where a credential uses it and a field would be lost or change its type or its
+	// secrecy, or a field that is new or was optional would be required without a default. RevisionChanged where the
+	// revision is not 0 and not the stored one.
 	Update(ctx context.Context, id string, revision int64, t Type) (Type, error)
 	// Delete forgets a type. InUse while a credential is of it.
 	Delete(ctx context.Context, id string, revision int64) error
@@ -68,12 +70,13 @@ type TypeStore interface {
 	// InsertType stores a type. NameTaken.
 	InsertType(ctx context.Context, t Type) error
 	TypeByID(ctx context.Context, id string) (Type, error)
-	// LockType returns a type and keeps it from being changed and removed until the unit of ctx ends, so that what is stored of it in
-	// that unit fits. TypeNotFound.
+	// LockType returns a type and keeps it from being changed and removed until the unit of ctx ends, so that what is
+	// stored of it in that unit fits. TypeNotFound.
 	LockType(ctx context.Context, id string) (Type, error)
 	// ListTypes returns types by name, of the given one where it is not empty, and how many there are.
 	ListTypes(ctx context.Context, name string, w page.Window) ([]Type, int, error)
-	// UpdateType stores what a caller may set, counts the revision up and returns it. RevisionChanged, NameTaken, TypeNotFound.
+	// UpdateType stores what a caller may set, counts the revision up and returns it. RevisionChanged, NameTaken,
+	// TypeNotFound.
 	UpdateType(ctx context.Context, t Type, revision int64) (Type, error)
 	// DeleteType removes it. RevisionChanged, TypeNotFound.
 	DeleteType(ctx context.Context, id string, revision int64) error

@@ -34,8 +34,8 @@ type Examination struct {
 // MaxFindings is how many findings one check tells; the last one then says how many more there are.
 const MaxFindings = 100
 
-// Check looks at one side of an install. Contexts provide their own, in the fx value group CheckGroup. It changes nothing, takes a
-// bounded time, and returns an error only where it could not look.
+// Check looks at one side of an install. Contexts provide their own, in the fx value group CheckGroup. It changes
+// nothing, takes a bounded time, and returns an error only where it could not look.
 type Check interface {
 	Name() string
 	Examine(ctx context.Context) (Examination, error)
@@ -44,7 +44,8 @@ type Check interface {
 // CheckGroup is the value group of checks.
 const CheckGroup = `group:"checks"`
 
-// Report is what the doctor says. OK means that there is no finding of severity Error. Checked counts what each check looked at.
+// Report is what the doctor says. OK means that there is no finding of severity Error. Checked counts what each check
+// looked at.
 type Report struct {
 	OK       bool
 	Findings []Finding // errors first, then warnings, then infos; within one by check and object

@@ -63,10 +63,10 @@ func OnCommit(ctx context.Context, fn func()) {
 	fn()
 }
 
-// BeforeCommit keeps an item until the unit that ctx carries is about to commit. Then last is called once, inside of the unit and
-// behind everything else in it, with the items that were gathered under the key, in their order. That is where work goes
-// that takes a lock which others wait for. An error of last undoes the unit. Nothing is gathered outside of a unit, which
-// is an Internal fault. Under one key there is one type of items.
+// BeforeCommit keeps an item until the unit that ctx carries is about to commit. Then last is called once, inside of
+// the unit and behind everything else in it, with the items that were gathered under the key, in their order. That is
+// where work goes that takes a lock which others wait for. An error of last undoes the unit. Nothing is gathered
+// outside of a unit, which is an Internal fault. Under one key there is one type of items.
 func BeforeCommit[T any](ctx context.Context, key any, item T, last func(ctx context.Context, items []T) error) error {
 	h, ok := ctx.Value(hooksKey{}).(*Hooks)
 	if !ok {

@@ -34,8 +34,8 @@ func page(body []byte, name string) *StreamOutput {
 		"Content-Disposition", `inline; filename="`+name+`"`)
 }
 
-// policy forbids a document everything but the style that stands in its head, which is told by its hash. It is shown in a
-// sandbox, so that nothing in it acts for its reader even where markup slipped into it.
+// policy forbids a document everything but the style that stands in its head, which is told by its hash. It is shown
+// in a sandbox, so that nothing in it acts for its reader even where markup slipped into it.
 func policy(doc []byte) string {
 	style := "'none'"
 	head, _, _ := bytes.Cut(doc, []byte("</head>"))
@@ -55,7 +55,6 @@ type ReceiptInput struct {
 	From   httpapi.Count  `query:"from" doc:"Adds a proof that the chain only grew since it had this many entries."`
 }
 
-// Resolve implements huma.Resolver.
 func (in *ReceiptInput) Resolve(ctx huma.Context) []error {
 	u := ctx.URL()
 	if q := u.Query(); q.Has("sparse") && in.Sparse == "" {

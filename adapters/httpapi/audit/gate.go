@@ -24,7 +24,8 @@ type gate struct {
 
 func newGate() *gate { return &gate{held: make(map[string]int)} }
 
-// enter admits one more of ctx's caller; leave, which is called once, gives it back. It returns a Busy fault over the bounds.
+// enter admits one more of ctx's caller; leave, which is called once, gives it back. It returns a Busy fault over the
+// bounds.
 func (g *gate) enter(ctx context.Context) (leave func(), err error) {
 	p, _ := identity.From(ctx)
 	g.mu.Lock()

@@ -67,7 +67,6 @@ type BundleInput struct {
 	Format string        `query:"format" enum:"json,tiles" doc:"json where absent. tiles is the zip in the layout of tlog-tiles."`
 }
 
-// Resolve implements huma.Resolver.
 func (in *BundleInput) Resolve(ctx huma.Context) []error { return blank(ctx, "from", "to", "limit") }
 
 // How long a bundle may take, and after how many bytes of it the caller's rights are asked anew.
@@ -135,7 +134,6 @@ type authorizedWriter struct {
 	sent int
 }
 
-// Write implements io.Writer.
 func (l *authorizedWriter) Write(p []byte) (int, error) {
 	if err := l.ctx.Err(); err != nil {
 		return 0, err
@@ -172,8 +170,8 @@ func attachment(name string) string {
 	return "attachment"
 }
 
-// seal answers everybody, pages of other origins too. It is the same to all, and asked for anew each time: a key that is
-// revoked must not live on in a cache.
+// seal answers everybody, pages of other origins too. It is the same to all, and asked for anew each time: a key that
+// is revoked must not live on in a cache.
 func (h *handlers) seal(w http.ResponseWriter, r *http.Request) {
 	hd := w.Header()
 	hd.Set("Access-Control-Allow-Origin", "*")

@@ -97,10 +97,9 @@ const hiddenValue = "***"
 // SourceConfig is what a source of its kind is told.
 type SourceConfig Values
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (c *SourceConfig) UnmarshalJSON(raw []byte) error { return (*Values)(c).UnmarshalJSON(raw) }
 
-// Schema implements huma.SchemaProvider. Which members there are hangs on the kind, so that the document lists and does not check them.
+// Which members there are hangs on the kind, so that the document lists and does not check them.
 func (SourceConfig) Schema(huma.Registry) *huma.Schema {
 	text, secret := &huma.Schema{Type: huma.TypeString}, &huma.Schema{Type: huma.TypeString, Format: "password"}
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true, AnyOf: []*huma.Schema{
@@ -115,14 +114,12 @@ func (SourceConfig) Schema(huma.Registry) *huma.Schema {
 // Values is an object of anything. Numbers are json.Number, so that none loses a digit.
 type Values map[string]any
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (v *Values) UnmarshalJSON(raw []byte) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	return d.Decode((*map[string]any)(v))
 }
 
-// Schema implements huma.SchemaProvider.
 func (Values) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
 }

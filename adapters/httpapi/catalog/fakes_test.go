@@ -21,8 +21,8 @@ type wall struct{}
 
 func (wall) Now() time.Time { return past.Add(time.Minute) }
 
-// fakeModule stands for the whole catalog module. It knows one object of each kind, all with the id "known" and the revision 3, and
-// remembers what it was asked.
+// fakeModule stands for the whole catalog module. It knows one object of each kind, all with the id "known" and the
+// revision 3, and remembers what it was asked.
 type fakeModule struct {
 	mu       sync.Mutex
 	err      error // every call's answer, where set

@@ -53,13 +53,13 @@ func fieldsOf(t catalog.Template) TemplateFields {
 	return b
 }
 
-// Survey is a survey as it was sent: its bytes, which the port reads. The document shows it as a list of SurveyFieldBody.
+// Survey is a survey as it was sent: its bytes, which the port reads. The document shows it as a list of
+// SurveyFieldBody.
 type Survey json.RawMessage
 
-// MarshalJSON implements json.Marshaler.
 func (s Survey) MarshalJSON() ([]byte, error) { return json.RawMessage(s).MarshalJSON() }
 
-// UnmarshalJSON implements json.Unmarshaler. Null is no survey.
+// Null is no survey.
 func (s *Survey) UnmarshalJSON(raw []byte) error {
 	*s = nil
 	if string(raw) != "null" {
@@ -68,7 +68,6 @@ func (s *Survey) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Schema implements huma.SchemaProvider.
 func (Survey) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Type: huma.TypeArray, Description: "Questions whose answers become extra vars of a launch.",

@@ -42,7 +42,8 @@ func (a Answer) Problem(status int, reason string) []string {
 	return where
 }
 
-// Is checks the status and the whole body, given as JSON of any spacing and order. Numbers are compared as they are written.
+// Is checks the status and the whole body, given as JSON of any spacing and order. Numbers are compared as they are
+// written.
 func (a Answer) Is(status int, want string) Answer {
 	a.t.Helper()
 	if a.Status != status {

@@ -20,7 +20,8 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi"
 )
 
-// Main runs the tests of a package, for its TestMain, and ends the process. It fails where a goroutine outlives the tests.
+// Main runs the tests of a package, for its TestMain, and ends the process. It fails where a goroutine outlives the
+// tests.
 func Main(m *testing.M) {
 	flag.Parse()
 	code := m.Run()
@@ -41,7 +42,8 @@ type Server struct {
 	t        *testing.T
 }
 
-// Serve serves routes over the fakes of this package until the test ends. The configuration says whether the Guard is open.
+// Serve serves routes over the fakes of this package until the test ends. The configuration says whether the Guard is
+// open.
 func Serve(t *testing.T, config httpapi.Config, routes ...httpapi.Routes) *Server {
 	t.Helper()
 	s := &Server{Recorder: &Recorder{}, Log: &Log{}, t: t}
@@ -89,7 +91,8 @@ func (s *Server) Operations() []*huma.Operation {
 // Send sends a request as the role that who names, as nobody where it is empty. A body is JSON unless a header says
 // otherwise. Headers come in pairs; "Host" sets the host. No redirect is followed and nothing is unpacked.
 //
-// The test fails where no answer comes. The error is of an answer whose body ends early, which comes as far as it was read.
+// The test fails where no answer comes. The error is of an answer whose body ends early, which comes as far as it was
+// read.
 func Send(t *testing.T, method, url, who, body string, header ...string) (Answer, error) {
 	t.Helper()
 	var r io.Reader
@@ -126,8 +129,8 @@ func Send(t *testing.T, method, url, who, body string, header ...string) (Answer
 	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: string(b), t: t}, err
 }
 
-// Media returns the media type of the body that the API document shows of an operation: the first by name of several, and
-// empty of an operation without a body.
+// Media returns the media type of the body that the API document shows of an operation: the first by name of several,
+// and empty of an operation without a body.
 func Media(op *huma.Operation) string {
 	if op.RequestBody == nil {
 		return ""

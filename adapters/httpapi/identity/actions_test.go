@@ -40,7 +40,8 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreRecorded: who is known and may not leaves an entry of each attempt to change something, and of nothing else.
+// TestRefusalsAreRecorded: who is known and may not leaves an entry of each attempt to change something, and of
+// nothing else.
 func TestRefusalsAreRecorded(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

@@ -25,8 +25,8 @@ var (
 	until = time.Date(2036, 1, 5, 20, 30, 0, 0, time.UTC)
 )
 
-// fakeModule stands for the whole identity module. It knows one object of each kind, all with the id "known", and remembers
-// what it was asked.
+// fakeModule stands for the whole identity module. It knows one object of each kind, all with the id "known", and
+// remembers what it was asked.
 type fakeModule struct {
 	mu    sync.Mutex
 	err   error // every call's answer, where set

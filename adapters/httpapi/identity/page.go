@@ -10,8 +10,8 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi"
 )
 
-// failureHTML is the page of a sign-in that failed. It loads nothing, so that the policy of every other answer, which forbids
-// everything, does for it as well.
+// failureHTML is the page of a sign-in that failed. It loads nothing, so that the policy of every other answer, which
+// forbids everything, does for it as well.
 const failureHTML = `<!doctype html>
 <html lang="en">
 <head>

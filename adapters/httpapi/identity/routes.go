@@ -93,7 +93,8 @@ func remove(ctx context.Context, in *httpapi.DeleteInput, get, del func(context.
 	return &httpapi.NoOutput{}, del(ctx, in.ID)
 }
 
-// removeMember is remove for a member of a group. A member by itself cannot be read, so that only the group may be missing.
+// removeMember is remove for a member of a group. A member by itself cannot be read, so that only the group may be
+// missing.
 func removeMember(ctx context.Context, in *MemberInput, get func(context.Context, string) error, del func(ctx context.Context, id, userID string) error) (
 	*httpapi.NoOutput, error,
 ) {

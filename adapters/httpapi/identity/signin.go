@@ -20,7 +20,8 @@ type bindingCookie struct {
 	cross bool // the provider's answer is posted from its own site
 }
 
-// bindingCookieOf returns one of the two, which have names of their own so that sign-ins of both protocols may be under way at once.
+// bindingCookieOf returns one of the two, which have names of their own so that sign-ins of both protocols may be
+// under way at once.
 func bindingCookieOf(crossSite bool) bindingCookie {
 	if crossSite {
 		return bindingCookie{name: "writ_saml", cross: true}
@@ -36,8 +37,8 @@ func (b bindingCookie) set(ctx context.Context, value string, seconds int) strin
 	return httpapi.ShortCookie(ctx, b.name, value, seconds)
 }
 
-// read returns what the browser brings. unbound says that it was never given anything, because it could not have brought
-// it: where the connection may hold cookies and does not let them cross sites.
+// read returns what the browser brings. unbound says that it was never given anything, because it could not have
+// brought it: where the connection may hold cookies and does not let them cross sites.
 func (b bindingCookie) read(r *http.Request) (value string, unbound bool) {
 	if b.cross && !httpapi.MayCrossSites(r.Context()) {
 		return "", httpapi.CookiesAllowed(r.Context())
@@ -87,8 +88,8 @@ func insecure() error {
 	return InsecureConnection.New("signing in takes https: over this connection a browser may hold no session")
 }
 
-// complete takes the provider's answer, which read finds in the request, and makes a session. A program gets its token, a
-// browser its cookie; what either held before goes.
+// complete takes the provider's answer, which read finds in the request, and makes a session. A program gets its
+// token, a browser its cookie; what either held before goes.
 func (h *handlers) complete(p identity.Provider, b bindingCookie, read func(*http.Request) (url.Values, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx := r.Context()

@@ -18,7 +18,7 @@ var _ notify.Renderer = (*Renderer)(nil)
 // NewRenderer makes a renderer.
 func NewRenderer(c clock.Clock) *Renderer { return &Renderer{clock: c} }
 
-// Record implements notify.Renderer. Addresses of targets are masked, and so is every variable, whatever its name.
+// Addresses of targets are masked, and so is every variable, whatever its name.
 func (r *Renderer) Record(run *runs.Run) (json.RawMessage, error) {
 	body := httpapi.RunRecord(run, r.clock.Now())
 	for name := range body.ExtraVars {

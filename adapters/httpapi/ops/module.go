@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/system"
 )
 
-// Module provides the routes in httpapi.Group. It needs a system.Health, a system.Doctor, a system.Info and the metrics' http.Handler
-// under the name "metrics".
+// Module provides the routes in httpapi.Group. It needs a system.Health, a system.Doctor, a system.Info and the
+// metrics' http.Handler under the name "metrics".
 var Module = fx.Module("httpapi.ops", fx.Provide(fx.Annotate(provide, fx.ResultTags(httpapi.Group))))
 
 type moduleParams struct {

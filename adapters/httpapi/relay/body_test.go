@@ -165,8 +165,8 @@ func TestGoodBodies(t *testing.T) {
 	f.report("HEAD", on(""), "")
 }
 
-// TestWhatProgramsPrint arrives although the API takes nothing like it from people: the store decides what becomes of it, as it does for
-// workers that have the database.
+// TestWhatProgramsPrint arrives although the API takes nothing like it from people: the store decides what becomes of
+// it, as it does for workers that have the database.
 func TestWhatProgramsPrint(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -266,8 +266,8 @@ func TestLargeReportsAreLimited(t *testing.T) {
 	work.Wait()
 }
 
-// upload sends a report that does not say how large it is, and returns the status. It calls begun, where there is one, once
-// the server asks for the body.
+// upload sends a report that does not say how large it is, and returns the status. It calls begun, where there is
+// one, once the server asks for the body.
 func (f *fixture) upload(t *testing.T, body io.Reader, begun func()) int {
 	t.Helper()
 	ctx := t.Context()

@@ -27,7 +27,8 @@ func silent(t *testing.T, where, text string) {
 	}
 }
 
-// TestSecretsGoToTheirClaimAlone: a claim brings them once, and no other answer, refusal, log line or document has any of them.
+// TestSecretsGoToTheirClaimAlone: a claim brings them once, and no other answer, refusal, log line or document has
+// any of them.
 func TestSecretsGoToTheirClaimAlone(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

@@ -36,7 +36,8 @@ type BeatInput struct {
 // BeatOutput answers with how long the lease lasts.
 type BeatOutput struct{ Body execution.RelayBeat }
 
-// leasing declares what takes a run and keeps it. Their bodies are small, so that a claim that waits holds no place among large ones.
+// leasing declares what takes a run and keeps it. Their bodies are small, so that a claim that waits holds no place
+// among large ones.
 func (h *handlers) leasing(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/relay/v1/claim", ID: "claim-run", Tag: tag, Summary: "Lease the oldest pending run of some queues",

@@ -79,8 +79,8 @@ func (h *handlers) project(_ context.Context, in *Held) (*ArchiveOutput, error) 
 // errHeaders ends the making of an archive of which the client wants the headers alone.
 var errHeaders = errors.New("the client asked for the headers alone")
 
-// archive sends the archive as it is made. The answer begins when the archive does: what goes wrong before is an error answer, and what
-// goes wrong afterwards cuts the connection.
+// archive sends the archive as it is made. The answer begins when the archive does: what goes wrong before is an
+// error answer, and what goes wrong afterwards cuts the connection.
 func (h *handlers) archive(hctx huma.Context, leaseholder execution.Leaseholder) {
 	sink := h.router.NewSink(hctx, http.StatusOK, func(hd http.Header) {
 		hd.Set("Content-Type", "application/x-tar")

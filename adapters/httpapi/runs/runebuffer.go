@@ -18,8 +18,8 @@ func piece(at int64, data []byte) LogPiece {
 	return LogPiece{Offset: at, Text: string(data), Next: at + int64(len(data))}
 }
 
-// runeBuffer holds back a character that a chunk's end cut in two until its rest arrives, so that JSON does not turn both
-// halves into replacement characters.
+// runeBuffer holds back a character that a chunk's end cut in two until its rest arrives, so that JSON does not turn
+// both halves into replacement characters.
 type runeBuffer struct {
 	held []byte
 	at   int64 // offset of held

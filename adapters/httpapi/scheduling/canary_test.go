@@ -11,8 +11,8 @@ import (
 // canary stands where a secret does.
 const canary = "c4n4ryS3cretValue"
 
-// TestNoSecretIsEchoed puts a secret where it does not fit, in every way that a body can be refused, and looks for it in the
-// answer and in the log.
+// TestNoSecretIsEchoed puts a secret where it does not fit, in every way that a body can be refused, and looks for it
+// in the answer and in the log.
 func TestNoSecretIsEchoed(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

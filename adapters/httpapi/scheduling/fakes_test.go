@@ -26,8 +26,8 @@ var (
 	next = time.Date(2026, 1, 6, 2, 30, 0, 0, time.UTC)
 )
 
-// fakeModule stands for the scheduling module. It knows one object of each kind, all with the id "known", and remembers what it was
-// asked last.
+// fakeModule stands for the scheduling module. It knows one object of each kind, all with the id "known", and
+// remembers what it was asked last.
 type fakeModule struct {
 	mu       sync.Mutex
 	err      error // every call's answer, where set

@@ -20,7 +20,8 @@ type DeliveredBody struct {
 	Ignored string `json:"ignored,omitempty" doc:"Why nothing was launched."`
 }
 
-// deliver hands a delivery on as it came: what is signed are its very bytes. The surface has read them within their cap.
+// deliver hands a delivery on as it came: what is signed are its very bytes. The surface has read them within their
+// cap.
 func (h *handlers) deliver(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

@@ -49,8 +49,8 @@ func (in *ListInput) filter() scheduling.Filter {
 // attempts is how often a change that builds on what is stored is made where somebody else's comes between.
 const attempts = 3
 
-// amend makes a change that builds on what is stored: get reads that with its revision, put stores the change for the revision
-// that it is given. Where the client named no revision, one that changed meanwhile is read anew.
+// amend makes a change that builds on what is stored: get reads that with its revision, put stores the change for the
+// revision that it is given. Where the client named no revision, one that changed meanwhile is read anew.
 func amend[T any](
 	ctx context.Context, revision int64, get func(context.Context) (T, int64, error), put func(ctx context.Context, stored T, revision int64) (T, error),
 ) (T, error) {

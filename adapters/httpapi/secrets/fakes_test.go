@@ -14,8 +14,8 @@ import (
 
 var past = time.Date(2026, 1, 5, 8, 30, 0, 123456000, time.UTC)
 
-// fakeModule stands for the whole secrets module. It knows one object of each kind, both with the id "known" and the revision 3, and
-// remembers what it was asked.
+// fakeModule stands for the whole secrets module. It knows one object of each kind, both with the id "known" and the
+// revision 3, and remembers what it was asked.
 type fakeModule struct {
 	mu       sync.Mutex
 	err      error // every call's answer, where set

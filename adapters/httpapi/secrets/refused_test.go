@@ -106,7 +106,8 @@ func bodies() []string {
 	return out
 }
 
-// TestNoSecretIsAnswered lets everything be stored and everything fail, and looks for what was sent in what comes back and in the log.
+// TestNoSecretIsAnswered lets everything be stored and everything fail, and looks for what was sent in what comes
+// back and in the log.
 func TestNoSecretIsAnswered(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{

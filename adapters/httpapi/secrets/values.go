@@ -18,20 +18,18 @@ import (
 // Values is an object of anything. Numbers are json.Number, so that none loses a digit.
 type Values map[string]any
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (v *Values) UnmarshalJSON(raw []byte) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	return d.Decode((*map[string]any)(v))
 }
 
-// Schema implements huma.SchemaProvider.
 func (Values) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
 }
 
-// secretOf reads the secret members of a credential. Null is as absent. It returns an Invalid fault that names secret.<member> and holds
-// nothing of the value.
+// secretOf reads the secret members of a credential. Null is as absent. It returns an Invalid fault that names
+// secret.<member> and holds nothing of the value.
 func secretOf(kind secrets.Kind, input Values) (secrets.Values, error) {
 	if len(input) == 0 {
 		return nil, nil

@@ -45,9 +45,9 @@ func New(c Config) *Agents {
 	return &Agents{base: c.Base}
 }
 
-// Start implements secrets.Agents. The directory must exist and be closed to everybody else. Where its path is too long for a socket,
-// that gets a directory of its own below the base; the public halves are in dir in any case, as 0.pub, 1.pub, and so on. An Invalid fault
-// names private_key for a key that is none.
+// The directory must exist and be closed to everybody else. Where its path is too long for a socket, that gets a
+// directory of its own below the base; the public halves are in dir in any case, as 0.pub, 1.pub, and so on. An
+// Invalid fault names private_key for a key that is none.
 func (a *Agents) Start(dir string, keys []secrets.Key) (_ secrets.Agent, err error) {
 	if err := private(dir); err != nil {
 		return nil, err

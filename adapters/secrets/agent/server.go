@@ -26,8 +26,8 @@ const (
 	acceptPause = 50 * time.Millisecond
 )
 
-// The messages of the agent's protocol that are known here. Every other one is answered as a failure, those of extensions and the
-// binding to a session among them, which is how OpenSSH learns that an agent has none.
+// The messages of the agent's protocol that are known here. Every other one is answered as a failure, those of
+// extensions and the binding to a session among them, which is how OpenSSH learns that an agent has none.
 const (
 	failure           = 5
 	requestIdentities = 11
@@ -68,13 +68,11 @@ func newServer() *server {
 	return s
 }
 
-// Socket implements secrets.Agent.
 func (s *server) Socket() string { return s.path }
 
-// PublicKeys implements secrets.Agent.
 func (s *server) PublicKeys() []string { return append([]string(nil), s.publics...) }
 
-// Close implements secrets.Agent. It may be called again.
+// It may be called again.
 func (s *server) Close() error { return s.close() }
 
 func (s *server) end() error {
@@ -97,7 +95,8 @@ func (s *server) end() error {
 	return nil
 }
 
-// accept takes clients until the end. A listener that fails for want of descriptors is asked again when a client has gone.
+// accept takes clients until the end. A listener that fails for want of descriptors is asked again when a client has
+// gone.
 func (s *server) accept() {
 	for {
 		select {

@@ -52,7 +52,6 @@ func (e *Engine) read(ctx context.Context, src source) (*secretsmanager.GetSecre
 // settled is a client that says which of its errors no second try changes.
 type settled struct{ client *http.Client }
 
-// Do implements aws.HTTPClient.
 func (s settled) Do(req *http.Request) (*http.Response, error) {
 	resp, err := s.client.Do(req)
 	var certificate *tls.CertificateVerificationError
@@ -71,8 +70,8 @@ func (f final) Unwrap() error { return f.error }
 // RetryableError is what the SDK asks.
 func (f final) RetryableError() bool { return false }
 
-// own is the client that finds the server's own identity. It may ask for metadata at the addresses that AWS has for it, and keeps no
-// connection open. The authorities of a bundle are trusted as well, where one is named.
+// own is the client that finds the server's own identity. It may ask for metadata at the addresses that AWS has for
+// it, and keeps no connection open. The authorities of a bundle are trusted as well, where one is named.
 func (e *Engine) own(bundle string) (*awshttp.BuildableClient, error) {
 	var more []byte
 	if bundle != "" {

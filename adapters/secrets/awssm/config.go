@@ -15,8 +15,8 @@ const maxText = 4 << 10
 
 // Config of the engine.
 type Config struct {
-	// Policy says which addresses may be dialled; egress.PrivateAllowed reaches private endpoints. For the server's own identity the
-	// addresses that AWS gives to metadata are asked whatever it says.
+	// Policy says which addresses may be dialled; egress.PrivateAllowed reaches private endpoints. For the server's own
+	// identity the addresses that AWS gives to metadata are asked whatever it says.
 	Policy egress.Policy
 	// Options of the connections; answers are at most 1 MiB whatever they say.
 	Options egress.Options

@@ -37,20 +37,20 @@ func New(c Config) *Engine {
 	return &Engine{conf: c}
 }
 
-// ConfigFields implements extension.ConfigDescriber.
 func (e *Engine) ConfigFields() []extension.ConfigField {
 	return []extension.ConfigField{
 		{Name: "region"}, {Name: "secret_id", Required: true}, {Name: "field"}, {Name: "access_key_id"}, {Name: "secret_access_key", Secret: true},
 	}
 }
 
-// ValidateConfig implements extension.ConfigValidator. It wants the secret members of the config as well.
+// It wants the secret members of the config as well.
 func (e *Engine) ValidateConfig(config map[string]any) error {
 	_, err := parse(config)
 	return err
 }
 
-// Resolve implements extension.SecretResolver: the text of the secret, or the member field of the JSON object that it is.
+// Resolve implements extension.SecretResolver: the text of the secret, or the member field of the JSON object that it
+// is.
 func (e *Engine) Resolve(ctx context.Context, config map[string]any) (string, error) {
 	src, err := parse(config)
 	if err != nil {

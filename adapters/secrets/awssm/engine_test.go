@@ -99,8 +99,8 @@ func bare(t *testing.T) (home string) {
 	return home
 }
 
-// TestStandardEnvironment finds the server's own identity where AWS's own programs do, the service by AWS_ENDPOINT_URL, and authorities
-// by AWS_CA_BUNDLE.
+// TestStandardEnvironment finds the server's own identity where AWS's own programs do, the service by
+// AWS_ENDPOINT_URL, and authorities by AWS_CA_BUNDLE.
 func TestStandardEnvironment(t *testing.T) {
 	home := bare(t)
 	ask := func(what, endpoint string, more map[string]any) {

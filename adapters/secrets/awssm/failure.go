@@ -12,7 +12,8 @@ import (
 	"github.com/writ-automation/writ/platform/egress"
 )
 
-// failure says why there is no secret. The texts of AWS are left out: that of a wrong signature repeats what was signed.
+// failure says why there is no secret. The texts of AWS are left out: that of a wrong signature repeats what was
+// signed.
 func failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return egress.Unanswered(ctx.Err())

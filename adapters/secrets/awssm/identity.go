@@ -21,8 +21,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 )
 
-// The SDK's package config finds the same identities and more: those of people, who sign in by a browser. What it takes for that is more than
-// the rest of this engine, so that the identities of servers are looked for here.
+// The SDK's package config finds the same identities and more: those of people, who sign in by a browser. What it
+// takes for that is more than the rest of this engine, so that the identities of servers are looked for here.
 
 // maxShared bounds a shared file, in bytes.
 const maxShared = 1 << 20
@@ -37,7 +37,8 @@ func first(names ...string) string {
 	return ""
 }
 
-// endpoint returns the address that a variable of a service, or that of all services, names; nil for that of the region.
+// endpoint returns the address that a variable of a service, or that of all services, names; nil for that of the
+// region.
 func endpoint(service string) *string {
 	if at := first(service, "AWS_ENDPOINT_URL"); at != "" {
 		return &at
@@ -94,8 +95,8 @@ func (p profile) read(path, section string) error {
 	return lines.Err()
 }
 
-// identity returns where the server's own identity comes from: variables, a shared file, a web identity, the role of a container, or that of
-// an instance, in this order.
+// identity returns where the server's own identity comes from: variables, a shared file, a web identity, the role of
+// a container, or that of an instance, in this order.
 func identity(settings aws.Config, p profile) (aws.CredentialsProvider, error) {
 	id, key := first("AWS_ACCESS_KEY_ID", "AWS_ACCESS_KEY"), first("AWS_SECRET_ACCESS_KEY", "AWS_SECRET_KEY")
 	token, role := os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE"), os.Getenv("AWS_ROLE_ARN")
@@ -115,8 +116,8 @@ func identity(settings aws.Config, p profile) (aws.CredentialsProvider, error) {
 	return ec2rolecreds.New(func(o *ec2rolecreds.Options) { o.Client = imds.New(imds.Options{HTTPClient: settings.HTTPClient}) }), nil
 }
 
-// container asks the agent of a container for its role. What it says travels in the clear on the machine alone, or to the addresses that AWS
-// has for agents.
+// container asks the agent of a container for its role. What it says travels in the clear on the machine alone, or to
+// the addresses that AWS has for agents.
 func container(settings aws.Config, at string) (aws.CredentialsProvider, error) {
 	if strings.HasPrefix(at, "/") {
 		at = "http://169.254.170.2" + at
@@ -147,7 +148,8 @@ func agent(host string) bool {
 		ip == netip.MustParseAddr("fd00:ec2::23"))
 }
 
-// settings are those of the standard environment, with what the config says over them. The identity in them is there already.
+// settings are those of the standard environment, with what the config says over them. The identity in them is there
+// already.
 func (e *Engine) settings(ctx context.Context, src source) (aws.Config, error) {
 	p, err := shared()
 	if err != nil {

@@ -62,8 +62,8 @@ func mac(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// signed recomputes the signature of a request by Signature Version 4, and returns the code of what is wrong with it and what was
-// signed, which AWS repeats in its answer.
+// signed recomputes the signature of a request by Signature Version 4, and returns the code of what is wrong with it
+// and what was signed, which AWS repeats in its answer.
 func signed(r *http.Request, body string, token string) (code, repeated string) {
 	auth, ok := strings.CutPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 ")
 	parts := map[string]string{}
@@ -111,7 +111,8 @@ func signed(r *http.Request, body string, token string) (code, repeated string) 
 	return "", ""
 }
 
-// manager is Secrets Manager as its API is documented, for one session token. It counts what it refused for its signature.
+// manager is Secrets Manager as its API is documented, for one session token. It counts what it refused for its
+// signature.
 func manager(t *testing.T, token string) http.HandlerFunc {
 	values := map[string]map[string]any{
 		"app":    {"SecretString": `{"password":"c4nary value","port":18446744073709551615,"nothing":null,"tags":["a","b"]}`},

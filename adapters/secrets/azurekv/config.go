@@ -30,8 +30,8 @@ type Config struct {
 	Options egress.Options
 	// Login is the base address of the token endpoints, to which the tenant is added.
 	Login string
-	// Vault is the base address of a vault that a config names, with {vault} in place of the name. Configs may give vaults with plain http
-	// as well where this one is.
+	// Vault is the base address of a vault that a config names, with {vault} in place of the name. Configs may give
+	// vaults with plain http as well where this one is.
 	Vault string
 	// Scope is what tokens are asked for.
 	Scope string
@@ -91,7 +91,8 @@ func (c Config) parse(config map[string]any) (source, error) {
 	return out, err
 }
 
-// base returns the address of a vault. One that is a number is held against the policy at once, a name when it is dialled.
+// base returns the address of a vault. One that is a number is held against the policy at once, a name when it is
+// dialled.
 func (c Config) base(vault string) (string, error) {
 	if vaultName.MatchString(vault) {
 		return strings.ReplaceAll(c.Vault, "{vault}", vault), nil

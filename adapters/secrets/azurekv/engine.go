@@ -43,7 +43,6 @@ func New(c Config) *Engine {
 	return &Engine{conf: c}
 }
 
-// ConfigFields implements extension.ConfigDescriber.
 func (e *Engine) ConfigFields() []extension.ConfigField {
 	return []extension.ConfigField{
 		{Name: "vault", Required: true}, {Name: "secret", Required: true}, {Name: "tenant_id", Required: true}, {Name: "client_id", Required: true},
@@ -51,13 +50,12 @@ func (e *Engine) ConfigFields() []extension.ConfigField {
 	}
 }
 
-// ValidateConfig implements extension.ConfigValidator. It wants the secret members of the config as well.
+// It wants the secret members of the config as well.
 func (e *Engine) ValidateConfig(config map[string]any) error {
 	_, err := e.conf.parse(config)
 	return err
 }
 
-// Resolve implements extension.SecretResolver.
 func (e *Engine) Resolve(ctx context.Context, config map[string]any) (string, error) {
 	src, err := e.conf.parse(config)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/writ-automation/writ/ports/extension"
 )
 
-// reserved begins the names of the server's own settings, the key of all stored secrets among them. A pattern has to say so itself to
-// mean them.
+// reserved begins the names of the server's own settings, the key of all stored secrets among them. A pattern has to
+// say so itself to mean them.
 const reserved = "WRIT_"
 
 // maxName bounds a name, in bytes.
@@ -25,8 +25,8 @@ var name = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // Config of the engine.
 type Config struct {
-	// Pattern says which names may be read: globs of path.Match with commas between them, each of which has to match a whole name. Empty
-	// allows none. Names that begin with WRIT_ are only matched by globs that begin so.
+	// Pattern says which names may be read: globs of path.Match with commas between them, each of which has to match a
+	// whole name. Empty allows none. Names that begin with WRIT_ are only matched by globs that begin so.
 	Pattern string
 }
 
@@ -54,12 +54,10 @@ func New(c Config) (*Engine, error) {
 	return &e, nil
 }
 
-// ConfigFields implements extension.ConfigDescriber.
 func (e *Engine) ConfigFields() []extension.ConfigField {
 	return []extension.ConfigField{{Name: "name", Required: true}}
 }
 
-// ValidateConfig implements extension.ConfigValidator.
 func (e *Engine) ValidateConfig(config map[string]any) error {
 	_, err := e.variable(config)
 	return err
@@ -90,7 +88,7 @@ func (e *Engine) allows(name string) bool {
 	return false
 }
 
-// Resolve implements extension.SecretResolver. A variable that is set to nothing is a secret of no characters.
+// A variable that is set to nothing is a secret of no characters.
 func (e *Engine) Resolve(ctx context.Context, config map[string]any) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", fmt.Errorf("env: %w", err)

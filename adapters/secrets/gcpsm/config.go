@@ -12,8 +12,8 @@ import (
 
 // Config of the engine.
 type Config struct {
-	// Policy says which addresses may be dialled; egress.PrivateAllowed reaches private endpoints. The metadata server of the machine is
-	// asked for the server's own account whatever it says.
+	// Policy says which addresses may be dialled; egress.PrivateAllowed reaches private endpoints. The metadata server
+	// of the machine is asked for the server's own account whatever it says.
 	Policy egress.Policy
 	// Options of the connections; answers are at most 1 MiB whatever they say.
 	Options egress.Options

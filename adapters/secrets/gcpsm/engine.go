@@ -43,18 +43,15 @@ func New(c Config) *Engine {
 	return &Engine{conf: c}
 }
 
-// ConfigFields implements extension.ConfigDescriber.
 func (e *Engine) ConfigFields() []extension.ConfigField {
 	return []extension.ConfigField{{Name: "project", Required: true}, {Name: "secret", Required: true}, {Name: "version"}}
 }
 
-// ValidateConfig implements extension.ConfigValidator.
 func (e *Engine) ValidateConfig(config map[string]any) error {
 	_, err := resource(config)
 	return err
 }
 
-// Resolve implements extension.SecretResolver.
 func (e *Engine) Resolve(ctx context.Context, config map[string]any) (string, error) {
 	name, err := resource(config)
 	if err != nil {

@@ -26,7 +26,8 @@ const (
 	scope = "https://www.googleapis.com/auth/cloud-platform"
 	// maxFile bounds a credentials file, in bytes.
 	maxFile = 1 << 20
-	// metadataTimeout is how long the metadata server may take. Most machines have none, and some networks swallow the question.
+	// metadataTimeout is how long the metadata server may take. Most machines have none, and some networks swallow the
+	// question.
 	metadataTimeout = 5 * time.Second
 )
 
@@ -123,7 +124,6 @@ type bounded struct {
 	err   error
 }
 
-// RoundTrip implements http.RoundTripper.
 func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := b.inner.RoundTrip(req.WithContext(b.ctx))
 	if err != nil {

@@ -56,12 +56,11 @@ func New(c Config) (*Engine, error) {
 	return &Engine{dir: dir}, nil
 }
 
-// ConfigFields implements extension.ConfigDescriber.
 func (e *Engine) ConfigFields() []extension.ConfigField {
 	return []extension.ConfigField{{Name: "path", Required: true}}
 }
 
-// ValidateConfig implements extension.ConfigValidator. It asks nothing of the file system.
+// It asks nothing of the file system.
 func (e *Engine) ValidateConfig(config map[string]any) error {
 	_, err := e.path(config)
 	return err
@@ -94,7 +93,8 @@ func (e *Engine) path(config map[string]any) (string, error) {
 	return p, nil
 }
 
-// Resolve implements extension.SecretResolver: the text of a regular file of at most 1 MiB, without one line break at its end.
+// Resolve implements extension.SecretResolver: the text of a regular file of at most 1 MiB, without one line break at
+// its end.
 func (e *Engine) Resolve(ctx context.Context, config map[string]any) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", fmt.Errorf("file: %w", err)

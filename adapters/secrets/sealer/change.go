@@ -15,8 +15,9 @@ import (
 // maxKeys bounds how many keys a file holds.
 const maxKeys = 100
 
-// AddKey adds a new key to the file of keys, behind the others: it opens what it sealed and seals nothing yet. It returns the key's id.
-// Files of several servers can so be made equal before anything is sealed under the key. Processes that use the file notice it.
+// AddKey adds a new key to the file of keys, behind the others: it opens what it sealed and seals nothing yet. It
+// returns the key's id. Files of several servers can so be made equal before anything is sealed under the key.
+// Processes that use the file notice it.
 func AddKey(from KeySource) (string, error) {
 	var id string
 	return id, from.change(func(keys [][]byte) ([][]byte, error) {
@@ -29,8 +30,8 @@ func AddKey(from KeySource) (string, error) {
 	})
 }
 
-// Promote makes a key of the file the one that seals, by its id; with an empty id a new one. The others stay behind it and open what they
-// sealed. It returns the id. Processes that use the file notice it.
+// Promote makes a key of the file the one that seals, by its id; with an empty id a new one. The others stay behind
+// it and open what they sealed. It returns the id. Processes that use the file notice it.
 func Promote(from KeySource, id string) (string, error) {
 	err := from.change(func(keys [][]byte) ([][]byte, error) {
 		if id == "" {
@@ -87,8 +88,8 @@ func (k KeySource) change(edit func(keys [][]byte) ([][]byte, error)) error {
 	return replace(path, keys)
 }
 
-// lock keeps other commands away from a file of keys. Whoever waited for another one's change sees it: the file that was locked is
-// still the one of that name, or it is tried again.
+// lock keeps other commands away from a file of keys. Whoever waited for another one's change sees it: the file that
+// was locked is still the one of that name, or it is tried again.
 func lock(path string) (release func(), err error) {
 	for range 100 {
 		f, err := os.Open(path)

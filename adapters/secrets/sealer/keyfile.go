@@ -29,19 +29,21 @@ const header = `# The encryption key of this install. Secrets in the database op
 # One key in base64 on a line, the current one first; the others only open what they sealed.
 `
 
-// KeySource says where the key-encryption keys rest: Text where it is not empty, else the file File where that is named, else
-// KeyFile in Dir, which is made where there is none.
+// KeySource says where the key-encryption keys rest: Text where it is not empty, else the file File where that is
+// named, else KeyFile in Dir, which is made where there is none.
 type KeySource struct {
 	Dir  string
 	File string
 	Text secret.Text
-	// Existing says that the install holds sealed secrets already. A key that is not in Dir is lost then, and no other one takes its place.
+	// Existing says that the install holds sealed secrets already. A key that is not in Dir is lost then, and no other
+	// one takes its place.
 	Existing bool
 }
 
-// Open returns the sealer of an install. A key in Dir is made at the first start, once for however many processes start at the same
-// time; where one is missing although secrets exist, the sealer answers everything with secrets.KeyLost. Errors name the file at
-// fault and nothing of what is in it: one that others may read, that is no regular file, or that holds no keys.
+// Open returns the sealer of an install. A key in Dir is made at the first start, once for however many processes
+// start at the same time; where one is missing although secrets exist, the sealer answers everything with
+// secrets.KeyLost. Errors name the file at fault and nothing of what is in it: one that others may read, that is no
+// regular file, or that holds no keys.
 func Open(from KeySource) (*Sealer, error) {
 	keys, err := from.load()
 	if err != nil {
@@ -146,8 +148,8 @@ func parseKeys(text []byte) ([][]byte, error) {
 	return keys, nil
 }
 
-// createKey makes a key and returns those that the file holds then: another process may have been first. It returns when the file
-// would survive a loss of power, whoever made it.
+// createKey makes a key and returns those that the file holds then: another process may have been first. It returns
+// when the file would survive a loss of power, whoever made it.
 func createKey(dir, path string) ([][]byte, error) {
 	failed := place(dir, path)
 	keys, err := readKeys(path)
@@ -191,8 +193,8 @@ func syncDir(dir string) error {
 	return nil
 }
 
-// discard removes what a process left that ended while it made the key. The key's file is there by now, so that whoever still makes
-// one finds that it came second.
+// discard removes what a process left that ended while it made the key. The key's file is there by now, so that
+// whoever still makes one finds that it came second.
 func discard(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -238,7 +238,8 @@ func TestRacingStarts(t *testing.T) {
 	}
 }
 
-// TestLeftovers: what a start left that was killed while it made the key harms nothing and goes, and nothing else goes with it.
+// TestLeftovers: what a start left that was killed while it made the key harms nothing and goes, and nothing else
+// goes with it.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

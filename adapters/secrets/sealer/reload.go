@@ -40,9 +40,10 @@ func stampOf(info fs.FileInfo) stamp {
 	return stamp{inode: inodeOf(info), size: info.Size(), at: info.ModTime()}
 }
 
-// keys returns the keys that are at hand now. A file of keys that was replaced is read anew, so that another key needs no restart; one that
-// cannot be read, or holds no keys any more, changes nothing. The file is read and its keys are put in their place by one caller at a time,
-// and the others wait for that: of two readings the later one stays, and nobody goes on with keys that are known to be old.
+// keys returns the keys that are at hand now. A file of keys that was replaced is read anew, so that another key
+// needs no restart; one that cannot be read, or holds no keys any more, changes nothing. The file is read and its
+// keys are put in their place by one caller at a time, and the others wait for that: of two readings the later one
+// stays, and nobody goes on with keys that are known to be old.
 func (s *Sealer) keys() *keyring {
 	if s.file == nil {
 		return s.keyring.Load()

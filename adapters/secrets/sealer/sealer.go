@@ -34,8 +34,8 @@ const (
 	digestContext = "writ digests"
 )
 
-// magic begins a sealed form: that it is one, and its version. The id of the key-encryption key, the wrapped data key and the text
-// follow, each of the latter two as nonce, ciphertext and tag.
+// magic begins a sealed form: that it is one, and its version. The id of the key-encryption key, the wrapped data key
+// and the text follow, each of the latter two as nonce, ciphertext and tag.
 var magic = []byte{'W', 'S', version}
 
 // wrapped is the length of a data key under a key-encryption key.
@@ -100,8 +100,8 @@ func newKeyring(keys [][]byte) (*keyring, error) {
 	return r, nil
 }
 
-// gcm returns AES-256-GCM that puts a random nonce before each ciphertext. The key-encryption key so encrypts as many data keys as
-// random nonces of 96 bits allow, four thousand millions; a data key encrypts one text.
+// gcm returns AES-256-GCM that puts a random nonce before each ciphertext. The key-encryption key so encrypts as many
+// data keys as random nonces of 96 bits allow, four thousand millions; a data key encrypts one text.
 func gcm(key []byte) (cipher.AEAD, error) {
 	block, err := aes.NewCipher(key)
 	if err != nil {
@@ -114,7 +114,8 @@ func gcm(key []byte) (cipher.AEAD, error) {
 	return aead, nil
 }
 
-// bound is the additional data of both encryptions: what is sealed opens in this version, under this key and for this record alone.
+// bound is the additional data of both encryptions: what is sealed opens in this version, under this key and for this
+// record alone.
 func bound(id keyID, record string) []byte {
 	out := make([]byte, 0, 1+idSize+len(record))
 	out = append(out, version)
@@ -131,8 +132,8 @@ func (s *Sealer) KeyID() string {
 	return r.current.String()
 }
 
-// KeyIDOf returns the id, in hex, of the key that sealed a text, whether or not it is at hand. An Internal fault for what is no sealed
-// form.
+// KeyIDOf returns the id, in hex, of the key that sealed a text, whether or not it is at hand. An Internal fault for
+// what is no sealed form.
 func KeyIDOf(sealed []byte) (string, error) {
 	id, _, _, err := parse(sealed)
 	if err != nil {
@@ -141,7 +142,7 @@ func KeyIDOf(sealed []byte) (string, error) {
 	return id.String(), nil
 }
 
-// Seal implements secrets.Sealer. KeyLost where no key is at hand, which is also where the install's key was not found.
+// KeyLost where no key is at hand, which is also where the install's key was not found.
 func (s *Sealer) Seal(_ context.Context, record string, plain []byte) ([]byte, error) {
 	if record == "" {
 		return nil, errors.New("seal a secret: it is for no record")
@@ -168,7 +169,7 @@ func (s *Sealer) Seal(_ context.Context, record string, plain []byte) ([]byte, e
 	return aead.Seal(out, nil, plain, with), nil
 }
 
-// Open implements secrets.Sealer. Keys that are retired open what they sealed.
+// Keys that are retired open what they sealed.
 func (s *Sealer) Open(_ context.Context, record string, sealed []byte) ([]byte, error) {
 	r := s.keys()
 	if len(r.keys) == 0 {
@@ -202,7 +203,8 @@ func (s *Sealer) Open(_ context.Context, record string, sealed []byte) ([]byte, 
 	return plain, nil
 }
 
-// Digest implements secrets.Digester: HMAC-SHA256 under a key that is derived from the current key-encryption key (RFC 5869).
+// Digest implements secrets.Digester: HMAC-SHA256 under a key that is derived from the current key-encryption key
+// (RFC 5869).
 func (s *Sealer) Digest(_ context.Context, purpose string, text []byte) ([]byte, error) {
 	r := s.keys()
 	if len(r.keys) == 0 {
@@ -217,8 +219,9 @@ func (s *Sealer) Digest(_ context.Context, purpose string, text []byte) ([]byte,
 	return mac.Sum(nil), nil
 }
 
-// Rewrap returns the sealed form under the current key. What the current key sealed comes back as it is, once it has been shown to
-// open; anything else is sealed anew, under a data key that nobody has seen. The errors are those of Open and Seal.
+// Rewrap returns the sealed form under the current key. What the current key sealed comes back as it is, once it has
+// been shown to open; anything else is sealed anew, under a data key that nobody has seen. The errors are those of
+// Open and Seal.
 func (s *Sealer) Rewrap(ctx context.Context, record string, sealed []byte) ([]byte, error) {
 	plain, err := s.Open(ctx, record, sealed)
 	if err != nil {

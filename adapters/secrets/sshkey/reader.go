@@ -30,8 +30,8 @@ var _ secrets.KeyReader = Reader{}
 // New makes a reader.
 func New() Reader { return Reader{} }
 
-// Unlock implements secrets.KeyReader. The key that it returns is of Ed25519, of RSA with at least 1024 bits, or of ECDSA on one of
-// the curves of NIST that OpenSSH knows. The comment stays empty.
+// The key that it returns is of Ed25519, of RSA with at least 1024 bits, or of ECDSA on one of the curves of NIST
+// that OpenSSH knows. The comment stays empty.
 func (Reader) Unlock(private, passphrase secret.Text) (secrets.Key, error) {
 	text := normalize(private.Reveal())
 	switch {
@@ -53,7 +53,8 @@ func (Reader) Unlock(private, passphrase secret.Text) (secrets.Key, error) {
 	return normal(key)
 }
 
-// normalize gives a text the line ends of PEM: pasting through a browser or an editor of Windows makes others, or none at the end.
+// normalize gives a text the line ends of PEM: pasting through a browser or an editor of Windows makes others, or
+// none at the end.
 func normalize(text string) string {
 	text = strings.TrimPrefix(text, "\ufeff")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")

@@ -103,7 +103,8 @@ func (s source) checkLogin() error {
 	return nil
 }
 
-// base checks the address of a server. One that is a number is held against the policy at once, a name when it is dialled.
+// base checks the address of a server. One that is a number is held against the policy at once, a name when it is
+// dialled.
 func (c Config) base(address string) (string, error) {
 	if address == "" {
 		return "", bad("address", "is required")
@@ -149,8 +150,9 @@ func version(config map[string]any) (int, error) {
 	}
 }
 
-// versionedPath puts "data" behind the first part of a path, which is where secret/app of version 2 is asked, unless it stands between
-// two parts already: then the path is as the API wants it, which it has to be for an engine whose mount has slashes.
+// versionedPath puts "data" behind the first part of a path, which is where secret/app of version 2 is asked, unless
+// it stands between two parts already: then the path is as the API wants it, which it has to be for an engine whose
+// mount has slashes.
 func versionedPath(path string) (string, error) {
 	parts := strings.Split(path, "/")
 	if len(parts) < 2 {

@@ -25,18 +25,17 @@ var (
 // NewDynamic makes the engine for what is made anew at each read, such as database/creds/ROLE.
 func NewDynamic(c Config) *Dynamic { return &Dynamic{conf: c} }
 
-// ConfigFields implements extension.ConfigDescriber.
 func (d *Dynamic) ConfigFields() []extension.ConfigField { return fields() }
 
-// ValidateConfig implements extension.ConfigValidator. It wants the secret members of the config as well.
+// It wants the secret members of the config as well.
 func (d *Dynamic) ValidateConfig(config map[string]any) error {
 	_, err := d.conf.parse(config)
 	return err
 }
 
-// Mint implements extension.SecretMinter: it reads the path and returns the value of the member field, or the text of the JSON object
-// of all members. The handle of the lease is its id in Vault; an answer without one gives a lease that cannot be revoked. After an
-// error nothing is left that this engine can end.
+// Mint implements extension.SecretMinter: it reads the path and returns the value of the member field, or the text of
+// the JSON object of all members. The handle of the lease is its id in Vault; an answer without one gives a lease
+// that cannot be revoked. After an error nothing is left that this engine can end.
 func (d *Dynamic) Mint(ctx context.Context, config map[string]any) (string, *extension.SecretLease, error) {
 	src, err := d.conf.parse(config)
 	if err != nil {
@@ -101,8 +100,8 @@ func (s *session) discard(ctx context.Context, lease string) error {
 	return s.revoke(ctx, lease)
 }
 
-// revokeOwn ends a lease with the token that it was made with, and that token. One of both is enough: the token takes the lease along.
-// Where the token is over, a new login does it.
+// revokeOwn ends a lease with the token that it was made with, and that token. One of both is enough: the token takes
+// the lease along. Where the token is over, a new login does it.
 func (d *Dynamic) revokeOwn(ctx context.Context, src source, token, lease string) error {
 	s := d.conf.resume(src, token)
 	revoked := s.revoke(ctx, lease)
@@ -117,8 +116,8 @@ func (d *Dynamic) revokeOwn(ctx context.Context, src source, token, lease string
 	return d.revoke(ctx, src, lease)
 }
 
-// RevokeLease implements extension.LeaseRevoker, with the config's own token or that of a new login. The policy has to allow update on
-// sys/leases/revoke.
+// RevokeLease implements extension.LeaseRevoker, with the config's own token or that of a new login. The policy has
+// to allow update on sys/leases/revoke.
 func (d *Dynamic) RevokeLease(ctx context.Context, config map[string]any, handle string) error {
 	src, err := d.conf.parse(config)
 	if err != nil {

@@ -102,7 +102,8 @@ func TestEmptyAnswers(t *testing.T) {
 	}
 }
 
-// TestRefusedAddresses dials what the policy refuses: by a name that leads to metadata, and on the own network under a strict policy.
+// TestRefusedAddresses dials what the policy refuses: by a name that leads to metadata, and on the own network under
+// a strict policy.
 func TestRefusedAddresses(t *testing.T) {
 	t.Parallel()
 	names := egresstest.NewNames(t, map[string][]string{"vault.test": {"169.254.169.254"}})

@@ -22,12 +22,11 @@ var (
 // NewKV makes the engine for what is kept in KV engines.
 func NewKV(c Config) *KV { return &KV{conf: c} }
 
-// ConfigFields implements extension.ConfigDescriber.
 func (k *KV) ConfigFields() []extension.ConfigField {
 	return fields(extension.ConfigField{Name: "kv_version"})
 }
 
-// ValidateConfig implements extension.ConfigValidator. It wants the secret members of the config as well.
+// It wants the secret members of the config as well.
 func (k *KV) ValidateConfig(config map[string]any) error {
 	_, err := k.parse(config)
 	return err
@@ -47,7 +46,8 @@ func (k *KV) parse(config map[string]any) (source, error) {
 	return src, err
 }
 
-// Resolve implements extension.SecretResolver: the value of the member field, or the text of the JSON object of all members.
+// Resolve implements extension.SecretResolver: the value of the member field, or the text of the JSON object of all
+// members.
 func (k *KV) Resolve(ctx context.Context, config map[string]any) (string, error) {
 	src, err := k.parse(config)
 	if err != nil {
@@ -79,8 +79,8 @@ func (k *KV) Resolve(ctx context.Context, config map[string]any) (string, error)
 // present tells a member that an answer has.
 func present(m json.RawMessage) bool { return len(m) > 0 && !bytes.Equal(m, []byte("null")) }
 
-// fieldOf returns a member of an object, or the text of the object where no member is named. A member that is no text is the text of its
-// JSON.
+// fieldOf returns a member of an object, or the text of the object where no member is named. A member that is no text
+// is the text of its JSON.
 func fieldOf(data json.RawMessage, field string) (string, error) {
 	members := map[string]json.RawMessage{}
 	if !present(data) || json.Unmarshal(data, &members) != nil {

@@ -23,8 +23,8 @@ const (
 	secretID  = "c4nary-secret-id"
 )
 
-// server is a Vault as its HTTP API is documented, with the KV engines secret/ (version 2), old/ (version 1) and team/kv/ (version 2),
-// the dynamic engine database/, and AppRole. What does not fit the documents fails the test.
+// server is a Vault as its HTTP API is documented, with the KV engines secret/ (version 2), old/ (version 1) and
+// team/kv/ (version 2), the dynamic engine database/, and AppRole. What does not fit the documents fails the test.
 type server struct {
 	*httptest.Server
 	t *testing.T

@@ -212,8 +212,8 @@ func (s *session) leave(ctx context.Context) error {
 	return nil
 }
 
-// end closes the session when nothing depends on its token any more. What a login made is taken back, also when the time of the
-// question is over; a server that refuses lets it end with its TTL.
+// end closes the session when nothing depends on its token any more. What a login made is taken back, also when the
+// time of the question is over; a server that refuses lets it end with its TTL.
 func (s *session) end(ctx context.Context) {
 	defer s.close()
 	if !s.own {

@@ -17,14 +17,14 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// Appending is raw SQL because every request that is recorded waits for the row of the head: only a text that comes again is kept
-// prepared, and on Postgres all of it is one round trip.
+// Appending is raw SQL because every request that is recorded waits for the row of the head: only a text that comes
+// again is kept prepared, and on Postgres all of it is one round trip.
 
 const (
 	// maxLeaf is how many bytes a leaf may have.
 	maxLeaf = 16 << 10
-	// maxRows bounds the rows of one statement: SQLite's driver looks for each argument among all of them. maxSeqs bounds the
-	// sequence numbers in one.
+	// maxRows bounds the rows of one statement: SQLite's driver looks for each argument among all of them. maxSeqs
+	// bounds the sequence numbers in one.
 	maxRows = 16
 	maxSeqs = 500
 )
@@ -129,7 +129,8 @@ func check(entries []audit.Stored) error {
 // text tells what a column of text keeps as it is.
 func text(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// inserts makes INSERTs of rows in chunks whose sizes are powers of two: so there are few texts, which are kept prepared.
+// inserts makes INSERTs of rows in chunks whose sizes are powers of two: so there are few texts, which are kept
+// prepared.
 func inserts[T any](do []db.Statement, m db.Model[T], rows []T) ([]db.Statement, error) {
 	for len(rows) > 0 {
 		size := maxRows
@@ -194,8 +195,9 @@ func (s *Store) appendPrivate(do []db.Statement, entries []audit.Stored) ([]db.S
 	return inserts(do, s.privates, rows)
 }
 
-// ofRun finds the sequence numbers of a run's own entries. Its conditions repeat those of the indexes: the first part finds what is
-// not about the run itself, which is in the second. What names a run as its object alone is no entry of it.
+// ofRun finds the sequence numbers of a run's own entries. Its conditions repeat those of the indexes: the first part
+// finds what is not about the run itself, which is in the second. What names a run as its object alone is no entry of
+// it.
 const ofRun = "SELECT seq FROM audit_entries WHERE run = ? AND run <> '' AND object <> 'run/' || run " +
 	"UNION SELECT seq FROM audit_entries WHERE object = ? AND object <> '' AND run <> ''"
 

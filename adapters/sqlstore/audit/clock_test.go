@@ -13,8 +13,8 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 )
 
-// TestTheClockIsReadOnceTheTipIsHeld lets one unit wait for another that holds the tip. What the waiting one is told is not
-// before the other reads the clock, whether that then appends or gives up.
+// TestTheClockIsReadOnceTheTipIsHeld lets one unit wait for another that holds the tip. What the waiting one is told
+// is not before the other reads the clock, whether that then appends or gives up.
 func TestTheClockIsReadOnceTheTipIsHeld(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("lost")

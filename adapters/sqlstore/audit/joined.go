@@ -11,11 +11,12 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 )
 
-// A window without private parts comes as one row: its texts joined, and its hashes one behind the other. To hand over a row
-// takes longer than to find it, and so a row of five hundred entries costs half of what five hundred rows do.
+// A window without private parts comes as one row: its texts joined, and its hashes one behind the other. To hand
+// over a row takes longer than to find it, and so a row of five hundred entries costs half of what five hundred rows
+// do.
 //
-// Rows with a NULL or with a hash of another length, which somebody else made, are left out, so that they are noticed as
-// missing: where anything is not as it is written here, the window is read row by row.
+// Rows with a NULL or with a hash of another length, which somebody else made, are left out, so that they are noticed
+// as missing: where anything is not as it is written here, the window is read row by row.
 const (
 	joinedFields = 8
 	selectJoined = "SELECT count(*), COALESCE(string_agg(concat_ws('" + separator + "', e.seq, e.leaf, " + repeated + "), '" + separator + "'), ''), " +

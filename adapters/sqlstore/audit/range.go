@@ -11,7 +11,8 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 )
 
-// The chain is read by raw SQL because a million entries are: their targets are made once, and the text is kept prepared.
+// The chain is read by raw SQL because a million entries are: their targets are made once, and the text is kept
+// prepared.
 
 const (
 	// windowRows is how many sequence numbers are read at once, and windowBytes how many bytes of their entries.

@@ -24,7 +24,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// benchTemplates sets how many templates the benchmark has, 10,000 unless told, beside 2,000 inventories of 5,000 hosts:
+// benchTemplates sets how many templates the benchmark has, 10,000 unless told, beside 2,000 inventories of 5,000
+// hosts:
 //
 //	WRIT_BENCH_TEMPLATES=100000 go test -bench Lists -run - ./adapters/sqlstore/catalog
 const benchTemplates = "WRIT_BENCH_TEMPLATES"

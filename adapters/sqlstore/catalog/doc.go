@@ -1,5 +1,5 @@
-// Package catalog keeps projects, inventories, sources of inventories and templates in SQL, and what objects of every context
-// name.
+// Package catalog keeps projects, inventories, sources of inventories and templates in SQL, and what objects of every
+// context name.
 //
 // # Contents
 //
@@ -7,7 +7,7 @@
 //
 // # Names
 //
-// Who names an object holds the object's row of access_objects until its unit ends, and who removes the object changes that
-// row: of two that meet, the one that comes second sees what the first one did. Those who name one object do not wait for one
-// another.
+// Who names an object holds the object's row of access_objects until its unit ends, and who removes the object
+// changes that row: of two that meet, the one that comes second sees what the first one did. Those who name one
+// object do not wait for one another.
 package catalog

@@ -16,8 +16,8 @@ import (
 	"github.com/writ-automation/writ/ports/object"
 )
 
-// TestThoseWhoNameOneObjectDoNotWait holds an object in one unit while another one names it, where units run side by side. Who
-// removes the object waits for both.
+// TestThoseWhoNameOneObjectDoNotWait holds an object in one unit while another one names it, where units run side by
+// side. Who removes the object waits for both.
 func TestThoseWhoNameOneObjectDoNotWait(t *testing.T) {
 	t.Parallel()
 	const named, first, second = "inv_00000000000000000000000001", "tpl_00000000000000000000000001", "tpl_00000000000000000000000002"
@@ -68,7 +68,8 @@ func TestThoseWhoNameOneObjectDoNotWait(t *testing.T) {
 	}
 }
 
-// TestAnObjectOfAnotherKindIsNotNamed stores an object whose kind is not that of its id: nobody would look for it there.
+// TestAnObjectOfAnotherKindIsNotNamed stores an object whose kind is not that of its id: nobody would look for it
+// there.
 func TestAnObjectOfAnotherKindIsNotNamed(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {

@@ -46,8 +46,8 @@ func (s *Store) Name(ctx context.Context, owner string, targets []string) error 
 	return nil
 }
 
-// lock keeps objects from being removed until the unit ends and returns those that there are. They are locked in the order in
-// which they come, which is that of their ids, so that no two units wait for one another.
+// lock keeps objects from being removed until the unit ends and returns those that there are. They are locked in the
+// order in which they come, which is that of their ids, so that no two units wait for one another.
 func (s *Store) lock(ctx context.Context, q bun.IDB, list []string) (map[string]bool, error) {
 	locked := make(map[string]bool, len(list))
 	for part := range slices.Chunk(list, targetsPerStatement) {

@@ -35,8 +35,8 @@ func size(b *testing.B) int {
 	return n
 }
 
-// measure runs fn for the benchmark's time and reports how long single calls took, and how long this process computed for
-// each, which a busy machine changes little.
+// measure runs fn for the benchmark's time and reports how long single calls took, and how long this process computed
+// for each, which a busy machine changes little.
 func measure(b *testing.B, fn func()) {
 	b.Helper()
 	var took []time.Duration
@@ -68,9 +68,9 @@ func eachBench(b *testing.B, fn func(b *testing.B, s *Store, n int)) {
 	}
 }
 
-// seed stores n templates and n queues. Of the templates every second is restricted and every fourth belongs to one of ten
-// organizations; there are n grants on templates by a thousand accounts and a hundred teams, all of the restricted ones
-// to "team:all", and all of the queues to "team:queues".
+// seed stores n templates and n queues. Of the templates every second is restricted and every fourth belongs to one
+// of ten organizations; there are n grants on templates by a thousand accounts and a hundred teams, all of the
+// restricted ones to "team:all", and all of the queues to "team:queues".
 func seed(b *testing.B, s *Store, n int) {
 	b.Helper()
 	err := s.d.Do(b.Context(), func(ctx context.Context) error {

@@ -17,9 +17,9 @@ type caller struct {
 	Version int64
 }
 
-// callerQueries returns the queries by the hash of a token, and by the ids of a token and of its owner. They are raw because each
-// request runs one: a text of the query builder is not kept prepared. The version is read by the statement that reads the caller, so
-// that the two fit.
+// callerQueries returns the queries by the hash of a token, and by the ids of a token and of its owner. They are raw
+// because each request runs one: a text of the query builder is not kept prepared. The version is read by the
+// statement that reads the caller, so that the two fit.
 func callerQueries(d *db.DB) (byHash, byID string) {
 	columns := "SELECT " + db.ModelOf[tokenColumns](d).Columns("t", "token_") + ", " + db.ModelOf[userColumns](d).Columns("u", "user_") +
 		", (SELECT version FROM access_state WHERE id = 1) AS version FROM "
@@ -71,7 +71,8 @@ func (s *Store) UserByLink(ctx context.Context, l identity.Link) (identity.User,
 	return identity.User(row.userColumns), err
 }
 
-// firstUser reads a user. Its fault does not repeat what was asked for: people type all sorts of things where a name is expected.
+// firstUser reads a user. Its fault does not repeat what was asked for: people type all sorts of things where a name
+// is expected.
 func firstUser(ctx context.Context, q *bun.SelectQuery) (row user, err error) {
 	ok, err := db.First(ctx, q.Model(&row))
 	switch {

@@ -1,5 +1,5 @@
-// Package identity keeps accounts, tokens, teams, organizations and grants in SQL. Of a token's secret and of a password
-// only hashes are here.
+// Package identity keeps accounts, tokens, teams, organizations and grants in SQL. Of a token's secret and of a
+// password only hashes are here.
 //
 // # Rights
 //

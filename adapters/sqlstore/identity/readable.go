@@ -24,15 +24,15 @@ const (
 	lookup = 8
 )
 
-// branch is a part of what a scope may read: a SELECT of ids, each once, that an index yields in their order. So a page needs no
-// more of each branch than its own end, and to count a branch is to read a stretch of an index.
+// branch is a part of what a scope may read: a SELECT of ids, each once, that an index yields in their order. So a
+// page needs no more of each branch than its own end, and to count a branch is to read a stretch of an index.
 type branch struct {
 	text string
 	args []any
 }
 
-// readable are the branches of what a scope may read of one kind. What carries a grant is restricted, so free and granted
-// have nothing in common; an organization's may be granted too.
+// readable are the branches of what a scope may read of one kind. What carries a grant is restricted, so free and
+// granted have nothing in common; an organization's may be granted too.
 type readable struct {
 	free    []branch // what is not restricted
 	granted []branch // what carries a grant to a subject of the scope; two of them may have objects in common
@@ -117,7 +117,8 @@ func between(kind string) (from, to string) {
 	return from, from[:last] + string(rune(from[last]+1))
 }
 
-// restricted counts what the branches hold beside what is free, each object once. It changes with the version of rights alone.
+// restricted counts what the branches hold beside what is free, each object once. It changes with the version of
+// rights alone.
 func (r readable) restricted(ctx context.Context, q bun.IDB) (int, error) {
 	own, err := r.sum(ctx, q, r.own)
 	if err != nil || len(r.granted) == 0 {

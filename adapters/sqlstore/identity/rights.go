@@ -15,10 +15,10 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// Rights are read by one statement, so that all of them are of one moment. Its rows are of several kinds with three texts
-// each: the state (version, version up to which changes are forgotten), a change (kind, name), an object (id,
-// organization, x where it is restricted), a grant (object, subject, level), a membership in a team (account, team) and an
-// admin of an organization (account, organization).
+// Rights are read by one statement, so that all of them are of one moment. Its rows are of several kinds with three
+// texts each: the state (version, version up to which changes are forgotten), a change (kind, name), an object (id,
+// organization, x where it is restricted), a grant (object, subject, level), a membership in a team (account, team)
+// and an admin of an organization (account, organization).
 const (
 	stateRows  = "SELECT 's' AS kind, CAST(version AS TEXT) AS a, CAST(forgotten AS TEXT) AS b, '' AS c FROM access_state WHERE id = 1"
 	changeRows = "SELECT DISTINCT 'c', kind, name, '' FROM access_changes WHERE version > ?"

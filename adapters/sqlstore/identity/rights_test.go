@@ -53,8 +53,8 @@ func (f fixture) version(t *testing.T) int64 {
 	return r.Version
 }
 
-// TestVersionsCommitInTheirOrder lets many units change rights while a reader follows: whatever it has caught up with, no
-// change of an older version turns up later.
+// TestVersionsCommitInTheirOrder lets many units change rights while a reader follows: whatever it has caught up
+// with, no change of an older version turns up later.
 func TestVersionsCommitInTheirOrder(t *testing.T) {
 	each(t, func(t *testing.T, f fixture) {
 		u := f.account(t, 1, identity.Viewer)

@@ -51,8 +51,8 @@ func naming(location string, f *fault.Error) error {
 	return f
 }
 
-// lockRights returns the transaction of the open unit with the row of access_state locked: until the unit ends, nobody else
-// changes rights or who is an admin.
+// lockRights returns the transaction of the open unit with the row of access_state locked: until the unit ends,
+// nobody else changes rights or who is an admin.
 func (s *Store) lockRights(ctx context.Context) (bun.IDB, error) {
 	q := s.d.InUnit(ctx)
 	return q, s.lock(ctx, q)
@@ -81,7 +81,8 @@ func ofObject(name string) change { return change{kind: changedObject, name: nam
 
 func ofAccount(id string) change { return change{kind: changedUser, name: id} }
 
-// recordChange counts up the version of rights and remembers what it touches. Call it before rows go that a query needs.
+// recordChange counts up the version of rights and remembers what it touches. Call it before rows go that a query
+// needs.
 func recordChange(ctx context.Context, q bun.IDB, touched ...change) error {
 	state := accessState{ID: 1}
 	if _, err := q.NewUpdate().Model(&state).Set("version = version + 1").WherePK().Returning("version").Exec(ctx); err != nil {

@@ -121,7 +121,8 @@ type history struct {
 	applied atomic.Int64 // how many changes must show
 }
 
-// TestTotalsAreNeverStale asks from many sides while somebody grants and takes back: whoever begins after a commit sees it.
+// TestTotalsAreNeverStale asks from many sides while somebody grants and takes back: whoever begins after a commit
+// sees it.
 func TestTotalsAreNeverStale(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {

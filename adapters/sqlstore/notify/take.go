@@ -10,8 +10,9 @@ import (
 	"github.com/writ-automation/writ/ports/notify"
 )
 
-// firsts lists of each lane the delivery that is due before the others, and when. It steps from one lane with pending deliveries to the next
-// by the index, however many deliveries wait in each: the query builder has no such recursion. What it is narrowed to follows.
+// firsts lists of each lane the delivery that is due before the others, and when. It steps from one lane with pending
+// deliveries to the next by the index, however many deliveries wait in each: the query builder has no such recursion.
+// What it is narrowed to follows.
 const (
 	inLane = "FROM notify_deliveries AS f WHERE f.status = 'pending' AND f.lane = lanes.lane ORDER BY f.due_at, f.id LIMIT 1)"
 	firsts = "(WITH RECURSIVE lanes (lane) AS (SELECT min(lane) FROM notify_deliveries WHERE status = 'pending' UNION ALL " +

@@ -72,8 +72,8 @@ func (k Kind[T, R]) failed(verb string, row R, err error) error {
 	return fmt.Errorf("%s the %s %q: %w", verb, k.Noun, r.Name, err)
 }
 
-// Insert stores a row, with what else the statement is given. An id that exists is NameTaken as well, and an organization
-// that does not is identity.OrgNotFound.
+// Insert stores a row, with what else the statement is given. An id that exists is NameTaken as well, and an
+// organization that does not is identity.OrgNotFound.
 func (k Kind[T, R]) Insert(ctx context.Context, d *db.DB, row R, more ...func(*bun.InsertQuery) *bun.InsertQuery) error {
 	r := row.Head()
 	n, err := db.Modify(ctx, d.InUnit(ctx).NewInsert().Model(&row).Value("revision", "?", max(r.Revision, 1)).
@@ -153,8 +153,8 @@ func (c Condition) And(text string, args ...any) Condition {
 // Where makes a condition of its parts, as package visible returns them.
 func Where(text string, args []any) Condition { return Condition{text, args} }
 
-// Lock locks a row until the unit ends and returns where the unit writes. RevisionChanged where the revision is not 0 and not the
-// stored one, the fault Missing where there is no row.
+// Lock locks a row until the unit ends and returns where the unit writes. RevisionChanged where the revision is not 0
+// and not the stored one, the fault Missing where there is no row.
 func (k Kind[T, R]) Lock(ctx context.Context, d *db.DB, id string, revision int64) (bun.IDB, error) {
 	q, is := d.InUnit(ctx), int64(0)
 	ok, err := db.First(ctx, q.NewSelect().Model((*R)(nil)).Column("revision").Where("o.id = ?", id).
@@ -181,8 +181,8 @@ func (k Kind[T, R]) Update(
 	return k.Replace(ctx, q, row, more...)
 }
 
-// Replace stores a row that is locked, but for the columns that are skipped, with what else the statement is given, counts its
-// revision up and returns the object. NameTaken, identity.OrgNotFound.
+// Replace stores a row that is locked, but for the columns that are skipped, with what else the statement is given,
+// counts its revision up and returns the object. NameTaken, identity.OrgNotFound.
 func (k Kind[T, R]) Replace(
 	ctx context.Context, q bun.IDB, row R, more ...func(*bun.UpdateQuery) *bun.UpdateQuery,
 ) (none T, err error) {

@@ -123,8 +123,8 @@ func graph(vars string, queues ...string) string {
 	return text + `],"vars":` + vars + `}`
 }
 
-// TestPipelinesOfBeforeNameTheirSteps migrates pipelines whose steps are in queues of their own. What some of their values
-// hold is no JSON to every database.
+// TestPipelinesOfBeforeNameTheirSteps migrates pipelines whose steps are in queues of their own. What some of their
+// values hold is no JSON to every database.
 func TestPipelinesOfBeforeNameTheirSteps(t *testing.T) {
 	t.Parallel()
 	odd := `{"queue":"no","a":"\u0000","b":"\\u0000","c":"\ud800","d":"\uD83D\uDE00","e":"\\","queue\u0000":1}`

@@ -12,9 +12,9 @@ const (
 	endedText       = 4 << 10
 )
 
-// endedRuns keeps list records of runs that have ended. Such a record never changes again, and reading one costs far more
-// in decoding its columns than in finding it; a page of history is mostly made of them. The revision guards the rule.
-// When a generation is full the one before it goes, so what is asked for again and again stays.
+// endedRuns keeps list records of runs that have ended. Such a record never changes again, and reading one costs far
+// more in decoding its columns than in finding it; a page of history is mostly made of them. The revision guards the
+// rule. When a generation is full the one before it goes, so what is asked for again and again stays.
 type endedRuns struct {
 	mu         sync.Mutex
 	young, old map[int64]*runs.Run

@@ -19,7 +19,8 @@ const (
 	maxEvents    = 5000 // of one answer
 )
 
-// eventRow holds events of a run, packed. They are inserted and read by raw SQL because runs do that all the time: it is kept prepared.
+// eventRow holds events of a run, packed. They are inserted and read by raw SQL because runs do that all the time: it
+// is kept prepared.
 type eventRow struct {
 	bun.BaseModel     `bun:"table:run_events"`
 	RunSeq            int64
@@ -144,8 +145,8 @@ func (s *Store) Events(ctx context.Context, runID string, after int64, limit int
 	return out, nil
 }
 
-// rowsPerRead is how many batches of events are read at once. It stands in the text: SQLite plans a statement anew each time that a
-// limit is bound.
+// rowsPerRead is how many batches of events are read at once. It stands in the text: SQLite plans a statement anew
+// each time that a limit is bound.
 const rowsPerRead = "32"
 
 // eventBatch returns the events after a sequence number of the next few rows. The first row is the one that begins

@@ -114,8 +114,8 @@ type plan struct {
 	narrowed bool // some runs are hidden from the reader
 }
 
-// plan chooses what drives the list: words always, else the term with the fewest runs. The text of a list is raw because it is
-// joined from branches that each walk one index.
+// plan chooses what drives the list: words always, else the term with the fewest runs. The text of a list is raw
+// because it is joined from branches that each walk one index.
 func (s *Store) plan(ctx context.Context, f *runs.Filter) (*plan, error) {
 	narrow := terms(f)
 	p := &plan{branches: []branch{onRuns()}}
@@ -193,8 +193,8 @@ func (s *Store) rarest(ctx context.Context, narrow []term) (int, error) {
 	return db.Count(ctx, s.d.Read(ctx), "SELECT term FROM ("+all.text+") AS t ORDER BY n, term LIMIT 1", all.args...)
 }
 
-// total counts the list: exactly from the counters where nothing else narrows it and nothing is hidden from its reader, else
-// up to the cap.
+// total counts the list: exactly from the counters where nothing else narrows it and nothing is hidden from its
+// reader, else up to the cap.
 func (s *Store) total(ctx context.Context, f *runs.Filter, p *plan) (int, bool, error) {
 	if p.empty {
 		return 0, false, nil

@@ -14,8 +14,8 @@ import (
 // pieceSize bounds one stored chunk of output, so that a part of a log is read without the rest.
 const pieceSize = 256 << 10
 
-// logRow holds a piece of a run's output, packed. It is inserted and read by raw SQL because runs do that all the time: it is kept
-// prepared.
+// logRow holds a piece of a run's output, packed. It is inserted and read by raw SQL because runs do that all the
+// time: it is kept prepared.
 type logRow struct {
 	bun.BaseModel `bun:"table:run_logs"`
 	RunSeq        int64

@@ -14,8 +14,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// change collects the assignments and conditions of one conditional UPDATE of a run. It is raw because each claim and each end of
-// a run is one: only a text that comes again is kept prepared.
+// change collects the assignments and conditions of one conditional UPDATE of a run. It is raw because each claim and
+// each end of a run is one: only a text that comes again is kept prepared.
 type change struct {
 	set  []string
 	args []any

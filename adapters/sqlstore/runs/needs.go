@@ -11,12 +11,13 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 )
 
-// What credentials a run needs is in its documents alone: it decides nothing about who may read the run, and runs come and go far more
-// often than somebody asks which of those that have not ended need a credential.
+// What credentials a run needs is in its documents alone: it decides nothing about who may read the run, and runs
+// come and go far more often than somebody asks which of those that have not ended need a credential.
 
 var exactly = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
 
-// needing returns the first runs that have not ended and name a credential, themselves or in a step, and how many there are.
+// needing returns the first runs that have not ended and name a credential, themselves or in a step, and how many
+// there are.
 func needing(ctx context.Context, q bun.IDB, credential string, limit int) (list []string, total int, err error) {
 	quoted, err := db.Document(credential)
 	if err != nil {

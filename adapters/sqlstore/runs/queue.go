@@ -12,7 +12,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// The statements of the queue are raw because each claim and each beat runs them: only a text that comes again is kept prepared.
+// The statements of the queue are raw because each claim and each beat runs them: only a text that comes again is
+// kept prepared.
 
 // waiting is the condition of the claim index.
 const waiting = "status = 'pending' AND claimable AND queue = ?"

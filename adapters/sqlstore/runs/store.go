@@ -91,8 +91,8 @@ func (s *Store) seqOf(ctx context.Context, q bun.IDB, id, lock string) (int64, e
 	return seq, nil
 }
 
-// query runs a query whose rows begin with the columns of a run, and completes the records with their objects. Runs are read all
-// the time, so their queries are raw and kept prepared.
+// query runs a query whose rows begin with the columns of a run, and completes the records with their objects. Runs
+// are read all the time, so their queries are raw and kept prepared.
 func (s *Store) query(ctx context.Context, q bun.IDB, documents bool, query string, args ...any) ([]*runs.Run, error) {
 	found, of, err := s.scan(ctx, q, documents, query, args...)
 	if err != nil {

@@ -25,8 +25,8 @@ type view struct {
 	hidden  sqlText // selects the scopes that the reader may not read
 }
 
-// hiddenScopes selects the scopes that hold an object which the reader may not read. Of most readers only a restricted object
-// can be hidden, and there are fewer of those; either way each object is judged once.
+// hiddenScopes selects the scopes that hold an object which the reader may not read. Of most readers only a
+// restricted object can be hidden, and there are fewer of those; either way each object is judged once.
 func hiddenScopes(reader access.Scope) sqlText {
 	if !reader.Strict {
 		readable, args := visible.Where(reader, "h.id")
@@ -38,8 +38,9 @@ func hiddenScopes(reader access.Scope) sqlText {
 		"(SELECT DISTINCT object FROM run_scope_objects) AS o WHERE NOT " + readable + ")", args}
 }
 
-// view finds out what a reader may read. A list is bound to the scopes that are counted here, or judges all of them again. The
-// statement is raw because the builder puts parentheses around the parts of a UNION, which not every engine takes.
+// view finds out what a reader may read. A list is bound to the scopes that are counted here, or judges all of them
+// again. The statement is raw because the builder puts parentheses around the parts of a UNION, which not every
+// engine takes.
 func (s *Store) view(ctx context.Context, reader access.Scope) (*view, error) {
 	v := &view{hidden: hiddenScopes(reader)}
 	plain, plainArgs := visible.Where(reader, "d.object")

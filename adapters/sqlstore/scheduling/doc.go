@@ -1,9 +1,10 @@
-// Package scheduling keeps schedules, their slots, triggers and deliveries in SQL. Of a trigger's token only the hash is here.
+// Package scheduling keeps schedules, their slots, triggers and deliveries in SQL. Of a trigger's token only the hash
+// is here.
 //
 // # Clocks
 //
-// Due, Settle and ForgetSlots go by the wall clock that every server shares. What ends by itself, the hold of a slot, the hold of a
-// delivery and how long one is remembered, goes by the clock of the leases.
+// Due, Settle and ForgetSlots go by the wall clock that every server shares. What ends by itself, the hold of a slot,
+// the hold of a delivery and how long one is remembered, goes by the clock of the leases.
 //
 // # Locks
 //

@@ -57,8 +57,8 @@ func (r schedule) Object() scheduling.Schedule {
 
 var schedules = objects.Kind[scheduling.Schedule, schedule]{Noun: "schedule", Missing: scheduling.ScheduleNotFound, NoOrg: noOrg}
 
-// objectsOf returns what decides who may read a schedule with the target: all that it names, with the queue of a run or a pipeline
-// that names none.
+// objectsOf returns what decides who may read a schedule with the target: all that it names, with the queue of a run
+// or a pipeline that names none.
 func objectsOf(t *scheduling.Target) []string {
 	var out []string
 	switch {

@@ -55,8 +55,8 @@ func (r record) Head() objects.Record {
 
 func noOrg(_ string, _ error) error { return fault.BadField("org_id", "no such organization") }
 
-// visibleBy keeps what a condition lets through, and what belongs to an organization whose objects the scope reads whatever they
-// name, of the template.
+// visibleBy keeps what a condition lets through, and what belongs to an organization whose objects the scope reads
+// whatever they name, of the template.
 func visibleBy(scope access.Scope, f scheduling.Filter, text string, args []any) objects.Condition {
 	if len(scope.Orgs) > 0 {
 		text, args = "("+text+" OR o.org_id IN (?))", append(args, bun.In(scope.Orgs))

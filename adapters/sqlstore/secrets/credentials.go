@@ -78,8 +78,8 @@ func (s *Store) ListCredentials(ctx context.Context, sc access.Scope, f secrets.
 	return credentials.List(ctx, s.d.Read(ctx), narrowed, catalog.Filter{Name: f.Name, Org: f.Org}, w)
 }
 
-// An organization that does not exist is identity.OrgNotFound. Under the version that is
-// stored, secrets stay or go: others than those stored were made of a credential as it was before, and are RevisionChanged.
+// An organization that does not exist is identity.OrgNotFound. Under the version that is stored, secrets stay or go:
+// others than those stored were made of a credential as it was before, and are RevisionChanged.
 func (s *Store) UpdateCredential(ctx context.Context, c secrets.Credential, sealed []byte, revision int64) (secrets.Credential, error) {
 	q, err := credentials.Lock(ctx, s.d, c.ID, revision)
 	if err == nil {

@@ -45,8 +45,8 @@ func among(column string, values []string) (string, []any) {
 	return "(" + column + " IN (" + strings.Repeat("?, ", len(values)-1) + "?))", args
 }
 
-// Those is Where for a column that names objects of one kind alone, in rows of which many are looked at: what is hidden of the kind is found
-// once and not for each row.
+// Those is Where for a column that names objects of one kind alone, in rows of which many are looked at: what is
+// hidden of the kind is found once and not for each row.
 func Those(s access.Scope, kind, column string) (text string, args []any) {
 	if s.All {
 		return "1 = 1", nil

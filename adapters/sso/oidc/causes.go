@@ -80,8 +80,8 @@ func printable(s string, most int) string {
 	return s
 }
 
-// knownErrors are the codes of RFC 6749 and OpenID Connect; other words of a provider, or of who pretends to be one, are
-// not repeated.
+// knownErrors are the codes of RFC 6749 and OpenID Connect; other words of a provider, or of who pretends to be one,
+// are not repeated.
 func knownErrors() []string {
 	return []string{
 		"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope",

@@ -100,8 +100,8 @@ func New(
 	}, nil
 }
 
-// boundedClient returns a client of the same transport that bounds each exchange in time and size, keeps no cookies, takes
-// neither secret nor token anywhere by a redirect, and follows none to where there is no TLS beyond loopback.
+// boundedClient returns a client of the same transport that bounds each exchange in time and size, keeps no cookies,
+// takes neither secret nor token anywhere by a redirect, and follows none to where there is no TLS beyond loopback.
 func boundedClient(client *http.Client) *http.Client {
 	c := *client
 	if c.Transport == nil {

@@ -123,7 +123,8 @@ func (d *discovery) fetch(ctx context.Context, done chan<- struct{}) {
 	close(done)
 }
 
-// describe fetches and checks the description. The key set outlives the request that asked for it and keeps nothing of it.
+// describe fetches and checks the description. The key set outlives the request that asked for it and keeps nothing
+// of it.
 func describe(ctx context.Context, client *http.Client, cfg Config) (*described, error) {
 	p, err := oidc.NewProvider(oidc.ClientContext(ctx, client), cfg.Issuer) // checks that the issuer is the same
 	if err != nil {

@@ -102,7 +102,8 @@ func TestDescriptionStaysWithTLS(t *testing.T) {
 	}
 }
 
-// TestDescriptionStaysOnLoopback: what an issuer on this machine names elsewhere has TLS, and no redirect leads around that.
+// TestDescriptionStaysOnLoopback: what an issuer on this machine names elsewhere has TLS, and no redirect leads
+// around that.
 func TestDescriptionStaysOnLoopback(t *testing.T) {
 	t.Parallel()
 	d := open(t)

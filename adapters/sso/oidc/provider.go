@@ -42,7 +42,7 @@ type Provider struct {
 
 var _ identity.Provider = (*Provider)(nil)
 
-// Begin implements identity.Provider. Unavailable where the provider's description cannot be read.
+// Unavailable where the provider's description cannot be read.
 func (p *Provider) Begin(ctx context.Context) (identity.Challenge, error) {
 	d, err := p.found.get(ctx)
 	if err != nil {
@@ -61,9 +61,9 @@ func (p *Provider) Begin(ctx context.Context) (identity.Challenge, error) {
 	return identity.Challenge{URL: address, Binding: binding}, nil
 }
 
-// Complete implements identity.Provider. The handshake of the answer's state is used up by the first call that has a
-// code, whatever comes of it; where nobody is believed by it, that is recorded. The binding is demanded even where the cookie is said to have been impossible: nonce and
-// verifier come of it.
+// The handshake of the answer's state is used up by the first call that has a code, whatever comes of it; where
+// nobody is believed by it, that is recorded. The binding is demanded even where the cookie is said to have been
+// impossible: nonce and verifier come of it.
 func (p *Provider) Complete(ctx context.Context, answer url.Values, binding string, _ bool) (identity.External, error) {
 	d, err := p.found.get(ctx)
 	if err != nil {

@@ -45,8 +45,8 @@ func (n *notes) take() []audit.Entry {
 	return list
 }
 
-// TestRefusalsAreRecorded: an answer that spends a handshake and is not believed has one entry, which tells nothing of it. What
-// answers no sign-in, and what is believed, has none.
+// TestRefusalsAreRecorded: an answer that spends a handshake and is not believed has one entry, which tells nothing
+// of it. What answers no sign-in, and what is believed, has none.
 func TestRefusalsAreRecorded(t *testing.T) {
 	t.Parallel()
 	bad := false

@@ -54,14 +54,13 @@ type watched struct {
 	err error
 }
 
-// VerifySignature implements oidc.KeySet.
 func (w *watched) VerifySignature(ctx context.Context, jwt string) (payload []byte, err error) {
 	payload, w.err = w.KeySet.VerifySignature(ctx, jwt)
 	return payload, w.err
 }
 
-// verify returns the claims of the ID token once all of it fits. The library proves the signature and its algorithm; the
-// claims are read again by their exact names, since it takes names of another case for the same.
+// verify returns the claims of the ID token once all of it fits. The library proves the signature and its algorithm;
+// the claims are read again by their exact names, since it takes names of another case for the same.
 func (p *Provider) verify(ctx context.Context, d *described, token *oauth2.Token, nonce string) (claims, error) {
 	raw, _ := token.Extra("id_token").(string)
 	if strings.Count(raw, ".") != 2 || strings.HasPrefix(strings.TrimSpace(raw), "{") {

@@ -53,7 +53,8 @@ const (
 var ErrMetadataFile = errors.New("the metadata's file")
 
 // New makes a provider. It reads the certificate, the key and the metadata's file, and checks the addresses; metadata
-// from an address is read when somebody signs in, so that a provider that is down does not keep the server from starting.
+// from an address is read when somebody signs in, so that a provider that is down does not keep the server from
+// starting.
 func New(cfg Config, store identity.HandshakeStore, recorder audit.Recorder, unit tx.Unit, clock clock.Clock, client *http.Client,
 	log *slog.Logger) (*Provider, error) {
 	if recorder == nil {

@@ -50,8 +50,9 @@ func oaepMasks() map[string]crypto.Hash {
 
 var errSealed = errors.New("sealed")
 
-// open decrypts an EncryptedAssertion and returns the assertion in it, of which nothing is verified yet. Whatever goes
-// wrong from the first use of the key on is one refusal: how far decryption came is what an attacker would like to know.
+// open decrypts an EncryptedAssertion and returns the assertion in it, of which nothing is verified yet. Whatever
+// goes wrong from the first use of the key on is one refusal: how far decryption came is what an attacker would like
+// to know.
 func open(sealed *etree.Element, key *rsa.PrivateKey) (*etree.Element, error) {
 	data, err := child(sealed, nsEncryption, "EncryptedData")
 	if err != nil {

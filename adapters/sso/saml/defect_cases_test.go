@@ -102,7 +102,8 @@ func keyInfo(k *identityKey) string {
 		"</ds:X509Certificate></ds:X509Data></ds:KeyInfo>"
 }
 
-// TestDefectiveSignatures sends good assertions with signatures that are made correctly by methods that are not allowed.
+// TestDefectiveSignatures sends good assertions with signatures that are made correctly by methods that are not
+// allowed.
 func TestDefectiveSignatures(t *testing.T) {
 	t.Parallel()
 	const enveloped = `<ds:Transform Algorithm="` + nsSignature + `enveloped-signature"/>`

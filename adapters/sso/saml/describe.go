@@ -10,8 +10,8 @@ import (
 	"github.com/crewjam/saml"
 )
 
-// Metadata implements identity.Metadata. The same configuration gives the same bytes: there is no validUntil, because
-// nothing in the description ends by itself.
+// The same configuration gives the same bytes: there is no validUntil, because nothing in the description ends by
+// itself.
 func (p *Provider) Metadata(context.Context) ([]byte, error) {
 	doc := etree.NewDocument()
 	doc.CreateProcInst("xml", `version="1.0" encoding="UTF-8"`)

@@ -41,8 +41,8 @@ func FuzzResponse(f *testing.F) {
 	})
 }
 
-// FuzzMetadata changes descriptions. Nothing may panic, and whoever is described is described whole: with a name, strong
-// keys and an address that requests may be sent to.
+// FuzzMetadata changes descriptions. Nothing may panic, and whoever is described is described whole: with a name,
+// strong keys and an address that requests may be sent to.
 func FuzzMetadata(f *testing.F) {
 	good := string(describeIDP(idpKey()))
 	f.Add([]byte(good))

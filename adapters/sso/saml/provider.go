@@ -41,8 +41,8 @@ type Provider struct {
 	source   *source
 }
 
-// Begin implements identity.Provider. The answer is a form that the provider's site makes the browser post, hence
-// CrossSite. What is kept is the hash of the binding in front of the request's id.
+// The answer is a form that the provider's site makes the browser post, hence CrossSite. What is kept is the hash of
+// the binding in front of the request's id.
 func (p *Provider) Begin(ctx context.Context) (identity.Challenge, error) {
 	idp, err := p.source.current(ctx)
 	if err != nil {
@@ -63,8 +63,7 @@ func (p *Provider) Begin(ctx context.Context) (identity.Challenge, error) {
 	return identity.Challenge{URL: target, Binding: binding, CrossSite: true}, nil
 }
 
-// Complete implements identity.Provider. An answer spends the request that its RelayState stands for, also where it is
-// refused, which is then recorded.
+// An answer spends the request that its RelayState stands for, also where it is refused, which is then recorded.
 func (p *Provider) Complete(ctx context.Context, answer url.Values, binding string, unbound bool) (identity.External, error) {
 	e, used, err := p.complete(ctx, answer, browserBinding{binding: binding, unbound: unbound})
 	var why *refusal
@@ -235,7 +234,6 @@ type refusal struct {
 
 func refuse(format string, args ...any) error { return &refusal{text: fmt.Sprintf(format, args...)} }
 
-// Error implements error.
 func (r *refusal) Error() string {
 	if r.cause != nil {
 		return r.text + ": " + r.cause.Error()

@@ -11,8 +11,8 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// TestRefusalsAreRecorded: an answer that spends a request and is not believed has one entry, which tells nothing of it. What
-// answers no request, and what is believed, has none.
+// TestRefusalsAreRecorded: an answer that spends a request and is not believed has one entry, which tells nothing of
+// it. What answers no request, and what is believed, has none.
 func TestRefusalsAreRecorded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -89,8 +89,8 @@ func statusName(code string) string {
 	return name
 }
 
-// addressed checks what the response itself says about who made it, for whom, and in answer to what. It may be unsigned:
-// the assertion has to say it all again.
+// addressed checks what the response itself says about who made it, for whom, and in answer to what. It may be
+// unsigned: the assertion has to say it all again.
 func (sp *serviceProvider) addressed(root *etree.Element, idp *issuer, request string) error {
 	switch attr(root, "InResponseTo") {
 	case request:

@@ -20,8 +20,8 @@ import (
 	dsig "github.com/russellhaering/goxmldsig"
 )
 
-// method is how an element is signed. Zero values are the good ones, by fill. The XML is made by hand, so that it can be
-// anything.
+// method is how an element is signed. Zero values are the good ones, by fill. The XML is made by hand, so that it can
+// be anything.
 type method struct {
 	signature, digest, c14n, uri, prefixes string
 	hash                                   crypto.Hash
@@ -151,8 +151,8 @@ func TestEllipticCurves(t *testing.T) {
 	}
 }
 
-// TestVerifiedBytes holds what is returned to be the signed content, without the signature and without what stood around
-// it.
+// TestVerifiedBytes holds what is returned to be the signed content, without the signature and without what stood
+// around it.
 func TestVerifiedBytes(t *testing.T) {
 	t.Parallel()
 	root := letter{request: "r"}.build(t)

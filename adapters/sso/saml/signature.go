@@ -100,8 +100,8 @@ func validate(el *etree.Element, cert *x509.Certificate, now time.Time) (*etree.
 	return ctx.Validate(alone)
 }
 
-// inDER turns an elliptic curve signature from the form that XML signatures have, the two numbers behind each other, into
-// the one that the library reads.
+// inDER turns an elliptic curve signature from the form that XML signatures have, the two numbers behind each other,
+// into the one that the library reads.
 func inDER(value string, cert *x509.Certificate) string {
 	key, ok := cert.PublicKey.(*ecdsa.PublicKey)
 	if !ok {
@@ -130,8 +130,8 @@ func sameElement(got, asked *etree.Element) (*etree.Element, error) {
 	return got, nil
 }
 
-// checkParts accepts a signature that has exactly the parts of an enveloped one, in their order, and refers to the element
-// that it is in.
+// checkParts accepts a signature that has exactly the parts of an enveloped one, in their order, and refers to the
+// element that it is in.
 func checkParts(sig *etree.Element, id string) error {
 	parts := tags(sig)
 	if parts != "SignedInfo SignatureValue" && parts != "SignedInfo SignatureValue KeyInfo" {

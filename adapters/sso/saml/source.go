@@ -35,8 +35,9 @@ type issuer struct {
 
 func (i *issuer) valid(now time.Time) bool { return i.validUntil.IsZero() || now.Before(i.validUntil) }
 
-// source reads the provider's metadata when it is needed and keeps it. What it knows outlives a provider that is down,
-// for a day: a key that the provider has taken back is not believed for ever where somebody keeps us from hearing of it.
+// source reads the provider's metadata when it is needed and keeps it. What it knows outlives a provider that is
+// down, for a day: a key that the provider has taken back is not believed for ever where somebody keeps us from
+// hearing of it.
 type source struct {
 	url, file string
 	client    *http.Client
@@ -75,7 +76,8 @@ func (s *source) current(ctx context.Context) (*issuer, error) {
 	return p, err
 }
 
-// held returns what is known. fresh says that nothing is to be read now: it is young, or the last attempt has just failed.
+// held returns what is known. fresh says that nothing is to be read now: it is young, or the last attempt has just
+// failed.
 func (s *source) held() (p *issuer, fresh bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

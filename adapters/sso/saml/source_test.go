@@ -60,8 +60,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestEveryHour reads the metadata again after an hour, keeps what it knows where the provider is down then, and asks it
-// at most once a minute.
+// TestEveryHour reads the metadata again after an hour, keeps what it knows where the provider is down then, and asks
+// it at most once a minute.
 func TestEveryHour(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -90,8 +90,8 @@ func TestEveryHour(t *testing.T) {
 	}
 }
 
-// TestDown begins at a provider that is down: Unavailable, with one attempt in five seconds whoever asks, and no request
-// is spent.
+// TestDown begins at a provider that is down: Unavailable, with one attempt in five seconds whoever asks, and no
+// request is spent.
 func TestDown(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

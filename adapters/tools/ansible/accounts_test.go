@@ -32,7 +32,8 @@ func mayMount() bool {
 	return os.Geteuid() == 0 && exec.Command("unshare", "--mount", "mount", "--bind", "/etc/passwd", "/etc/passwd").Run() == nil
 }
 
-// fakePrograms are for whom may not mount: sshpass is the real one, and what it starts asks as ssh does. All is done as this process's user.
+// fakePrograms are for whom may not mount: sshpass is the real one, and what it starts asks as ssh does. All is done
+// as this process's user.
 func fakePrograms(t testing.TB, login, root string) loginTarget {
 	t.Helper()
 	dir := t.TempDir()
@@ -61,7 +62,8 @@ done
 exit 255
 `
 
-// sudo stands for the real one, which not every machine has: it asks as told, reads the answer and does what it was asked for as nobody else.
+// sudo stands for the real one, which not every machine has: it asks as told, reads the answer and does what it was
+// asked for as nobody else.
 const sudo = `#!/bin/bash
 while [ $# -gt 0 ]; do
 	case "$1" in

@@ -100,7 +100,6 @@ type capWriter struct {
 	left int
 }
 
-// Write implements io.Writer.
 func (w *capWriter) Write(p []byte) (int, error) {
 	n := min(len(p), w.left)
 	w.left -= n

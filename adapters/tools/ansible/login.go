@@ -26,7 +26,8 @@ func checkLogin(l execution.Login) error {
 	return nil
 }
 
-// loginArguments says who logs in and where the passwords lie. Ansible takes them for what neither the inventory nor the play says itself.
+// loginArguments says who logs in and where the passwords lie. Ansible takes them for what neither the inventory nor
+// the play says itself.
 func loginArguments(l execution.Login) []string {
 	var args []string
 	if l.User != "" {
@@ -49,8 +50,9 @@ func vaultArguments(l execution.Login) []string {
 	return args
 }
 
-// loginEnvironment says what has no argument. Whether to become somebody is the playbook's to say, and how is the credential's. The key's
-// public half makes ssh offer the agent's key first, and it alone where IdentitiesOnly is set.
+// loginEnvironment says what has no argument. Whether to become somebody is the playbook's to say, and how is the
+// credential's. The key's public half makes ssh offer the agent's key first, and it alone where IdentitiesOnly is
+// set.
 func loginEnvironment(env map[string]string, l execution.Login) {
 	for name, value := range map[string]string{
 		"ANSIBLE_BECOME_METHOD": l.BecomeMethod, "ANSIBLE_BECOME_USER": l.BecomeUser, "ANSIBLE_PRIVATE_KEY_FILE": l.PublicKeyFile,
@@ -61,7 +63,8 @@ func loginEnvironment(env map[string]string, l execution.Login) {
 	}
 }
 
-// forget removes the files of the passwords. Those that are gone are none the worse, and those that stay go with the run's directory.
+// forget removes the files of the passwords. Those that are gone are none the worse, and those that stay go with the
+// run's directory.
 func forget(l execution.Login) {
 	for _, path := range []string{l.PasswordFile, l.BecomePasswordFile} {
 		if path != "" {

@@ -62,8 +62,8 @@ func (p *project) playing(sink func(runs.Event) error) execution.PlayResult {
 	return res
 }
 
-// argvWatch looks at the command line of every process that begins until stop is called, which returns those that hold one
-// of the texts.
+// argvWatch looks at the command line of every process that begins until stop is called, which returns those that
+// hold one of the texts.
 func argvWatch(t testing.TB, texts ...string) (stop func() []string) {
 	t.Helper()
 	processes := func() (out []string) {

@@ -26,9 +26,8 @@ const (
 	eventsDelay = 5 * time.Second
 )
 
-// Play implements execution.PlaybookTool. A playbook that is missing or lies outside of a confined run's directory is
-// a failed play whose Error says so; a control that must not reach Ansible is an Invalid fault. An error of the sink
-// ends the play and is returned.
+// A playbook that is missing or lies outside of a confined run's directory is a failed play whose Error says so; a
+// control that must not reach Ansible is an Invalid fault. An error of the sink ends the play and is returned.
 func (t *Tool) Play(
 	ctx context.Context, spec extension.ToolSpec, p execution.Play, out io.Writer, sink func(runs.Event) error,
 ) (execution.PlayResult, error) {

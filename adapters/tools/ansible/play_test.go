@@ -189,7 +189,8 @@ func TestLaunchValuesAreNeverEvaluated(t *testing.T) {
 	}
 }
 
-// TestSavedVariablesAreTemplated lets Ansible evaluate what a template saved, and nothing that a launch brought, not even by way of that.
+// TestSavedVariablesAreTemplated lets Ansible evaluate what a template saved, and nothing that a launch brought, not
+// even by way of that.
 func TestSavedVariablesAreTemplated(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, map[string]string{"site.yml": `- hosts: h1

@@ -20,7 +20,6 @@ type tailWriter struct {
 	last []byte
 }
 
-// Write implements io.Writer.
 func (w *tailWriter) Write(p []byte) (int, error) {
 	w.last = append(w.last, p[max(0, len(p)-tailSize):]...)
 	if extra := len(w.last) - tailSize; extra > 0 {

@@ -12,9 +12,10 @@ import (
 // maxDepth bounds how deep variables may be nested.
 const maxDepth = 200
 
-// unsafeYAML writes variables as YAML in which every string, at every depth, carries the !unsafe tag but in those named by templated:
-// Ansible hands such a string on as it is and never looks for templates in it. YAML rather than JSON, since Ansible's JSON
-// reader gives a meaning to members of its own, such as __ansible_vault. Numbers keep their digits.
+// unsafeYAML writes variables as YAML in which every string, at every depth, carries the !unsafe tag but in those
+// named by templated: Ansible hands such a string on as it is and never looks for templates in it. YAML rather than
+// JSON, since Ansible's JSON reader gives a meaning to members of its own, such as __ansible_vault. Numbers keep
+// their digits.
 func unsafeYAML(vars map[string]any, templated []string) ([]byte, error) {
 	raw, err := json.Marshal(vars)
 	if err != nil {

@@ -19,7 +19,7 @@ var _ extension.ToolRunner = (*Tool)(nil)
 // New makes the tool.
 func New(r *proc.Runner) *Tool { return &Tool{runner: r} }
 
-// Run implements extension.ToolRunner. The script is a file, since any user of the machine can read arguments.
+// The script is a file, since any user of the machine can read arguments.
 func (t *Tool) Run(ctx context.Context, spec extension.ToolSpec, out io.Writer) (extension.ToolResult, error) {
 	bash, err := proc.LookPath(spec.Env, "bash")
 	if err != nil {

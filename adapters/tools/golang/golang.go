@@ -33,8 +33,7 @@ var _ extension.ToolRunner = (*Tool)(nil)
 // New makes the tool.
 func New(r *proc.Runner, c Config) *Tool { return &Tool{runner: r, config: c} }
 
-// Run implements extension.ToolRunner. A program that does not build ends with the go command's exit code. `go run`
-// would hide the program's own.
+// A program that does not build ends with the go command's exit code. `go run` would hide the program's own.
 func (t *Tool) Run(ctx context.Context, spec extension.ToolSpec, out io.Writer) (extension.ToolResult, error) {
 	gocmd, err := proc.LookPath(spec.Env, "go")
 	if err != nil {

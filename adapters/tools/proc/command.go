@@ -70,8 +70,8 @@ func (r *Runner) Run(ctx context.Context, c Command) (int, error) {
 	return code, errors.Join(err, out.finish(r.drain))
 }
 
-// startError names the cause where the child met the limit of descriptors: it sets its files up under numbers beyond the
-// limit, and is told then that there is no such descriptor.
+// startError names the cause where the child met the limit of descriptors: it sets its files up under numbers beyond
+// the limit, and is told then that there is no such descriptor.
 func startError(err error) error {
 	if errors.Is(err, syscall.EBADF) {
 		return fmt.Errorf("%w: %w", syscall.EMFILE, err)

@@ -118,8 +118,9 @@ func marked(s stat, runID string) bool {
 	return false
 }
 
-// members finds the living processes of a run among all: of those that may be, the given and the marked ones; all in a session or group that these share, and the descendants of all of them. This process, its ancestors
-// and its own session are never among them, even where a server was itself started by a run.
+// members finds the living processes of a run among all: of those that may be, the given and the marked ones; all in
+// a session or group that these share, and the descendants of all of them. This process, its ancestors and its own
+// session are never among them, even where a server was itself started by a run.
 func members(all []stat, runID string, inGroup, may func(stat) bool) []process {
 	c := processTable{byPID: make(map[int]stat, len(all)), in: map[int]bool{}, shared: map[int]bool{}}
 	for _, s := range all {

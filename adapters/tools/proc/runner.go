@@ -59,8 +59,9 @@ var (
 // ErrClosed is returned by Run once the runner is closed.
 var ErrClosed = errors.New("the process runner is closed")
 
-// New makes a Runner and starts its thread, and marks every descriptor that this process holds as not to be inherited. It fails only where /dev/null cannot be opened: a control group that
-// cannot be used makes the runner do without.
+// New makes a Runner and starts its thread, and marks every descriptor that this process holds as not to be
+// inherited. It fails only where /dev/null cannot be opened: a control group that cannot be used makes the runner do
+// without.
 func New(c Config) (*Runner, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // names bounds how many names are tried for a file beside others.
 const names = 100
 
-// WriteScript writes a script for its owner alone, 0700, into a run's directory and returns its path. What is there already stays: the
-// script then gets another name with the same ending.
+// WriteScript writes a script for its owner alone, 0700, into a run's directory and returns its path. What is there
+// already stays: the script then gets another name with the same ending.
 func WriteScript(dir, name, text string) (string, error) {
 	var path string
 	err := Beside(dir, name, func(p string) error {

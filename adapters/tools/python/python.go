@@ -19,7 +19,6 @@ var _ extension.ToolRunner = (*Tool)(nil)
 // New makes the tool.
 func New(r *proc.Runner) *Tool { return &Tool{runner: r} }
 
-// Run implements extension.ToolRunner.
 func (t *Tool) Run(ctx context.Context, spec extension.ToolSpec, out io.Writer) (extension.ToolResult, error) {
 	python, err := proc.LookPath(spec.Env, "python3")
 	if err != nil {

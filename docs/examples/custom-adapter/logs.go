@@ -11,9 +11,9 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// encryptedLogs passes output on to another log store in AES-CTR. A byte is encrypted by its run and its offset, so that
-// lengths and offsets stay and any stretch can be read alone. It hides the output in the database and its backups; it
-// does not show whether somebody changed it there.
+// encryptedLogs passes output on to another log store in AES-CTR. A byte is encrypted by its run and its offset, so
+// that lengths and offsets stay and any stretch can be read alone. It hides the output in the database and its
+// backups; it does not show whether somebody changed it there.
 type encryptedLogs struct {
 	runs.LogStore
 	block cipher.Block

@@ -1,6 +1,5 @@
-// Command custom is a binary with extensions of its own compiled in, as anybody may build one: a notifier that keeps a diary, one that
-// never succeeds, a secret engine of either sort, a tool, and
-// a subscriber of domain events.
+// Command custom is a binary with extensions of its own compiled in, as anybody may build one: a notifier that keeps
+// a diary, one that never succeeds, a secret engine of either sort, a tool, and a subscriber of domain events.
 package main
 
 import (
@@ -36,8 +35,8 @@ func main() {
 	os.Exit(cli.Execute(docs.Pages, compose.Subscribe(events.On("brittle", brittle))))
 }
 
-// brittle is a subscriber that fails while there is a file "fail". It appends the id of each run that it hears of to the
-// file "tried", and of each that it handles to the file "handled".
+// brittle is a subscriber that fails while there is a file "fail". It appends the id of each run that it hears of to
+// the file "tried", and of each that it handles to the file "handled".
 func brittle(_ context.Context, _ string, e runs.Finished) error {
 	dir := os.Getenv("BRITTLE")
 	if dir == "" {
@@ -83,7 +82,6 @@ func unbox(_ context.Context, config map[string]any) (string, error) {
 // mint makes a file for each secret, which lives as long as the secret is good.
 type mint struct{}
 
-// Mint implements extension.SecretMinter.
 func (mint) Mint(_ context.Context, config map[string]any) (string, *extension.SecretLease, error) {
 	handle := "coin-" + strconv.FormatInt(time.Now().UnixNano(), 36) //nolint:forbidigo // a name that no other coin has
 	path := coin(handle)
@@ -93,7 +91,6 @@ func (mint) Mint(_ context.Context, config map[string]any) (string, *extension.S
 	return "minted-" + handle, extension.NewSecretLease("mint", func(context.Context) error { return os.Remove(path) }).WithHandle(handle), nil
 }
 
-// RevokeLease implements extension.LeaseRevoker.
 func (mint) RevokeLease(_ context.Context, _ map[string]any, handle string) error {
 	if err := os.Remove(coin(handle)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/writ-automation/writ/docs"
 )
 
-// many names the environment variable with which this binary executes one command line for each line of its input: a test
-// of hundreds of files starts one process.
+// many names the environment variable with which this binary executes one command line for each line of its input: a
+// test of hundreds of files starts one process.
 const many = "WRIT_TEST_COMMANDS"
 
 // answer is what became of a command line.

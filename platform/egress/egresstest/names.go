@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Names is a DNS server in memory. Each lookup of a name gets the next of its addresses, the last one for ever; names that
-// it does not know do not exist. Its methods may be called from many goroutines.
+// Names is a DNS server in memory. Each lookup of a name gets the next of its addresses, the last one for ever; names
+// that it does not know do not exist. Its methods may be called from many goroutines.
 type Names struct {
 	known map[string][][4]byte
 	mu    sync.Mutex
@@ -51,8 +51,8 @@ func (n *Names) Asked(name string) int {
 	return n.asked[name]
 }
 
-// serve answers queries until the resolver hangs up, with the framing of DNS over TCP, which the resolver uses on what is
-// no packet connection (RFC 1035, 4.2.2).
+// serve answers queries until the resolver hangs up, with the framing of DNS over TCP, which the resolver uses on
+// what is no packet connection (RFC 1035, 4.2.2).
 func (n *Names) serve(c net.Conn) {
 	defer func() { _ = c.Close() }()
 	for {

@@ -21,8 +21,8 @@ func Note(origin string, size int64, root byte) string {
 	return fmt.Sprintf("%s\n%d\n%s\n\n\u2014 %s %s\n", origin, size, base64.StdEncoding.EncodeToString(slices.Repeat([]byte{root}, sha256.Size)), origin, line)
 }
 
-// HeadStore holds an implementation of audit.HeadShelf to the contract. open returns a fresh one, and again what another life of the same
-// worker sees.
+// HeadStore holds an implementation of audit.HeadShelf to the contract. open returns a fresh one, and again what
+// another life of the same worker sees.
 func HeadStore(t *testing.T, open func(t *testing.T) (first, again audit.HeadStore)) {
 	t.Helper()
 	for name, fn := range map[string]func(t *testing.T, store, again audit.HeadStore){

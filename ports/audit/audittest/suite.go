@@ -22,8 +22,8 @@ type Stores struct {
 	Beside func(t *testing.T) Stores
 }
 
-// Tamperer changes a chain as nobody may who goes through the stores: it is what a verifier has to notice. Each method opens
-// a unit of work of its own. A sequence number that is not there is an error.
+// Tamperer changes a chain as nobody may who goes through the stores: it is what a verifier has to notice. Each
+// method opens a unit of work of its own. A sequence number that is not there is an error.
 type Tamperer interface {
 	EditLeaf(ctx context.Context, seq int64, edit func(leaf string) string) error
 	EditHash(ctx context.Context, seq int64, edit func(hash [32]byte) [32]byte) error

@@ -193,7 +193,8 @@ func kept(t *testing.T, e *env) {
 	e.sameContent(t, "an empty content", is.ID, nil, catalog.JSON)
 }
 
-// fillRace: whatever comes first, what is known of a content is that of the content, and nothing of it outlives the inventory.
+// fillRace: whatever comes first, what is known of a content is that of the content, and nothing of it outlives the
+// inventory.
 func fillRace(t *testing.T, e *env) {
 	s := inventories(e)
 	for range 5 {

@@ -140,8 +140,8 @@ func namingNew(t *testing.T, e *env) {
 	}
 }
 
-// oneOwner: two changes of one object at once. The owner's row is held by whoever changes it, as it is by an update, so what is
-// named in the end is what one of them named.
+// oneOwner: two changes of one object at once. The owner's row is held by whoever changes it, as it is by an update,
+// so what is named in the end is what one of them named.
 func oneOwner(t *testing.T, e *env) {
 	s := templates(e)
 	tpl := add(t, e, s)

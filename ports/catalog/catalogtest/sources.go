@@ -34,7 +34,8 @@ func (e *env) addSource(t *testing.T, inventory string, edit ...func(*catalog.In
 	return v
 }
 
-// sourceScopes: a source is shown to whoever may read its inventory and its project; no right is asked of the source itself.
+// sourceScopes: a source is shown to whoever may read its inventory and its project; no right is asked of the source
+// itself.
 func sourceScopes(t *testing.T, e *env) {
 	u, v, org := e.addTeam(t), e.addTeam(t), e.addOrg(t)
 	object := func(p ids.Prefix, org string, subjects ...string) string {
@@ -135,8 +136,8 @@ func refreshes(t *testing.T, e *env) {
 	same(t, "a note brings nothing back", []catalog.InventorySource{other}, all(t, s, catalog.Filter{}))
 }
 
-// sealedTexts: what is sealed comes back byte for byte wherever a source is read, stays when a refresh is noted, and goes when a change
-// has nothing sealed.
+// sealedTexts: what is sealed comes back byte for byte wherever a source is read, stays when a refresh is noted, and
+// goes when a change has nothing sealed.
 func sealedTexts(t *testing.T, e *env) {
 	const inventory = "inv_1"
 	read := func(what string, want []byte, list ...catalog.InventorySource) {

@@ -11,8 +11,8 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Stores are the stores under test, the stores of rights that they read, and the unit of work that they join. They share one
-// database.
+// Stores are the stores under test, the stores of rights that they read, and the unit of work that they join. They
+// share one database.
 type Stores struct {
 	Unit        tx.Unit
 	Projects    catalog.ProjectStore

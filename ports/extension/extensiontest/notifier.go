@@ -24,7 +24,8 @@ type NotifierUnderTest struct {
 	Notifier extension.Notifier
 	// Heard returns the ids of the runs that arrived where the notifier leads to, each as often as it did.
 	Heard func() []string
-	// Break makes that place fail until the test ends, and Hang makes it never answer. Nil where a notifier has nowhere to fail.
+	// Break makes that place fail until the test ends, and Hang makes it never answer. Nil where a notifier has nowhere
+	// to fail.
 	Break func()
 	Hang  func()
 	// Secrets are texts that no error may hold.

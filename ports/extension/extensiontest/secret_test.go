@@ -11,7 +11,8 @@ import (
 	"github.com/writ-automation/writ/ports/extension/extensiontest"
 )
 
-// memoryEngine is an engine in memory as an author might write one: it resolves and mints, and says nothing of its config.
+// memoryEngine is an engine in memory as an author might write one: it resolves and mints, and says nothing of its
+// config.
 type memoryEngine struct {
 	mu     sync.Mutex
 	kept   map[string]string

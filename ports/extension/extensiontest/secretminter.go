@@ -27,7 +27,8 @@ type SecretMinter struct {
 }
 
 // Run proves that the engine keeps the contract of extension.SecretMinter, and those of extension.LeaseRevoker,
-// extension.ConfigDescriber and extension.ConfigValidator where it says that it does. Nothing else may mint at the same time. An engine that is called when its time is over mints nothing.
+// extension.ConfigDescriber and extension.ConfigValidator where it says that it does. Nothing else may mint at the
+// same time. An engine that is called when its time is over mints nothing.
 func (s SecretMinter) Run(t *testing.T) {
 	// Counting what is minted bears no neighbours.
 	for name, test := range map[string]func(*testing.T){

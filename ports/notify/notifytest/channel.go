@@ -36,7 +36,8 @@ type Outside struct {
 	Harmful []string
 	// Behave sets how it answers from now on; at first it takes.
 	Behave func(b Behaviour)
-	// Heard returns the texts of the messages that it took, oldest first, as they are read there: decoded from what carried them.
+	// Heard returns the texts of the messages that it took, oldest first, as they are read there: decoded from what
+	// carried them.
 	Heard func() []string
 }
 

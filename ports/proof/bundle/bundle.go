@@ -97,7 +97,8 @@ type Entry struct {
 	Disclosures []string // encoded
 }
 
-// Manifest is the predicate of the statement at the end. It repeats the window, so that the statement can be read alone.
+// Manifest is the predicate of the statement at the end. It repeats the window, so that the statement can be read
+// alone.
 type Manifest struct {
 	From   int64  `json:"from"`
 	Origin string `json:"origin"`

@@ -9,9 +9,9 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// Reader reads a document in the order in which it is written: Head, then Next until io.EOF, then Manifest. After an error
-// it is done. Errors are those of the io.Reader, ErrUnknown, ErrTooLarge and keys.FormatInvalid for everything that a
-// Writer would not have written.
+// Reader reads a document in the order in which it is written: Head, then Next until io.EOF, then Manifest. After an
+// error it is done. Errors are those of the io.Reader, ErrUnknown, ErrTooLarge and keys.FormatInvalid for everything
+// that a Writer would not have written.
 //
 // It verifies no signature and no link.
 type Reader struct {

@@ -122,14 +122,12 @@ func newLineSigner(origin string, s keys.Signer) (lineSigner, error) {
 	return lineSigner{name: origin, hash: v.KeyHash(), signer: s, verify: v}, nil
 }
 
-// Name implements note.Signer.
 func (l lineSigner) Name() string { return l.name }
 
-// KeyHash implements note.Signer.
 func (l lineSigner) KeyHash() uint32 { return l.hash }
 
-// Sign implements note.Signer. What the signer returns is verified before it goes out: a signer in hardware, or one
-// whose memory failed, must not put its name under something that nobody can verify.
+// What the signer returns is verified before it goes out: a signer in hardware, or one whose memory failed, must not
+// put its name under something that nobody can verify.
 func (l lineSigner) Sign(msg []byte) ([]byte, error) {
 	sig, err := l.signer.Sign(msg)
 	if err != nil {

@@ -36,11 +36,11 @@ func (s Signed) SignedBy(id string) bool {
 }
 
 // Open reads a note and verifies each line of a trusted key. At least one has to be there, and one of each key whose
-// id is in need. Lines of other keys are ignored. A signature that does not verify, or of a key that may not speak for
-// the size, refuses the note even where another line would do.
+// id is in need. Lines of other keys are ignored. A signature that does not verify, or of a key that may not speak
+// for the size, refuses the note even where another line would do.
 //
-// Faults: FormatInvalid; KeyUntrusted where the origin or whoever signed is not trusted, or a trusted key may not speak;
-// KeyRetired; SignatureInvalid for a signature that does not fit and for one that is needed and missing.
+// Faults: FormatInvalid; KeyUntrusted where the origin or whoever signed is not trusted, or a trusted key may not
+// speak; KeyRetired; SignatureInvalid for a signature that does not fit and for one that is needed and missing.
 func Open(data []byte, trusted keys.Ring, need ...string) (Signed, error) {
 	parsed, err := Parse(data)
 	if err != nil {
@@ -155,8 +155,8 @@ type Conflict struct {
 	First, Second Signed
 }
 
-// Equivocation opens two notes and reports whether they prove that the log misbehaved. Fault: whatever Open finds, since
-// a note that is not signed well is no proof against anybody.
+// Equivocation opens two notes and reports whether they prove that the log misbehaved. Fault: whatever Open finds,
+// since a note that is not signed well is no proof against anybody.
 func Equivocation(first, second []byte, trusted keys.Ring) (Conflict, bool, error) {
 	a, err := Open(first, trusted)
 	if err != nil {

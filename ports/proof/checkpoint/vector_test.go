@@ -166,7 +166,6 @@ func TestSignRefuses(t *testing.T) {
 // faulty is a signer whose memory failed.
 type faulty struct{ keys.Private }
 
-// Sign implements keys.Signer.
 func (f faulty) Sign(msg []byte) ([]byte, error) {
 	sig, err := f.Private.Sign(msg)
 	if err == nil {

@@ -8,8 +8,8 @@ type Matched struct {
 	Missing []string     // digests that nothing was found for: erased or withheld
 }
 
-// Match holds encoded disclosures against the digests of a leaf. It fails with an *Error where one cannot be read, is not in
-// the list (an altered one never is), is given twice or gives a second value to a name that a leaf holds once.
+// Match holds encoded disclosures against the digests of a leaf. It fails with an *Error where one cannot be read, is
+// not in the list (an altered one never is), is given twice or gives a second value to a name that a leaf holds once.
 func Match(sd, encoded []string) (Matched, error) {
 	found := make(map[string]Disclosure, len(encoded))
 	names := make(map[Name]bool, len(encoded))

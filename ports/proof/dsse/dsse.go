@@ -77,7 +77,8 @@ func Sign(payloadType string, payload []byte, signers ...keys.Signer) (Envelope,
 	return e, e.check(payloadType)
 }
 
-// librarySigner has the library sign with one of our keys. What it signs is verified at once: a key may rest in hardware.
+// librarySigner has the library sign with one of our keys. What it signs is verified at once: a key may rest in
+// hardware.
 type librarySigner struct {
 	keys.Signer
 	id string

@@ -24,15 +24,15 @@ func SignSeal(s keys.Seal, signers ...keys.Signer) ([]byte, error) {
 }
 
 // OpenSeal reads seal.json and verifies it against trusted keys: its signature by a trusted statement key, its newest
-// checkpoint by a key that it lists under its origin and, where the ring trusts checkpoint keys of that origin, by one
-// of those or one that they hand over to. Of what ring and listing say of a key's life the narrower counts: a seal can
-// end a key that was trusted and cannot bring back one that was not any more.
+// checkpoint by a key that it lists under its origin and, where the ring trusts checkpoint keys of that origin, by
+// one of those or one that they hand over to. Of what ring and listing say of a key's life the narrower counts: a
+// seal can end a key that was trusted and cannot bring back one that was not any more.
 //
-// A first contact that trusts nobody passes keys.NewRing(seal.Keys...) and learns that the seal agrees with itself and
-// nothing more.
+// A first contact that trusts nobody passes keys.NewRing(seal.Keys...) and learns that the seal agrees with itself
+// and nothing more.
 //
-// Faults: those of keys.ParseSeal, Envelope.Verify, checkpoint.Open and keys.Key.Admit; KeyUntrusted where the checkpoint
-// is by a key that no trusted one leads to.
+// Faults: those of keys.ParseSeal, Envelope.Verify, checkpoint.Open and keys.Key.Admit; KeyUntrusted where the
+// checkpoint is by a key that no trusted one leads to.
 func OpenSeal(data []byte, trusted keys.Ring, need ...string) (keys.Seal, error) {
 	s, err := keys.ParseSeal(data)
 	if err != nil {

@@ -1,7 +1,7 @@
 package keys
 
-// MarshalKeys returns a list of keys in its canonical form, which is that of the keys in seal.json. Fault: FormatInvalid for
-// keys that cannot stand in one ring.
+// MarshalKeys returns a list of keys in its canonical form, which is that of the keys in seal.json. Fault:
+// FormatInvalid for keys that cannot stand in one ring.
 func MarshalKeys(list []Key) ([]byte, error) {
 	if err := checkList(list); err != nil {
 		return nil, err

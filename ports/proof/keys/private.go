@@ -105,7 +105,7 @@ func MarshalPrivate(p Private) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: privateType, Bytes: der}), nil
 }
 
-// Public implements Signer. The zero value has no public half.
+// The zero value has no public half.
 func (p Private) Public() ed25519.PublicKey {
 	if p.key == nil {
 		return nil
@@ -114,10 +114,10 @@ func (p Private) Public() ed25519.PublicKey {
 	return public
 }
 
-// Use implements Signer.
+// Use returns what the key signs.
 func (p Private) Use() Use { return p.use }
 
-// Sign implements Signer.
+// Sign signs a message. KeyUntrusted where there is no private key.
 func (p Private) Sign(msg []byte) ([]byte, error) {
 	if p.key == nil {
 		return nil, KeyUntrusted.New("there is no private key to sign with")
@@ -131,7 +131,6 @@ func (p Private) String() string { return mask }
 // Format prints asterisks for every verb, %#v and %x among them.
 func (p Private) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, mask) }
 
-// LogValue implements slog.LogValuer.
 func (p Private) LogValue() slog.Value { return slog.StringValue(mask) }
 
 // MarshalText prints asterisks in JSON and whatever else asks for text.

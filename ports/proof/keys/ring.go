@@ -19,8 +19,8 @@ type entry struct {
 	verify note.Verifier // of a checkpoint key
 }
 
-// NewRing makes a ring of keys that are trusted. Fault: FormatInvalid for a key whose parts disagree, for two entries of
-// one key under one origin and for two that a note could not tell apart.
+// NewRing makes a ring of keys that are trusted. Fault: FormatInvalid for a key whose parts disagree, for two entries
+// of one key under one origin and for two that a note could not tell apart.
 func NewRing(list ...Key) (Ring, error) {
 	if len(list) > maxKeys {
 		return Ring{}, FormatInvalid.New("a ring has at most %d keys", maxKeys)

@@ -21,8 +21,8 @@ const (
 	Failed  = "failed"
 )
 
-// Leaf holds the values of a leaf. The empty string and the empty list stand for an absent key; Act, At, Out and Seq are
-// always there, as is Prev, which is all zeros in the first leaf of a chain. It never holds private text: see SD.
+// Leaf holds the values of a leaf. The empty string and the empty list stand for an absent key; Act, At, Out and Seq
+// are always there, as is Prev, which is all zeros in the first leaf of a chain. It never holds private text: see SD.
 type Leaf struct {
 	Act  string   // registered action, such as run.submit
 	At   string   // UTC with six fractional digits and a Z: see At

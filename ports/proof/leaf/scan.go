@@ -8,8 +8,8 @@ import (
 	"github.com/writ-automation/writ/ports/proof/jcs"
 )
 
-// Scan reads a leaf. It accepts exactly the bytes that AppendTo would write for the leaf that it returns; everything else
-// is an *Error. It goes over the bytes once, and what it returns does not share them.
+// Scan reads a leaf. It accepts exactly the bytes that AppendTo would write for the leaf that it returns; everything
+// else is an *Error. It goes over the bytes once, and what it returns does not share them.
 func Scan(b []byte) (Leaf, error) {
 	if len(b) > MaxSize {
 		return Leaf{}, &Error{Code: CodeSize, At: MaxSize}

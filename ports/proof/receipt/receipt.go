@@ -125,7 +125,8 @@ type Document struct {
 	Envelope dsse.Envelope
 }
 
-// Parse reads a file. Errors: ErrUnknown, ErrTooLarge and keys.FormatInvalid for everything that Sign would not have written.
+// Parse reads a file. Errors: ErrUnknown, ErrTooLarge and keys.FormatInvalid for everything that Sign would not have
+// written.
 func Parse(data []byte) (Document, error) {
 	if len(data) > MaxBytes {
 		return Document{}, ErrTooLarge

@@ -52,8 +52,8 @@ func Open(id, status string) (json.RawMessage, error) {
 	return keys.Encode(doc)
 }
 
-// ParseRun reads a run's digest document in its canonical form. Members that it does not know are the server's own. Fault:
-// FormatInvalid.
+// ParseRun reads a run's digest document in its canonical form. Members that it does not know are the server's own.
+// Fault: FormatInvalid.
 func ParseRun(doc json.RawMessage) (Run, error) {
 	if len(doc) > maxRun {
 		return Run{}, keys.FormatInvalid.New("the document of a run has at most %d bytes", maxRun)
@@ -109,8 +109,8 @@ func parseOwn(raw json.RawMessage) (*Own, error) {
 	return &Own{Count: w.Count, Digest: [32]byte(sum)}, nil
 }
 
-// Belongs reports whether an entry is one of the run: the leaf names it as its run, or as its object beside whatever run. A
-// refusal names the object alone.
+// Belongs reports whether an entry is one of the run: the leaf names it as its run, or as its object beside whatever
+// run. A refusal names the object alone.
 func Belongs(run, leafRun, leafObject string) bool {
 	return leafRun == run || leafRun != "" && leafObject == Object(run)
 }

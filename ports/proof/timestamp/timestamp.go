@@ -42,7 +42,8 @@ var (
 	oidSHA256     = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 1}
 )
 
-// The types of RFC 3161 and RFC 5652 as far as they are read. What stands behind the last member of each is passed over.
+// The types of RFC 3161 and RFC 5652 as far as they are read. What stands behind the last member of each is passed
+// over.
 type (
 	response struct {
 		Status struct {
@@ -72,8 +73,8 @@ type (
 	}
 )
 
-// Parse reads the DER of a TimeStampResp that was granted, over a SHA-256. A response that was not granted is a *Refusal.
-// It verifies no signature. The caller bounds the bytes.
+// Parse reads the DER of a TimeStampResp that was granted, over a SHA-256. A response that was not granted is a
+// *Refusal. It verifies no signature. The caller bounds the bytes.
 func Parse(der []byte) (Token, error) {
 	var resp response
 	if err := whole(der, &resp); err != nil {

@@ -18,8 +18,8 @@ import (
 // maxRoots bounds the certificates of a file.
 const maxRoots = 128
 
-// ParseRoots reads certificates as PEM blocks, one at least. A certificate that is no root serves as well: who is in the
-// file is trusted.
+// ParseRoots reads certificates as PEM blocks, one at least. A certificate that is no root serves as well: who is in
+// the file is trusted.
 func ParseRoots(text []byte) ([]*x509.Certificate, error) {
 	var out []*x509.Certificate
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
@@ -50,9 +50,9 @@ var (
 // ErrUnknownAuthority says that a token is by an authority that no root leads to: nothing is known of who signed it.
 var ErrUnknownAuthority = errors.New("no root leads to the authority that signed the token")
 
-// Verify asks that the token is signed by an authority whose certificate leads to one of the roots: the CMS signature over
-// imprint and time, the certificate named in what is signed, good for time stamps alone, and valid at the token's time.
-// Whether a certificate was revoked is not looked at.
+// Verify asks that the token is signed by an authority whose certificate leads to one of the roots: the CMS signature
+// over imprint and time, the certificate named in what is signed, good for time stamps alone, and valid at the
+// token's time. Whether a certificate was revoked is not looked at.
 func (t Token) Verify(roots []*x509.Certificate) error {
 	p7, err := pkcs7.Parse(t.cms)
 	if err != nil {
@@ -100,8 +100,8 @@ func (t Token) Verify(roots []*x509.Certificate) error {
 	return nil
 }
 
-// attributes holds the signed attributes to what RFC 3161 asks for: the content is a time stamp and the certificate is the
-// one of the signer.
+// attributes holds the signed attributes to what RFC 3161 asks for: the content is a time stamp and the certificate
+// is the one of the signer.
 func attributes(p7 *pkcs7.PKCS7, signer *x509.Certificate) error {
 	var kind asn1.ObjectIdentifier
 	if err := p7.UnmarshalSignedAttribute(oidContentType, &kind); err != nil || !kind.Equal(oidTSTInfo) {

@@ -10,7 +10,8 @@ import (
 // chained is how many leaves the benchmarks of a whole chain have.
 const chained = 1 << 16
 
-// chain links leaves of the usual size and returns their bytes one after the other, where each ends, and the right edge.
+// chain links leaves of the usual size and returns their bytes one after the other, where each ends, and the right
+// edge.
 func chain(b *testing.B, n int) (text []byte, ends []int, edge Range) {
 	l := leaf.Leaf{
 		Act: "run.approve", At: "2026-03-31T23:59:59.999999Z", ID: "aud_01jz4w8x6m2k9q0r3t5v7y1b2c", Met: "POST",
@@ -39,8 +40,8 @@ func BenchmarkBuildChain(b *testing.B) {
 	b.ReportMetric(float64(chained)*float64(b.N)/b.Elapsed().Seconds(), "leaves/s")
 }
 
-// BenchmarkVerifyChain is what a verifier does with each leaf: read it strictly, compare its number and its link, hash it
-// and add it to the tree.
+// BenchmarkVerifyChain is what a verifier does with each leaf: read it strictly, compare its number and its link,
+// hash it and add it to the tree.
 func BenchmarkVerifyChain(b *testing.B) {
 	text, ends, edge := chain(b, chained)
 	for b.Loop() {

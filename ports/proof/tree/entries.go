@@ -13,8 +13,8 @@ func AppendEntry(b, entry []byte) ([]byte, error) {
 	return append(binary.BigEndian.AppendUint16(b, uint16(len(entry))), entry...), nil
 }
 
-// Entries returns the entries of the bundle below a tile of level 0. There have to be exactly as many as the tile is wide,
-// and nothing behind them. They share the memory of b.
+// Entries returns the entries of the bundle below a tile of level 0. There have to be exactly as many as the tile is
+// wide, and nothing behind them. They share the memory of b.
 func (t Tile) Entries(b []byte) ([][]byte, error) {
 	if t.Level != 0 || t.Width < 1 || t.Width > TileWidth {
 		return nil, refuse("entries", CodeFormat)

@@ -99,9 +99,9 @@ func verdict(what string, err error) error {
 	return refuse(what, CodeLength)
 }
 
-// Before returns the right edge of the tree that ends before the leaf with this zero-based index, out of the leaf's proof of
-// inclusion in the tree of that size: the siblings to the left of its way up are the complete subtrees of that tree. It is
-// as true as the proof, so verify that first.
+// Before returns the right edge of the tree that ends before the leaf with this zero-based index, out of the leaf's
+// proof of inclusion in the tree of that size: the siblings to the left of its way up are the complete subtrees of
+// that tree. It is as true as the proof, so verify that first.
 func Before(index, size uint64, path []Hash) (Range, error) {
 	if index >= size || size > MaxSize {
 		return Range{}, refuse("range", CodeSize)

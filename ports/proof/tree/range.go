@@ -12,8 +12,9 @@ import (
 // levels is how many levels a tree of MaxSize leaves has, and one more, so that no append leaves the array.
 const levels = 54
 
-// Range is the right edge of a tree that begins at the first leaf: what has to be kept to append, and to know the root. The
-// zero value is the empty tree. It is a value: a copy grows apart from the original, and equal trees are equal with ==.
+// Range is the right edge of a tree that begins at the first leaf: what has to be kept to append, and to know the
+// root. The zero value is the empty tree. It is a value: a copy grows apart from the original, and equal trees are
+// equal with ==.
 type Range struct {
 	size uint64
 	node [levels]Hash // by level, where the size has the bit of the level; zero elsewhere
@@ -59,8 +60,8 @@ func (r *Range) Root() Hash {
 // rangeForm is the first byte of a stored range.
 const rangeForm = 1
 
-// MarshalBinary returns the form that is stored: a byte 1, the size in eight bytes with the highest first, and the hashes
-// of the complete subtrees from the largest to the smallest. It fails for a tree beyond MaxSize alone.
+// MarshalBinary returns the form that is stored: a byte 1, the size in eight bytes with the highest first, and the
+// hashes of the complete subtrees from the largest to the smallest. It fails for a tree beyond MaxSize alone.
 func (r Range) MarshalBinary() ([]byte, error) {
 	if r.size > MaxSize {
 		return nil, refuse("range", CodeSize)
@@ -76,8 +77,8 @@ func (r Range) MarshalBinary() ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalBinary takes what MarshalBinary returned and nothing else. Where it fails the range stays as it was. It cannot
-// tell whether the hashes are the right ones: compare Root with what is signed.
+// UnmarshalBinary takes what MarshalBinary returned and nothing else. Where it fails the range stays as it was. It
+// cannot tell whether the hashes are the right ones: compare Root with what is signed.
 func (r *Range) UnmarshalBinary(b []byte) error {
 	if len(b) < 9 || b[0] != rangeForm {
 		return refuse("range", CodeFormat)

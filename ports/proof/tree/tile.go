@@ -14,16 +14,16 @@ const (
 	maxTileLevel = 63
 )
 
-// Tile names the hashes of up to 256 neighbouring nodes of one tree level, which is eight times the tile's. A tile of fewer
-// hashes is partial: it is the last one of its level.
+// Tile names the hashes of up to 256 neighbouring nodes of one tree level, which is eight times the tile's. A tile of
+// fewer hashes is partial: it is the last one of its level.
 type Tile struct {
 	Level uint
 	Index uint64
 	Width int
 }
 
-// TileOf returns the tile that holds what the node is made of in a tree of that size, and where in it the hashes below the
-// node are.
+// TileOf returns the tile that holds what the node is made of in a tree of that size, and where in it the hashes
+// below the node are.
 func TileOf(n Node, size uint64) (t Tile, from, to int, err error) {
 	if size > MaxSize || n.Level >= levels || n.Index >= size>>n.Level {
 		return Tile{}, 0, 0, refuse("tile", CodeSize)
@@ -48,8 +48,8 @@ func (t Tile) above(size uint64) (Tile, int) {
 	return tileAt(t.Level+1, t.Index/TileWidth, size), int(t.Index % TileWidth)
 }
 
-// TilesBetween returns the tiles that a tree of size to has and a tree of size from does not, each level from left to right
-// and the lowest level first. The last one of a level may be partial.
+// TilesBetween returns the tiles that a tree of size to has and a tree of size from does not, each level from left to
+// right and the lowest level first. The last one of a level may be partial.
 func TilesBetween(from, to uint64) []Tile {
 	if from > to || to > MaxSize {
 		return nil

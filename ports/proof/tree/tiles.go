@@ -9,13 +9,13 @@ import (
 
 // TileReader reads tiles from wherever they are kept.
 type TileReader interface {
-	// ReadTiles returns the hashes of each tile one after the other, in the order of the tiles. A longer version of a partial
-	// tile is cut by the reader. A tile that it does not have is an error.
+	// ReadTiles returns the hashes of each tile one after the other, in the order of the tiles. A longer version of a
+	// partial tile is cut by the reader. A tile that it does not have is an error.
 	ReadTiles(ctx context.Context, tiles []Tile) ([][]byte, error)
 }
 
-// Tiles is a Source that believes nothing that it reads: every tile is checked against the root that it was opened with. It
-// keeps the tiles that it read, and serves one caller at a time.
+// Tiles is a Source that believes nothing that it reads: every tile is checked against the root that it was opened
+// with. It keeps the tiles that it read, and serves one caller at a time.
 type Tiles struct {
 	size   uint64
 	reader TileReader
@@ -134,8 +134,8 @@ func (t Tile) Parse(b []byte) ([]Hash, error) {
 	return out, nil
 }
 
-// Verify checks a tile by itself, given the hash of the subtree that its nodes make up. Where the tile is partial that is
-// the hash of what there is.
+// Verify checks a tile by itself, given the hash of the subtree that its nodes make up. Where the tile is partial
+// that is the hash of what there is.
 func (t Tile) Verify(b []byte, top Hash) error {
 	hashes, err := t.Parse(b)
 	if err != nil {

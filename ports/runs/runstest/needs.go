@@ -8,7 +8,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// credentialsUnfinished: a credential is needed by whoever names it, a pipeline for its steps too, and is no object of any run.
+// credentialsUnfinished: a credential is needed by whoever names it, a pipeline for its steps too, and is no object
+// of any run.
 func credentialsUnfinished(t *testing.T, e *env) {
 	const needed, other = "crd_00000000000000000000000001", "crd_00000000000000000000000002"
 	having := func(list ...string) func(*runs.Run) { return func(r *runs.Run) { r.Spec.CredentialIDs = list } }

@@ -107,8 +107,8 @@ func scopeNothing(t *testing.T, e *env) {
 	check()
 }
 
-// restrictedQueues makes runs of as many queues, each restricted but for every third, and returns what ada may read of it, the
-// oldest first.
+// restrictedQueues makes runs of as many queues, each restricted but for every third, and returns what ada may read
+// of it, the oldest first.
 func (e *env) restrictedQueues(t *testing.T, queues int) (mine []string) {
 	t.Helper()
 	for q := range queues {

@@ -29,8 +29,8 @@ type Stores struct {
 	TotalCap int
 }
 
-// Restriction lets nobody read an object but the subjects named, and the administrators of the organization that it belongs to
-// where one is named.
+// Restriction lets nobody read an object but the subjects named, and the administrators of the organization that it
+// belongs to where one is named.
 type Restriction struct {
 	Object  string
 	Org     string

@@ -136,8 +136,8 @@ func slotAdvance(t *testing.T, e *env) {
 	e.advance(t, off.ID, minute(1), minute(2), minute(1), leaseTime, false)
 }
 
-// slotTwice names a slot again that was booked before, as a change of the schedule may: nobody gets it twice, and the schedule does
-// not stay due.
+// slotTwice names a slot again that was booked before, as a change of the schedule may: nobody gets it twice, and the
+// schedule does not stay due.
 func slotTwice(t *testing.T, e *env) {
 	s := e.add(t, next(minute(1)))
 	e.advance(t, s.ID, minute(1), minute(2), minute(1), leaseTime, true)

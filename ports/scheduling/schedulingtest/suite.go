@@ -24,8 +24,8 @@ type Stores struct {
 	Older func(ctx context.Context, age time.Duration) error
 }
 
-// Restriction lets nobody read an object but the subjects named, and the administrators of the organization that it belongs to
-// where one is named.
+// Restriction lets nobody read an object but the subjects named, and the administrators of the organization that it
+// belongs to where one is named.
 type Restriction struct {
 	Object  string
 	Org     string

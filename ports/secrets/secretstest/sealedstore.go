@@ -20,7 +20,8 @@ type SealedStoreUnderTest struct {
 	Store secrets.SealedStore
 	// Name is the name that the holder must have.
 	Name string
-	// Put stores a record with a sealed text in the unit of ctx and returns its key, of which later ones sort behind earlier ones.
+	// Put stores a record with a sealed text in the unit of ctx and returns its key, of which later ones sort behind
+	// earlier ones.
 	Put func(ctx context.Context, text []byte) (key string, err error)
 	// Record is for which record that of a key is sealed.
 	Record func(key string) string
@@ -30,7 +31,8 @@ type SealedStoreUnderTest struct {
 	Remove func(ctx context.Context, key string) error
 }
 
-// EachSealedStore opens a fresh holder, once for each way in which the implementation can be set up, and calls fn in a sub-test.
+// EachSealedStore opens a fresh holder, once for each way in which the implementation can be set up, and calls fn in
+// a sub-test.
 type EachSealedStore func(t *testing.T, fn func(t *testing.T, h SealedStoreUnderTest))
 
 // RunSealedStore holds an implementation of secrets.Holder to the contract.

@@ -13,7 +13,8 @@ import (
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Stores are the stores under test, the stores that they read, and the unit of work that they join. They share one database.
+// Stores are the stores under test, the stores that they read, and the unit of work that they join. They share one
+// database.
 type Stores struct {
 	Unit        tx.Unit
 	Credentials secrets.Store

@@ -16,8 +16,8 @@ const (
 	stars    = "***"
 )
 
-// FromAPI makes the members of a document of an object of the API, whose numbers are json.Number. Members that the API derives
-// are left out, and so are those that say nothing. name tells what an id names.
+// FromAPI makes the members of a document of an object of the API, whose numbers are json.Number. Members that the
+// API derives are left out, and so are those that say nothing. name tells what an id names.
 func FromAPI(k Kind, o map[string]any, name func(kind, id string) Ref) map[string]any {
 	return Normal(k, fromAPI(k.of(o), o, name))
 }
@@ -67,8 +67,8 @@ func each(v any, fn func(any) any) any {
 	return out
 }
 
-// ToAPI makes the body of a request of a document whose references are resolved. stored is what an update replaces, nil for a
-// creation; id tells the id of an object.
+// ToAPI makes the body of a request of a document whose references are resolved. stored is what an update replaces,
+// nil for a creation; id tells the id of an object.
 func ToAPI(d *Document, stored map[string]any, id func(Key) (string, error)) (map[string]any, error) {
 	k, _ := KindOf(d.Kind)
 	spec := Normal(k, d.Spec)
@@ -246,8 +246,8 @@ func sameFloat(a, b json.Number) bool {
 	return errA == nil && errB == nil && x == y
 }
 
-// Unbacked lists the members of a document that hold a mask where the stored object holds none: nobody knows what stands behind.
-// stored is nil where there is no object.
+// Unbacked lists the members of a document that hold a mask where the stored object holds none: nobody knows what
+// stands behind. stored is nil where there is no object.
 func Unbacked(d *Document, stored map[string]any) Problems {
 	k, _ := KindOf(d.Kind)
 	known := make(map[string]bool)
@@ -298,7 +298,8 @@ func masks(members []member, spec map[string]any, at, place string, fn func(at, 
 	}
 }
 
-// inner finds masks among values whose members nobody knows: the one of variables, and of what is secret the empty text, too.
+// inner finds masks among values whose members nobody knows: the one of variables, and of what is secret the empty
+// text, too.
 func inner(m *member, v any, at, place string, fn func(at, place, mask string)) {
 	switch x := v.(type) {
 	case string:

@@ -13,8 +13,8 @@ var maskedAddress = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://[^/?#]*/?\*\*\*$`)
 // Change is a member that differs.
 type Change struct {
 	Member string
-	// Lines tell how: each begins with "- " for what is, "+ " for what will be, and two blanks for what is around it. Secrets are
-	// masked in them.
+	// Lines tell how: each begins with "- " for what is, "+ " for what will be, and two blanks for what is around it.
+	// Secrets are masked in them.
 	Lines []string
 }
 

@@ -323,7 +323,8 @@ var (
 	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 )
 
-// scalar gives a plain word the type that it has in JSON. All else that YAML knows (yes, 0777, 1_000, dates) stays a text.
+// scalar gives a plain word the type that it has in JSON. All else that YAML knows (yes, 0777, 1_000, dates) stays a
+// text.
 func scalar(n *yaml.Node) any {
 	switch {
 	case n.Style != 0:

@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Key names an object: names are unique per kind within an organization. Org is the organization's name, empty for none, or its
-// id where nobody tells its name.
+// Key names an object: names are unique per kind within an organization. Org is the organization's name, empty for
+// none, or its id where nobody tells its name.
 type Key struct{ Kind, Org, Name string }
 
 // String is the key as messages name it.
@@ -21,8 +21,8 @@ func (k Key) String() string {
 	return s
 }
 
-// Ref is an object that a document names. Bare is a name without an organization, which Resolve finds; ID is set instead of all
-// others where the object's name is not known.
+// Ref is an object that a document names. Bare is a name without an organization, which Resolve finds; ID is set
+// instead of all others where the object's name is not known.
 type Ref struct {
 	Key
 	Bare bool
@@ -126,8 +126,8 @@ func (x Index) Add(k Key) {
 	}
 }
 
-// Find returns the object that a name means to an object of an organization: the one of the same organization, else the one
-// without an organization, else the only one there is. The error is one sentence that begins with the kind.
+// Find returns the object that a name means to an object of an organization: the one of the same organization, else
+// the one without an organization, else the only one there is. The error is one sentence that begins with the kind.
 func (x Index) Find(kind, name, org string) (Key, error) {
 	all := x[kind+"\x00"+name]
 	for _, k := range []Key{{kind, org, name}, {kind, "", name}} {
@@ -160,7 +160,8 @@ func article(kind string) string {
 	return "a " + noun(kind)
 }
 
-// Resolve replaces the bare names of the document by what they mean. What has the form of an id and is nobody's name stays an id.
+// Resolve replaces the bare names of the document by what they mean. What has the form of an id and is nobody's name
+// stays an id.
 func (d *Document) Resolve(x Index) Problems {
 	k, _ := KindOf(d.Kind)
 	var out Problems

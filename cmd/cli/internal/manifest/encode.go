@@ -18,8 +18,9 @@ import (
 // longText is how many lines a text has at most that stays in its document, where it may stand in a file of its own.
 const longText = 3
 
-// Encode writes a document whose references are resolved, in the order of the contract. Long texts go into files beside it, named
-// after base, which is the document's file name without its extension; x tells which names need their organization.
+// Encode writes a document whose references are resolved, in the order of the contract. Long texts go into files
+// beside it, named after base, which is the document's file name without its extension; x tells which names need
+// their organization.
 func Encode(d *Document, base string, x Index) (raw []byte, beside map[string]string, err error) {
 	k, _ := KindOf(d.Kind)
 	w := &writer{base: base, org: d.Org, index: x, beside: map[string]string{}}

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Bounds of a diff: how many lines may differ before whole blocks are shown, how many lines stand around a difference, and how
-// many are told at all.
+// Bounds of a diff: how many lines may differ before whole blocks are shown, how many lines stand around a
+// difference, and how many are told at all.
 const (
 	maxEdits     = 1000
 	around       = 2
@@ -87,7 +87,8 @@ func middle(a, b []string) []edit {
 	return back
 }
 
-// paths is Myers' search: how far each diagonal is reached with each number of edits. Entry d has the diagonals -(d+1) to d+1.
+// paths is Myers' search: how far each diagonal is reached with each number of edits. Entry d has the diagonals
+// -(d+1) to d+1.
 func paths(a, b []string) (trace [][]int, found bool) {
 	v := []int{0, 0, 0}
 	for d := 0; d <= maxEdits && d <= len(a)+len(b); d++ {

@@ -43,8 +43,8 @@ type file struct {
 	texts    map[string]Problem // files that it names, and what to say where one is no text
 }
 
-// Read reads a file, or every .yaml and .yml file of a directory but those below names that begin with a dot. Errors are
-// Problems where the content is at fault.
+// Read reads a file, or every .yaml and .yml file of a directory but those below names that begin with a dot. Errors
+// are Problems where the content is at fault.
 func Read(name string) ([]*Document, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -202,7 +202,8 @@ func (r *reader) file(name string) *file {
 	}
 }
 
-// syntax splits an error of the YAML library, which begins with the line but on the first one, and but for control characters.
+// syntax splits an error of the YAML library, which begins with the line but on the first one, and but for control
+// characters.
 func syntax(name string, raw []byte, err error) Problem {
 	p := Problem{File: name, Line: 1, Text: strings.TrimPrefix(err.Error(), "yaml: ")}
 	var line int
@@ -231,8 +232,8 @@ func (r *reader) beside(f *file, name string, at Problem) (string, error) {
 	return string(raw), nil
 }
 
-// Answers reads a file of answers: an object whose members are single values, each as it is written. The file is bounded as a
-// catalog is; a member without a value is left out.
+// Answers reads a file of answers: an object whose members are single values, each as it is written. The file is
+// bounded as a catalog is; a member without a value is left out.
 func Answers(name string, from io.Reader) (map[string]string, error) {
 	raw, err := io.ReadAll(io.LimitReader(from, maxAnswers+1))
 	if err != nil {

@@ -43,8 +43,8 @@ type Anchor struct {
 	Token []byte
 }
 
-// Writer writes entry by entry. It holds the entries of one bundle of 256, and of each level of tiles those that are not
-// full.
+// Writer writes entry by entry. It holds the entries of one bundle of 256, and of each level of tiles those that are
+// not full.
 type Writer struct {
 	head     Head
 	zip      *zip.Writer

@@ -49,7 +49,7 @@ func NewAdmin(p AdminParams) *Admin {
 // maxErased bounds the entries of one erasure, which its own entry lists.
 const maxErased = 10_000
 
-// Erase implements audit.Keeper. Invalid faults name seqs and ground.
+// Invalid faults name seqs and ground.
 func (k *Admin) Erase(ctx context.Context, seqs []int64, ground string) error {
 	switch {
 	case len(seqs) == 0 || len(seqs) > maxErased:
@@ -79,7 +79,6 @@ func (k *Admin) Erase(ctx context.Context, seqs []int64, ground string) error {
 	})
 }
 
-// Keys implements audit.Keeper.
 func (k *Admin) Keys(ctx context.Context) ([]audit.PublicKey, error) {
 	return k.s.Identity.Keys(ctx)
 }

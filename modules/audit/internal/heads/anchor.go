@@ -15,8 +15,8 @@ import (
 	"github.com/writ-automation/writ/ports/proof/timestamp"
 )
 
-// Anchor implements audit.Keeper. Each outsider is asked outside of the unit, and what it says is checked before it is kept.
-// Where one fails the others are kept nonetheless, and returned beside the fault.
+// Each outsider is asked outside of the unit, and what it says is checked before it is kept. Where one fails the
+// others are kept nonetheless, and returned beside the fault.
 func (k *Admin) Anchor(ctx context.Context, by audit.AnchorRequest) ([]audit.Anchor, error) {
 	head, err := k.p.Install.Checkpoint(ctx)
 	if err != nil {
@@ -93,7 +93,8 @@ func (k *Admin) stamped(ctx context.Context, head install.Head, by audit.TimeSta
 	return a, nil
 }
 
-// witnessed asks a witness, once more from the size that it knows where that is another one than this install remembers.
+// witnessed asks a witness, once more from the size that it knows where that is another one than this install
+// remembers.
 func (k *Admin) witnessed(ctx context.Context, head install.Head, by audit.Witness) (audit.Anchor, error) {
 	from, err := k.lastWitnessed(ctx, head, by.Name())
 	if err != nil {
@@ -145,7 +146,8 @@ func (k *Admin) lastWitnessed(ctx context.Context, head install.Head, name strin
 	return 0, nil
 }
 
-// The lengths of what follows the key hash in a cosignature: a time of eight bytes and a signature, of Ed25519 or ML-DSA-44.
+// The lengths of what follows the key hash in a cosignature: a time of eight bytes and a signature, of Ed25519 or
+// ML-DSA-44.
 const (
 	timeLen    = 8
 	ed25519Len = 64

@@ -18,7 +18,8 @@ type CopiesConfig struct {
 	Show  time.Duration // between two times that all heads are shown; 1 h
 }
 
-// passTimeout bounds one pass: the first time that a head is held against a long chain without tiles, all of it is read.
+// passTimeout bounds one pass: the first time that a head is held against a long chain without tiles, all of it is
+// read.
 const passTimeout = time.Minute
 
 // The parts of the work, each of which may fail for itself.
@@ -143,8 +144,8 @@ func (h *Copies) show(ctx context.Context) error {
 	return errors.Join(err, unread)
 }
 
-// save keeps the newest head. The one whose place it takes is shown first: if the chain does not satisfy that one, or if nobody can
-// tell, it stays.
+// save keeps the newest head. The one whose place it takes is shown first: if the chain does not satisfy that one, or
+// if nobody can tell, it stays.
 func (h *Copies) save(ctx context.Context) error {
 	note, err := h.p.Heads.Newest(ctx)
 	if err != nil || note == "" || note == h.held {

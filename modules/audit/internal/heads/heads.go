@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// believed is how long the newest head and what was found out about a head that was shown are not asked for again: however many
-	// workers claim, the store is asked once in that time.
+	// believed is how long the newest head and what was found out about a head that was shown are not asked for again:
+	// however many workers claim, the store is asked once in that time.
 	believed = time.Second
 	// accused is how long that is of a head that the chain does not satisfy, of which all is said already.
 	accused = 30 * time.Second
@@ -91,7 +91,6 @@ func take(ctx context.Context, turn chan struct{}) error {
 	}
 }
 
-// Newest implements audit.Heads.
 func (h *Heads) Newest(ctx context.Context) (string, error) {
 	if note, ok := h.known(); ok {
 		return note, nil
@@ -116,8 +115,8 @@ func (h *Heads) Newest(ctx context.Context) (string, error) {
 	return note, nil
 }
 
-// known returns what was told a moment ago. While a head stands against the chain nothing is told: nobody is to let go of one that
-// proves it.
+// known returns what was told a moment ago. While a head stands against the chain nothing is told: nobody is to let
+// go of one that proves it.
 func (h *Heads) known() (string, bool) {
 	now := h.p.Clock.Now()
 	h.mu.Lock()
@@ -153,7 +152,7 @@ func (h *Heads) newest(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// Show implements audit.Heads. Invalid faults name worker, or heads where they are more than audit.HeldHeads.
+// Invalid faults name worker, or heads where they are more than audit.HeldHeads.
 func (h *Heads) Show(ctx context.Context, worker string, notes []string) error {
 	switch {
 	case len(notes) == 0:

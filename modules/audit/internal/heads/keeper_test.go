@@ -158,8 +158,8 @@ func TestAnAcceptedRollbackBeginsAnEpoch(t *testing.T) {
 	}
 }
 
-// TestAForgedEpoch: whoever can write the database alone gives up no head that the head file holds, however well an epoch and its
-// entry look. What the signing key vouches for is another matter.
+// TestAForgedEpoch: whoever can write the database alone gives up no head that the head file holds, however well an
+// epoch and its entry look. What the signing key vouches for is another matter.
 func TestAForgedEpoch(t *testing.T) {
 	t.Parallel()
 	pem := pemOf(t)
@@ -211,7 +211,8 @@ func TestAForgedEpoch(t *testing.T) {
 	}
 }
 
-// TestAChainThatBecameAnother keeps of the epoch what a head vouches for: the copy was written to before anybody looked.
+// TestAChainThatBecameAnother keeps of the epoch what a head vouches for: the copy was written to before anybody
+// looked.
 func TestAChainThatBecameAnother(t *testing.T) {
 	t.Parallel()
 	pem := pemOf(t)

@@ -26,11 +26,11 @@ type loss struct {
 	renew   bool            // this server's key signed what was seen, and the store has forgotten it
 }
 
-// AcceptRollback implements audit.Keeper. Of the open epoch remains the present chain; where the chain did not only end too
-// early but became another one, what remains is the largest head that it satisfies below those that it does not; so it does of epochs
-// that were closed before and have such a head. The new epoch begins with the entry that tells of it, and tiles are made anew. Epochs
-// that the store has forgotten are closed with it. A signed head of the new epoch follows, where this server has the key: without one no other server gives up what it saw. A reason that is empty or
-// too long is Invalid.
+// Of the open epoch remains the present chain; where the chain did not only end too early but became another one,
+// what remains is the largest head that it satisfies below those that it does not; so it does of epochs that were
+// closed before and have such a head. The new epoch begins with the entry that tells of it, and tiles are made anew.
+// Epochs that the store has forgotten are closed with it. A signed head of the new epoch follows, where this server
+// has the key: without one no other server gives up what it saw. A reason that is empty or too long is Invalid.
 func (k *Admin) AcceptRollback(ctx context.Context, reason string) (audit.Epoch, error) {
 	if reason == "" || reason != disclosure.Fit(reason) {
 		return audit.Epoch{}, fault.BadField("reason", "give a reason of at most %d bytes", disclosure.MaxValue)
@@ -72,8 +72,8 @@ func (k *Admin) AcceptRollback(ctx context.Context, reason string) (audit.Epoch,
 	return made, k.vouch(ctx)
 }
 
-// vouch keeps a signed head of the new epoch, by which every server knows that the signing key is behind it. A server without that
-// key can accept a rollback, but nobody else takes its word for it.
+// vouch keeps a signed head of the new epoch, by which every server knows that the signing key is behind it. A server
+// without that key can accept a rollback, but nobody else takes its word for it.
 func (k *Admin) vouch(ctx context.Context) error {
 	h, err := k.p.Install.Checkpoint(ctx)
 	if audit.NoSigningKey.Is(err) {

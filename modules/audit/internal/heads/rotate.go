@@ -27,9 +27,9 @@ type rotation struct {
 // handedOver is the key under which a unit keeps its rotation.
 type handedOver struct{ by *Admin }
 
-// Rotate implements audit.Keeper. The old keys speak for the entry of the rotation still, and the new ones from it on: a head
-// of that size was never signed before, so that every head has the lines that it needs. Where the unit fails for certain keep
-// is called again with the old keys. Faults: NoSigningKey, those of Install.Checkpoint, and Conflict for too many keys.
+// The old keys speak for the entry of the rotation still, and the new ones from it on: a head of that size was never
+// signed before, so that every head has the lines that it needs. Where the unit fails for certain keep is called
+// again with the old keys. Faults: NoSigningKey, those of Install.Checkpoint, and Conflict for too many keys.
 func (k *Admin) Rotate(ctx context.Context, keep func(pem []byte) error) ([]audit.PublicKey, error) {
 	// Nothing is handed over where the chain does not continue what was signed.
 	if _, err := k.p.Install.Checkpoint(ctx); err != nil {
@@ -112,8 +112,8 @@ func (k *Admin) rotate(ctx context.Context, r rotation) error {
 	return tx.BeforeCommit(ctx, handedOver{k}, r, k.handOver)
 }
 
-// handOver registers the new keys from the size of the chain on. The head is not committed yet when both keys sign it; the
-// note is kept in the same unit alone.
+// handOver registers the new keys from the size of the chain on. The head is not committed yet when both keys sign
+// it; the note is kept in the same unit alone.
 func (k *Admin) handOver(ctx context.Context, made []rotation) error {
 	r := made[len(made)-1]
 	tip, err := k.s.Chain.Tip(ctx)

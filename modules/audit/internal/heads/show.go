@@ -57,7 +57,8 @@ func (h *Heads) confirm(ctx context.Context, worker string, held install.Held) e
 	})
 }
 
-// due reports whether a head is larger than each of its epoch that workers showed, and the newest of those is old enough.
+// due reports whether a head is larger than each of its epoch that workers showed, and the newest of those is old
+// enough.
 func (h *Heads) due(ctx context.Context, held install.Held) (bool, error) {
 	newest, err := h.p.Anchors.FindAnchors(ctx, audit.AnchorFilter{Kind: audit.KindWorker, Epoch: held.Epoch, Limit: 1})
 	if err != nil || len(newest) == 0 {
@@ -76,8 +77,8 @@ func (h *Heads) anchor(worker string, held install.Held) audit.Anchor {
 // same bounds the rows of one size that are looked through for a head.
 const same = 64
 
-// accuse keeps a head that the chain does not satisfy, and tells of it once. What the chain was then is its evidence, by which it is
-// found whatever the chain becomes.
+// accuse keeps a head that the chain does not satisfy, and tells of it once. What the chain was then is its evidence,
+// by which it is found whatever the chain becomes.
 func (h *Heads) accuse(ctx context.Context, worker string, held install.Held, visible *install.Presented) error {
 	a := h.anchor(worker, held)
 	a.Evidence = fmt.Appendf(nil, `{"size":%d}`, visible.Size)

@@ -24,15 +24,15 @@ func (i *Install) abandoned(id Identity) *abandoned {
 
 // Abandoned returns what tells of anchors whether they were given up. It serves one pass.
 //
-// That an epoch was closed can be written by anybody who writes the database. Of an anchor that lies there alone that is enough, since
-// it could be deleted as well. For the head of a worker it takes what the head file takes: somebody with the signing key has to have
-// signed a head of a later epoch.
+// That an epoch was closed can be written by anybody who writes the database. Of an anchor that lies there alone that
+// is enough, since it could be deleted as well. For the head of a worker it takes what the head file takes: somebody
+// with the signing key has to have signed a head of a later epoch.
 func (i *Install) Abandoned(id Identity) func(ctx context.Context, a *audit.Anchor) (bool, error) {
 	return i.abandoned(id).up
 }
 
-// Vouched reports whether the head of the head file may be given up: it is of an epoch that was closed, and something that cannot
-// be written with the database alone says so. It is false where there is no head file.
+// Vouched reports whether the head of the head file may be given up: it is of an epoch that was closed, and something
+// that cannot be written with the database alone says so. It is false where there is no head file.
 func (i *Install) Vouched(ctx context.Context) (bool, error) {
 	note, err := i.filed()
 	if err != nil || note == "" {
@@ -82,8 +82,8 @@ func (g *abandoned) held(ctx context.Context, h Held) (bool, error) {
 	return g.vouched(ctx, h.Epoch, h.by)
 }
 
-// vouched reports whether the store keeps a head of a later epoch that this server's own key signed, or one of these keys: that an
-// epoch was given up can be written by anybody who writes the database, and this not.
+// vouched reports whether the store keeps a head of a later epoch that this server's own key signed, or one of these
+// keys: that an epoch was given up can be written by anybody who writes the database, and this not.
 func (g *abandoned) vouched(ctx context.Context, epoch int64, by []keys.Key) (bool, error) {
 	if own, _ := g.in.pair(); own != nil {
 		mine, err := keys.NewKey(own.checkpoint.Public(), keys.Checkpoint, g.id.Epoch.Origin)
@@ -109,7 +109,8 @@ func (g *abandoned) vouched(ctx context.Context, epoch int64, by []keys.Key) (bo
 	return found, err
 }
 
-// heardOf looks for a head of a later epoch by one of these keys: among those that were found before, among the newest, among all.
+// heardOf looks for a head of a later epoch by one of these keys: among those that were found before, among the
+// newest, among all.
 func (i *Install) heardOf(ctx context.Context, id Identity, epoch int64, by []keys.Key) (bool, error) {
 	i.mu.Lock()
 	for _, k := range by {
@@ -141,7 +142,8 @@ func (i *Install) heardOf(ctx context.Context, id Identity, epoch int64, by []ke
 	return err != nil, nil
 }
 
-// hear reports whether an anchor is a head of a later epoch by one of these keys, and remembers that: what was signed stays signed.
+// hear reports whether an anchor is a head of a later epoch by one of these keys, and remembers that: what was signed
+// stays signed.
 func (i *Install) hear(a *audit.Anchor, id Identity, epoch int64, by []keys.Key) bool {
 	if a.Kind != audit.KindCheckpoint || a.Epoch <= epoch || !strings.HasPrefix(a.Note, base(id.Epoch.Origin)) {
 		return false

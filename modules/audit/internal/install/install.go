@@ -144,7 +144,8 @@ func (i *Install) pair() (*pair, error) {
 	return i.own, i.flaw
 }
 
-// Signers returns what signs heads and statements now. NoSigningKey where this server has no key, or one that is not active.
+// Signers returns what signs heads and statements now. NoSigningKey where this server has no key, or one that is not
+// active.
 func (i *Install) Signers(ctx context.Context) (checkpoint, statement keys.Signer, err error) {
 	own, err := i.current(ctx)
 	if err != nil {
@@ -153,8 +154,8 @@ func (i *Install) Signers(ctx context.Context) (checkpoint, statement keys.Signe
 	return own.checkpoint, own.statement, nil
 }
 
-// current returns this server's keys where both are active. It looks again where they are not: another process may have rotated
-// them between two reads.
+// current returns this server's keys where both are active. It looks again where they are not: another process may
+// have rotated them between two reads.
 func (i *Install) current(ctx context.Context) (*pair, error) {
 	for n := 1; ; n++ {
 		stored, err := i.p.Identity.Keys(ctx)

@@ -12,8 +12,8 @@ var pairEnd = []byte("-----END PRIVATE KEY-----\n")
 // maxPair bounds what is read as a signing.key.
 const maxPair = 8 << 10
 
-// GenerateKeys makes the contents of a signing.key: two PKCS#8 PEM blocks, the checkpoint key and behind it the statement
-// key. It is a secret as a whole.
+// GenerateKeys makes the contents of a signing.key: two PKCS#8 PEM blocks, the checkpoint key and behind it the
+// statement key. It is a secret as a whole.
 func GenerateKeys() ([]byte, error) {
 	var out []byte
 	for _, use := range []keys.Use{keys.Checkpoint, keys.Statement} {
@@ -30,8 +30,8 @@ func GenerateKeys() ([]byte, error) {
 	return out, nil
 }
 
-// ParseKeys reads what GenerateKeys made and nothing else: no text around the blocks, no third one, and two different keys.
-// Its error is a keys.FormatInvalid and never repeats what it read.
+// ParseKeys reads what GenerateKeys made and nothing else: no text around the blocks, no third one, and two different
+// keys. Its error is a keys.FormatInvalid and never repeats what it read.
 func ParseKeys(pem []byte) (checkpoint, statement keys.Private, err error) {
 	bad := keys.FormatInvalid.New("a signing key is two PKCS#8 PEM blocks of different Ed25519 keys, one after the other")
 	first, second, ok := bytes.Cut(pem, pairEnd)

@@ -9,12 +9,13 @@ import (
 	"github.com/writ-automation/writ/ports/proof/keys"
 )
 
-// Open is the start of a server. In one unit it gives the install what it lacks: an id, a first epoch, the first entry of the
-// chain, and public keys. Of several servers the first one does that. Then it holds the chain to the heads that were seen
-// before, see Seen.
+// Open is the start of a server. In one unit it gives the install what it lacks: an id, a first epoch, the first
+// entry of the chain, and public keys. Of several servers the first one does that. Then it holds the chain to the
+// heads that were seen before, see Seen.
 //
-// A chain that does not satisfy one is RolledBack. A signing key that cannot be read, and a head file that cannot or that
-// belongs to another install, are errors that say so. Where this server's key is not the install's a warning is logged.
+// A chain that does not satisfy one is RolledBack. A signing key that cannot be read, and a head file that cannot or
+// that belongs to another install, are errors that say so. Where this server's key is not the install's a warning is
+// logged.
 func (i *Install) Open(ctx context.Context) error {
 	own, err := i.pair()
 	if err != nil {

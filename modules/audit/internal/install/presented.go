@@ -23,8 +23,8 @@ type Held struct {
 // Foreign reports whether an error says that a note is none of this install: everything else says that nobody knows.
 func Foreign(err error) bool { return keys.CodeOf(err) != "" }
 
-// Presented holds notes that somebody shows against the chain, one after the other. Identity and tip are read first, and so are newer than
-// every note: a head is signed over committed entries.
+// Presented holds notes that somebody shows against the chain, one after the other. Identity and tip are read first,
+// and so are newer than every note: a head is signed over committed entries.
 type Presented struct {
 	in        *Install
 	abandoned *abandoned
@@ -46,8 +46,8 @@ func (i *Install) Presented(ctx context.Context) (*Presented, error) {
 	return &Presented{in: i, abandoned: i.abandoned(id), Epochs: id.Epochs, Size: tip.Size}, nil
 }
 
-// Validate holds a note against the chain. Of a note of another install the error is Foreign. A chain that does not recompute satisfies
-// nothing.
+// Validate holds a note against the chain. Of a note of another install the error is Foreign. A chain that does not
+// recompute satisfies nothing.
 func (s *Presented) Validate(ctx context.Context, note string) (Held, error) {
 	h, err := s.in.validate(ctx, s.abandoned, note, s.Size)
 	if audit.Broken.Is(err) || audit.EntryNotFound.Is(err) {
@@ -56,9 +56,9 @@ func (s *Presented) Validate(ctx context.Context, note string) (Held, error) {
 	return h, err
 }
 
-// Tells reports whether an anchor is a head that others may keep: one of the open epoch that the chain satisfies, by a key of the
-// install, and where this server has a signing key by that one: whoever writes the database alone must not put another head into their
-// hands.
+// Tells reports whether an anchor is a head that others may keep: one of the open epoch that the chain satisfies, by
+// a key of the install, and where this server has a signing key by that one: whoever writes the database alone must
+// not put another head into their hands.
 func (s *Presented) Tells(ctx context.Context, a *audit.Anchor) (bool, error) {
 	h, err := s.Validate(ctx, a.Note)
 	if err != nil {
@@ -101,8 +101,8 @@ func (i *Install) validate(ctx context.Context, given *abandoned, note string, s
 	return h, err
 }
 
-// read verifies a note of this install by its keys, whatever became of them, under the origin of the epoch that the note is of. This
-// server's own key counts too: the store may have forgotten it when it was restored.
+// read verifies a note of this install by its keys, whatever became of them, under the origin of the epoch that the
+// note is of. This server's own key counts too: the store may have forgotten it when it was restored.
 func (i *Install) read(id Identity, note string) (Held, error) {
 	parsed, err := checkpoint.Parse([]byte(note))
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/writ-automation/writ/ports/proof/checkpoint"
 )
 
-// Retain keeps a head as an anchor of the kind checkpoint, unless the store has one of its epoch that is as large, or one that
-// is younger than apart. It reports whether the store keeps one that is at least as large now. However many servers do it at
-// once, one does.
+// Retain keeps a head as an anchor of the kind checkpoint, unless the store has one of its epoch that is as large, or
+// one that is younger than apart. It reports whether the store keeps one that is at least as large now. However many
+// servers do it at once, one does.
 func (i *Install) Retain(ctx context.Context, h Head, apart time.Duration) (kept bool, err error) {
 	err = i.p.Unit.Do(ctx, func(ctx context.Context) error {
 		kept = false
@@ -48,8 +48,9 @@ func (i *Install) Anchor(h Head, kind string) audit.Anchor {
 	}
 }
 
-// File saves a head in the head file, unless that holds one of the same epoch that is as large. It does nothing where no head
-// file is kept. A head file that cannot be read is not written over, since it may hold the proof of a rollback.
+// File saves a head in the head file, unless that holds one of the same epoch that is as large. It does nothing where
+// no head file is kept. A head file that cannot be read is not written over, since it may hold the proof of a
+// rollback.
 func (i *Install) File(h Head) error {
 	file := i.p.Config.HeadFile
 	if file == nil {

@@ -59,9 +59,10 @@ func rolledBack(s Seen, size int64) error {
 		"writ audit accept-rollback --reason '...'", what).With("seen_size", s.Size).With("size", size)
 }
 
-// Seen returns heads that were seen before and whether a chain of that size satisfies each: the head file's; those of the store from the
-// largest downwards to the first one that is satisfied, which vouches for those before it, of all and of each kind that somebody outside
-// vouches for; and those of workers that were not satisfied once. Heads that were given up when an epoch was closed are left out.
+// Seen returns heads that were seen before and whether a chain of that size satisfies each: the head file's; those of
+// the store from the largest downwards to the first one that is satisfied, which vouches for those before it, of all
+// and of each kind that somebody outside vouches for; and those of workers that were not satisfied once. Heads that
+// were given up when an epoch was closed are left out.
 func (i *Install) Seen(ctx context.Context, size int64) ([]Seen, error) {
 	// The head file comes first, so that keys and epochs are at least as new.
 	note, err := i.filed()
@@ -99,8 +100,8 @@ func (i *Install) Seen(ctx context.Context, size int64) ([]Seen, error) {
 	return append(out, kept...), err
 }
 
-// kept returns the newest anchors of a filter, from the largest downwards to the first one that is satisfied. Of those with evidence
-// none vouches for another one.
+// kept returns the newest anchors of a filter, from the largest downwards to the first one that is satisfied. Of
+// those with evidence none vouches for another one.
 func (i *Install) kept(ctx context.Context, given *abandoned, f audit.AnchorFilter, size int64) (out []Seen, err error) {
 	anchors, err := i.p.Anchors.FindAnchors(ctx, f)
 	if err != nil {
@@ -136,8 +137,8 @@ func (i *Install) kept(ctx context.Context, given *abandoned, f audit.AnchorFilt
 	return out, nil
 }
 
-// Satisfied returns the size of the largest head that the store keeps, of at most so many entries, that the chain satisfies; 0 where
-// none of the largest is.
+// Satisfied returns the size of the largest head that the store keeps, of at most so many entries, that the chain
+// satisfies; 0 where none of the largest is.
 func (i *Install) Satisfied(ctx context.Context, upTo int64) (int64, error) {
 	if upTo <= 0 {
 		return 0, nil

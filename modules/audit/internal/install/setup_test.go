@@ -42,7 +42,6 @@ type warnings struct {
 
 func (w *warnings) Handle(context.Context, slog.Record) error { w.n++; return nil }
 
-// Enabled implements slog.Handler.
 func (w *warnings) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
 
 // serve makes a server over a store.

@@ -19,9 +19,9 @@ type Head struct {
 	Note  string
 }
 
-// Checkpoint signs the head of the committed chain. It is called outside of a unit. Faults: NoSigningKey; Unsatisfied where
-// the chain does not continue what was signed before, Broken where its newest entries do not follow each other. Nothing is
-// signed then.
+// Checkpoint signs the head of the committed chain. It is called outside of a unit. Faults: NoSigningKey; Unsatisfied
+// where the chain does not continue what was signed before, Broken where its newest entries do not follow each other.
+// Nothing is signed then.
 func (i *Install) Checkpoint(ctx context.Context) (Head, error) {
 	i.signing.Lock()
 	defer i.signing.Unlock()
@@ -132,8 +132,8 @@ func unsatisfied(size int64, what string, seen int64) error {
 		With("size", size).With("seen_size", seen)
 }
 
-// agrees holds a head against the newest ones that are kept. Those that other servers kept meanwhile may be larger: then the
-// chain has grown since the tip was read.
+// agrees holds a head against the newest ones that are kept. Those that other servers kept meanwhile may be larger:
+// then the chain has grown since the tip was read.
 func (i *Install) agrees(ctx context.Context, id Identity, size int64, root tree.Hash) error {
 	kept, err := i.p.Anchors.NewestAnchors(ctx, audit.KindCheckpoint, looked)
 	if err != nil {

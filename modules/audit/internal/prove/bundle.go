@@ -16,7 +16,6 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// Bundle implements audit.Prover.
 func (p *Prover) Bundle(ctx context.Context, q audit.BundleQuery) (audit.Document, error) {
 	for name, n := range map[string]int64{"from": q.From, "to": q.To, "limit": q.Limit} {
 		if n < 0 {
@@ -134,15 +133,12 @@ func (d *document) prove(ctx context.Context) error {
 	return nil
 }
 
-// MediaType implements audit.Document.
 func (d *document) MediaType() string { return bundle.MediaType }
 
-// Name implements audit.Document.
 func (d *document) Name() string {
 	return fmt.Sprintf("audit-%s-%d-%d.json", d.s.id.InstallID, d.head.From, d.head.To)
 }
 
-// WriteTo implements audit.Document.
 func (d *document) WriteTo(ctx context.Context, w io.Writer) error {
 	if d.written.Swap(true) {
 		return fault.Wrap(fault.Internal, nil, "a bundle is written once")
@@ -188,8 +184,8 @@ func (d *document) each(ctx context.Context, fn func(e *audit.Stored, hash tree.
 // maxNotes is how many bytes the anchors of a bundle have at most, by its format.
 const maxNotes = 8 << 20
 
-// heads returns the anchors of the present epoch that a bundle holds: every outside one, and of the heads that this install signed,
-// those of workers among them, the newest that there is room for.
+// heads returns the anchors of the present epoch that a bundle holds: every outside one, and of the heads that this
+// install signed, those of workers among them, the newest that there is room for.
 func (p *Prover) heads(ctx context.Context, s *state) ([]audit.Anchor, error) {
 	var others, own []audit.Anchor
 	bytes := 0

@@ -10,7 +10,8 @@ import (
 	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
-// busy is a world in which an entry is recorded, and its head signed, each time the heads are read: while a verification runs.
+// busy is a world in which an entry is recorded, and its head signed, each time the heads are read: while a
+// verification runs.
 type busy struct {
 	*fixture
 	t     *testing.T
@@ -29,7 +30,8 @@ func (b busy) Range(ctx context.Context, from, to int64, private bool, fn func(e
 	return b.fixture.Range(ctx, from, to, private, fn)
 }
 
-// TestAHeadThatIsMadeMeanwhile is of entries that were recorded meanwhile, which does not make the chain too short for it.
+// TestAHeadThatIsMadeMeanwhile is of entries that were recorded meanwhile, which does not make the chain too short
+// for it.
 func TestAHeadThatIsMadeMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 1500} {

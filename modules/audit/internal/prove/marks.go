@@ -25,8 +25,8 @@ type mark struct {
 	time      string // when somebody outside saw it, in the form of a leaf; empty where nobody said
 }
 
-// maxSigned is of how many heads that this install signed and kept the signatures are verified, of those that workers hold too: the
-// newest ones. Those before are held to the chain by their roots alone.
+// maxSigned is of how many heads that this install signed and kept the signatures are verified, of those that workers
+// hold too: the newest ones. Those before are held to the chain by their roots alone.
 const maxSigned = 10_000
 
 // seen knows the keys by which heads are signed.
@@ -174,8 +174,8 @@ func cosigned(n checkpoint.Note) bool {
 	return slices.ContainsFunc(n.Lines, func(l checkpoint.Line) bool { return l.Name != n.Origin && len(l.Sig) >= 8+64 })
 }
 
-// forsakenFile asks whether the head file's head was given up. That an epoch was closed stands in the database, which whoever
-// edits the chain can edit too: so it takes a word that is signed.
+// forsakenFile asks whether the head file's head was given up. That an epoch was closed stands in the database, which
+// whoever edits the chain can edit too: so it takes a word that is signed.
 func (p *Prover) forsakenFile(ctx context.Context, s *seen) error {
 	note, err := checkpoint.Parse([]byte(s.filed))
 	if s.filed == "" || err != nil {
@@ -212,8 +212,8 @@ func (s *seen) fromFile() (*mark, error) {
 	return &m, nil
 }
 
-// turn is a place where an epoch ends or begins. Heads of a closed epoch are given up, so that whoever could move such a place
-// without a trace could give up any head.
+// turn is a place where an epoch ends or begins. Heads of a closed epoch are given up, so that whoever could move
+// such a place without a trace could give up any head.
 type turn struct {
 	size  int64
 	epoch int64
@@ -221,7 +221,8 @@ type turn struct {
 	root  tree.Hash // where it ends
 }
 
-// turns returns the turns of the epochs, ascending. An epoch that was forgotten begins where the next one does, and has no entry.
+// turns returns the turns of the epochs, ascending. An epoch that was forgotten begins where the next one does, and
+// has no entry.
 func turns(epochs []audit.Epoch) (out []turn) {
 	for i, e := range epochs {
 		if e.Closed {

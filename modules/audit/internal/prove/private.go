@@ -31,8 +31,8 @@ type private struct {
 // erasure is an entry that says that private values were erased.
 type erasure struct{ by, values int64 }
 
-// opened holds what is stored beside an entry to its leaf: each disclosure and the detail. It returns how many private values are
-// there and how many are gone. An error names no value.
+// opened holds what is stored beside an entry to its leaf: each disclosure and the detail. It returns how many
+// private values are there and how many are gone. An error names no value.
 func opened(e *audit.Stored, l *leaf.Leaf) (open, gone int64, err error) {
 	m, err := disclosure.Match(l.SD, e.Disclosures)
 	if err != nil {
@@ -86,8 +86,8 @@ func (p *private) add(e *audit.Stored, l *leaf.Leaf, open, gone int64) {
 	}
 }
 
-// conclude reports on the private values: how many are as they were recorded, which are erased and by which entry, and which are
-// withheld, since no entry says so.
+// conclude reports on the private values: how many are as they were recorded, which are erased and by which entry,
+// and which are withheld, since no entry says so.
 func (p *private) conclude(r *proof.Report) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d private values are those that were recorded", p.open)

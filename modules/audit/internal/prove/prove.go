@@ -25,7 +25,8 @@ type Install interface {
 	Checkpoint(ctx context.Context) (install.Head, error)
 	// Vouched reports whether the head of the head file may count as given up.
 	Vouched(ctx context.Context) (bool, error)
-	// Abandoned returns what tells, within one pass, whether an anchor beyond what remained of its epoch counts as given up.
+	// Abandoned returns what tells, within one pass, whether an anchor beyond what remained of its epoch counts as given
+	// up.
 	Abandoned(id install.Identity) func(ctx context.Context, a *audit.Anchor) (bool, error)
 }
 

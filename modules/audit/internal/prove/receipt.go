@@ -24,7 +24,7 @@ func outside() []string {
 	return []string{audit.KindHeadFile, audit.KindWorker, audit.KindReceipt, audit.KindTimestamp, audit.KindWitness, audit.KindPublish}
 }
 
-// Receipt implements audit.Prover. A run whose digest was erased is a Conflict.
+// A run whose digest was erased is a Conflict.
 func (p *Prover) Receipt(ctx context.Context, run string, q audit.ReceiptQuery) (audit.SignedReceipt, error) {
 	if q.From != nil && *q.From < 0 {
 		return audit.SignedReceipt{}, fault.BadField("from", "is a number of entries, from 0 on")

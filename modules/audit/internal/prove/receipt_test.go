@@ -116,8 +116,8 @@ func TestReceiptTooLong(t *testing.T) {
 	}
 }
 
-// TestReceiptWhileTheChainGrows finds an anchor that somebody made after the receipt's head was signed: that is no chain that
-// lost its end.
+// TestReceiptWhileTheChainGrows finds an anchor that somebody made after the receipt's head was signed: that is no
+// chain that lost its end.
 func TestReceiptWhileTheChainGrows(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, 5)

@@ -48,7 +48,8 @@ func (p *Prover) state(ctx context.Context) (s state, err error) {
 	return s, fault.Wrap(fault.Unavailable, nil, "the keys or the epoch of the audit trail have just changed: ask again")
 }
 
-// admits reports whether the statement key speaks for the size of the head: the keys may have been rotated after it was signed.
+// admits reports whether the statement key speaks for the size of the head: the keys may have been rotated after it
+// was signed.
 func (s *state) admits() bool {
 	for _, k := range s.id.Keys {
 		if k.ID == s.keyID {
@@ -115,8 +116,8 @@ func (l *links) take(e *audit.Stored) (leaf.Leaf, tree.Hash, error) {
 	return got, l.prev, nil
 }
 
-// open returns the disclosures of an entry, which have to be those that were recorded, as has the detail: a file with others would
-// not verify.
+// open returns the disclosures of an entry, which have to be those that were recorded, as has the detail: a file with
+// others would not verify.
 func open(e *audit.Stored, l *leaf.Leaf) ([]string, error) {
 	if _, _, err := opened(e, l); err != nil {
 		return nil, changed(e.Seq, e.Seq).Because(err)

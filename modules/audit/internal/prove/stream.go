@@ -84,8 +84,8 @@ func (f *batchStream[T]) back(batch []T) {
 // wait returns once the source has ended.
 func (f *batchStream[T]) wait() { <-f.done }
 
-// singleFlight runs one verification at a time. Who comes while one runs waits for the next one, which begins behind it and so sees
-// all that the caller could know of; everybody who waits for the next one shares it.
+// singleFlight runs one verification at a time. Who comes while one runs waits for the next one, which begins behind
+// it and so sees all that the caller could know of; everybody who waits for the next one shares it.
 type singleFlight struct {
 	mu      sync.Mutex
 	running *shared

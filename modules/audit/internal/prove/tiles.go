@@ -65,13 +65,10 @@ func (d *document) by() (keys.Key, error) {
 	return signed.By[0], nil
 }
 
-// MediaType implements audit.Document.
 func (t *tiles) MediaType() string { return archive.MediaType }
 
-// Name implements audit.Document.
 func (t *tiles) Name() string { return fmt.Sprintf("audit-%s-%d.zip", t.s.id.InstallID, t.head.Size) }
 
-// WriteTo implements audit.Document.
 func (t *tiles) WriteTo(ctx context.Context, w io.Writer) error {
 	if t.written.Swap(true) {
 		return fault.Wrap(fault.Internal, nil, "a bundle is written once")

@@ -63,8 +63,8 @@ func TestTimeConflict(t *testing.T) {
 	}
 }
 
-// TestPrivateValues edits, drops and erases what is stored beside the entries. A bundle is refused with the same coordinates,
-// whether it shows private values or not, in a window and as tiles.
+// TestPrivateValues edits, drops and erases what is stored beside the entries. A bundle is refused with the same
+// coordinates, whether it shows private values or not, in a window and as tiles.
 func TestPrivateValues(t *testing.T) {
 	t.Parallel()
 	erase := func(t *testing.T, w *fixture, seqs string) {

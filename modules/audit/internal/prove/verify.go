@@ -23,7 +23,7 @@ type found struct {
 	foreign int64     // entries of a version that is not read here
 }
 
-// Verify implements audit.Prover. An error says that the stores, or what is trusted, could not be read.
+// An error says that the stores, or what is trusted, could not be read.
 func (p *Prover) Verify(ctx context.Context, t proof.Trust) (audit.ChainVerdict, error) {
 	var f found
 	var err error
@@ -86,8 +86,8 @@ func (p *Prover) scan(ctx context.Context, t proof.Trust) (found, error) {
 	return f, nil
 }
 
-// read goes through the entries up to last, and on from there while a head is of more: one that was made meanwhile is of entries
-// that were recorded meanwhile.
+// read goes through the entries up to last, and on from there while a head is of more: one that was made meanwhile is
+// of entries that were recorded meanwhile.
 func (p *Prover) read(ctx context.Context, w *walk, last int64) error {
 	looked := false                       // for entries that were recorded meanwhile: once is enough, for they may never end
 	for from := int64(math.MinInt64); ; { // a row below the first one is one too many
@@ -120,8 +120,8 @@ func (p *Prover) read(ctx context.Context, w *walk, last int64) error {
 	}
 }
 
-// lastSeq returns the highest sequence number there is. To count the entries would take a quarter of the time that it takes to
-// check them.
+// lastSeq returns the highest sequence number there is. To count the entries would take a quarter of the time that it
+// takes to check them.
 func (p *Prover) lastSeq(ctx context.Context) (int64, error) {
 	last, _, err := p.p.Reader.Page(ctx, audit.Filter{Limit: 1})
 	if err != nil {
@@ -289,8 +289,8 @@ func differs(e *audit.Stored, l *leaf.Leaf) string {
 	return ""
 }
 
-// otherVersion reads a leaf whose one flaw is that it is of another version. The chain holds over it; no file of this version
-// does.
+// otherVersion reads a leaf whose one flaw is that it is of another version. The chain holds over it; no file of this
+// version does.
 func (w *walk) otherVersion(raw []byte, why error) (leaf.Leaf, error) {
 	var flaw *leaf.Error
 	if !errors.As(why, &flaw) || flaw.Code != leaf.CodeVersion || flaw.At <= 0 || flaw.At > len(raw) {

@@ -172,7 +172,8 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// TestWorkersTellNoTime keeps heads of workers at whatever time a server had: only what somebody outside signs says when that was.
+// TestWorkersTellNoTime keeps heads of workers at whatever time a server had: only what somebody outside signs says
+// when that was.
 func TestWorkersTellNoTime(t *testing.T) {
 	t.Parallel()
 	for _, late := range []time.Duration{-1000 * time.Hour, -time.Hour, time.Hour, 1000 * time.Hour} {

@@ -31,7 +31,8 @@ func hashText(d digest) string {
 // detailHash returns what the leaf holds of a document.
 func detailHash(doc string) string { return hashText(sha256.Sum256([]byte(doc))) }
 
-// saltedDetail returns the canonical document with a salt, without which nobody can guess what it said once it is erased.
+// saltedDetail returns the canonical document with a salt, without which nobody can guess what it said once it is
+// erased.
 func saltedDetail(members map[string]any) (string, error) {
 	var salt [16]byte
 	if _, err := rand.Read(salt[:]); err != nil {
@@ -42,8 +43,8 @@ func saltedDetail(members map[string]any) (string, error) {
 	return document(members, memberSalt, string(text[:]))
 }
 
-// finalDetail returns the canonical document of the end of a run, with the number of the run's entries before it and the
-// digest over them.
+// finalDetail returns the canonical document of the end of a run, with the number of the run's entries before it and
+// the digest over them.
 func finalDetail(members map[string]any, count int, entries digest) (string, error) {
 	return document(members, memberEntries, map[string]any{"count": count, "digest": hashText(entries)})
 }

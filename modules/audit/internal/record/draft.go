@@ -168,7 +168,8 @@ func method(m string) string {
 // maxRequest bounds the id of a request in a leaf.
 const maxRequest = 64
 
-// requestID returns the id of a request, empty for one that is more than an id: callers choose it, and a leaf is for ever.
+// requestID returns the id of a request, empty for one that is more than an id: callers choose it, and a leaf is for
+// ever.
 func requestID(s string) string {
 	for i := range len(s) {
 		switch c := s[i]; {

@@ -44,8 +44,8 @@ func TestALockedTip(t *testing.T) {
 		}
 	})
 	<-held
-	// Of the first ones each takes a connection, and there are more of them than connections. Those that come later neither wait
-	// as long nor keep readers from one.
+	// Of the first ones each takes a connection, and there are more of them than connections. Those that come later
+	// neither wait as long nor keep readers from one.
 	first := refused(t, 40, change)
 	if first >= unit {
 		t.Errorf("the first ones wait for %s", first)

@@ -11,9 +11,9 @@ import (
 	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
-// Line returns an entry as the trail shows it: what the leaf says, with what is still disclosed of its private values and its
-// document. A leaf, a disclosure or a document that was altered is a Broken fault with the place of the entry. The columns
-// beside the leaf are not looked at.
+// Line returns an entry as the trail shows it: what the leaf says, with what is still disclosed of its private values
+// and its document. A leaf, a disclosure or a document that was altered is a Broken fault with the place of the
+// entry. The columns beside the leaf are not looked at.
 func Line(s *audit.Stored) (audit.Line, error) {
 	l, err := leaf.Scan([]byte(s.Leaf))
 	if err != nil {

@@ -48,9 +48,9 @@ func (r *Recorder) link(ctx context.Context, drafts []*draft) error {
 	return nil
 }
 
-// timeout bounds the wait for the tip. Whoever has it is done within milliseconds, unless that server stopped in the middle.
-// Then all others wait, and each that does keeps a connection from those who only read: so after one waited in vain the next
-// ones do not wait as long, until one of them has the tip.
+// timeout bounds the wait for the tip. Whoever has it is done within milliseconds, unless that server stopped in the
+// middle. Then all others wait, and each that does keeps a connection from those who only read: so after one waited
+// in vain the next ones do not wait as long, until one of them has the tip.
 const (
 	timeout   = 5 * time.Second
 	impatient = 250 * time.Millisecond

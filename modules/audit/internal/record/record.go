@@ -38,9 +38,8 @@ func New(p Params) *Recorder {
 // gathered is the key under which a unit keeps the drafts of one recorder.
 type gathered struct{ by *Recorder }
 
-// Record implements audit.Recorder. Texts from outside are cut and mended where a leaf or a disclosure cannot hold them; what
-// the service itself says wrongly is an Internal fault. The receipt of the entry goes to the slip of ctx once the unit has
-// committed.
+// Texts from outside are cut and mended where a leaf or a disclosure cannot hold them; what the service itself says
+// wrongly is an Internal fault. The receipt of the entry goes to the slip of ctx once the unit has committed.
 func (r *Recorder) Record(ctx context.Context, e audit.Entry) error {
 	if err := r.check(&e); err != nil {
 		return err

@@ -224,8 +224,8 @@ func TestAStoreThatFailsKeepsItsCause(t *testing.T) {
 	}
 }
 
-// TestWhateverComesFromOutsideIsRecorded shows that no request keeps itself from being recorded, and that details are read
-// back as the canonical form of what was given.
+// TestWhateverComesFromOutsideIsRecorded shows that no request keeps itself from being recorded, and that details are
+// read back as the canonical form of what was given.
 func TestWhateverComesFromOutsideIsRecorded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(p *rapid.T) {

@@ -34,8 +34,9 @@ type torn struct {
 
 var errLost = errors.New("lost")
 
-// TestUnitsThatAreTorn has eight goroutines change things, and ends units in their middle: by errors, panics, callers that go away,
-// nested units that fail and, on Postgres, connections that are cut. A change is there if and only if its entry is.
+// TestUnitsThatAreTorn has eight goroutines change things, and ends units in their middle: by errors, panics, callers
+// that go away, nested units that fail and, on Postgres, connections that are cut. A change is there if and only if
+// its entry is.
 func TestUnitsThatAreTorn(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {

@@ -21,7 +21,7 @@ func NewTrail(chain audit.ChainStore, reader audit.ChainReader) *Trail {
 	return &Trail{chain: chain, reader: reader}
 }
 
-// Page implements audit.Trail. A limit of zero is the default one, and one beyond the maximum is the maximum.
+// A limit of zero is the default one, and one beyond the maximum is the maximum.
 func (t *Trail) Page(ctx context.Context, f audit.Filter) (audit.Page, error) {
 	f.Limit = page.Clamp(f.Limit, audit.DefaultPage, audit.MaxPage)
 	stored, more, err := t.reader.Page(ctx, f)
@@ -42,7 +42,6 @@ func (t *Trail) Page(ctx context.Context, f audit.Filter) (audit.Page, error) {
 	return p, nil
 }
 
-// ReceiptOf implements audit.Trail.
 func (t *Trail) ReceiptOf(ctx context.Context, run string) (audit.Receipt, bool, error) {
 	first, err := t.reader.OfRun(ctx, run, 1)
 	if err != nil || len(first) == 0 {
@@ -51,7 +50,6 @@ func (t *Trail) ReceiptOf(ctx context.Context, run string) (audit.Receipt, bool,
 	return audit.Receipt{Seq: first[0].Seq, Hash: first[0].Hash}, true, nil
 }
 
-// Size implements audit.Trail.
 func (t *Trail) Size(ctx context.Context) (int64, error) {
 	tip, err := t.chain.Tip(ctx)
 	return tip.Size, err

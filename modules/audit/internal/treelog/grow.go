@@ -11,9 +11,9 @@ import (
 // batch is how many tiles one unit writes: 256 KiB, made of 8,192 hashes.
 const batch = 32
 
-// Grow writes the full tiles that a tree of that size has and the store has not, in units of bounded size. The size has to
-// be a committed one, and ctx outside of a unit. What is there already stays, so that it may be called twice, and by two
-// servers at once. Faults as of Root.
+// Grow writes the full tiles that a tree of that size has and the store has not, in units of bounded size. The size
+// has to be a committed one, and ctx outside of a unit. What is there already stays, so that it may be called twice,
+// and by two servers at once. Faults as of Root.
 func (t *Tree) Grow(ctx context.Context, unit tx.Unit, size int64) error {
 	for level := range uint(levels) {
 		// Each level is made of the one below, which is complete by now.

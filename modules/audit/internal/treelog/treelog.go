@@ -9,9 +9,9 @@ import (
 	"github.com/writ-automation/writ/ports/proof/tree"
 )
 
-// Tree reads the nodes of the tree from tiles where they are kept and from the leaves of the chain otherwise. Without any
-// tile it is slower and no different. It may be used by several goroutines; a call holds a few tiles in memory, however
-// large the tree is.
+// Tree reads the nodes of the tree from tiles where they are kept and from the leaves of the chain otherwise. Without
+// any tile it is slower and no different. It may be used by several goroutines; a call holds a few tiles in memory,
+// however large the tree is.
 type Tree struct {
 	chain audit.ChainReader
 	tiles audit.TileStore
@@ -31,14 +31,15 @@ type none struct{ audit.TileStore }
 func (none) TileCount(context.Context, int64) (int64, error)    { return 0, nil }
 func (none) Tile(context.Context, int64, int64) ([]byte, error) { return nil, nil }
 
-// Root returns the root of the tree over the first size entries. Faults: EntryNotFound for a size beyond the chain, Broken
-// for entries that do not follow each other or whose stored hash is not theirs.
+// Root returns the root of the tree over the first size entries. Faults: EntryNotFound for a size beyond the chain,
+// Broken for entries that do not follow each other or whose stored hash is not theirs.
 func (t *Tree) Root(ctx context.Context, size int64) (tree.Hash, error) {
 	r, err := t.Frontier(ctx, size)
 	return r.Root(), err
 }
 
-// Frontier returns the right edge of the tree over the first size entries, which can grow by further leaves. Faults as of Root.
+// Frontier returns the right edge of the tree over the first size entries, which can grow by further leaves. Faults
+// as of Root.
 func (t *Tree) Frontier(ctx context.Context, size int64) (tree.Range, error) {
 	v, err := t.open(ctx, size)
 	if err != nil {
@@ -47,8 +48,8 @@ func (t *Tree) Frontier(ctx context.Context, size int64) (tree.Range, error) {
 	return tree.Resume(ctx, v, v.size)
 }
 
-// Inclusion returns the proof that the entry with this sequence number is in the tree of that size. Faults as of Root, and
-// EntryNotFound for a number beyond the size.
+// Inclusion returns the proof that the entry with this sequence number is in the tree of that size. Faults as of
+// Root, and EntryNotFound for a number beyond the size.
 func (t *Tree) Inclusion(ctx context.Context, seq, size int64) ([]tree.Hash, error) {
 	if seq < 1 || seq > size {
 		return nil, audit.EntryNotFound.New("the first %d entries have none of the number %d", size, seq)
@@ -60,8 +61,8 @@ func (t *Tree) Inclusion(ctx context.Context, seq, size int64) ([]tree.Hash, err
 	return tree.Inclusion(ctx, v, uint64(seq-1), v.size)
 }
 
-// Consistency returns the proof that the tree of that size begins with the one of size from. It is empty where from is 0
-// or size. Faults as of Root, and EntryNotFound where from is beyond size.
+// Consistency returns the proof that the tree of that size begins with the one of size from. It is empty where from
+// is 0 or size. Faults as of Root, and EntryNotFound where from is beyond size.
 func (t *Tree) Consistency(ctx context.Context, from, size int64) ([]tree.Hash, error) {
 	if from < 0 || from > size {
 		return nil, audit.EntryNotFound.New("a tree of %d entries does not begin with one of %d", size, from)

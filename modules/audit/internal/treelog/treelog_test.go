@@ -84,7 +84,6 @@ func (l *log) TileCount(_ context.Context, level int64) (n int64, err error) {
 	return n, nil
 }
 
-// Do implements tx.Unit.
 func (l *log) Do(ctx context.Context, fn func(context.Context) error) error { return fn(ctx) }
 
 // big has a full tile of level 1, which takes 65,536 entries.

@@ -32,7 +32,6 @@ type view struct {
 
 var _ tree.Source = (*view)(nil)
 
-// Hashes implements tree.Source.
 func (v *view) Hashes(ctx context.Context, nodes []tree.Node) ([]tree.Hash, error) {
 	out := make([]tree.Hash, len(nodes))
 	for i, n := range nodes {

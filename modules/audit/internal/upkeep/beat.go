@@ -28,7 +28,8 @@ func (b *Background) beat(ctx context.Context) error {
 		return err
 	}
 	err = b.p.Unit.Do(ctx, func(ctx context.Context) error {
-		// While the tip is held nobody else beats, so that what is found now is the last one, by the one clock of all servers.
+		// While the tip is held nobody else beats, so that what is found now is the last one, by the one clock of all
+		// servers.
 		tip, now, err := b.p.Chain.Lock(ctx)
 		if err != nil {
 			return err
@@ -57,7 +58,8 @@ func (b *Background) due(now time.Time) bool {
 	return passed >= b.cfg.Beat || passed <= -b.cfg.Beat
 }
 
-// lastBeat returns the number and the time of the last beat. Before the first one that is 0 and the time of the first entry.
+// lastBeat returns the number and the time of the last beat. Before the first one that is 0 and the time of the first
+// entry.
 func (b *Background) lastBeat(ctx context.Context, object audit.Object) (seq int64, at time.Time, err error) {
 	newest, _, err := b.p.Reader.Page(ctx, audit.Filter{Object: object.Kind + "/" + object.ID, Limit: 1})
 	if err != nil {

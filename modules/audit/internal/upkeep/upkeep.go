@@ -24,8 +24,8 @@ type Config struct {
 // Apart is how long heads that are kept are apart by default.
 const Apart = time.Minute
 
-// passTimeout bounds one pass. A first one over a long chain without tiles has to read all of it, and the next one goes on
-// where it ended.
+// passTimeout bounds one pass. A first one over a long chain without tiles has to read all of it, and the next one
+// goes on where it ended.
 const passTimeout = 5 * time.Minute
 
 // lastTimeout bounds the last head: with a database that does not answer the others that stop have their time too.

@@ -20,7 +20,8 @@ const (
 
 var queue = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$`)
 
-// ID refuses what has not the form of an id of the kind. An empty one passes: whether there has to be one is the caller's.
+// ID refuses what has not the form of an id of the kind. An empty one passes: whether there has to be one is the
+// caller's.
 func ID(field string, kind ids.Prefix, id string) error {
 	if id == "" || ids.Valid(kind, id) {
 		return nil
@@ -53,7 +54,8 @@ func Queue(name string) error {
 	return fault.BadField("queue", "is not the name of a queue")
 }
 
-// Path returns an Invalid fault for what cannot be the path of a file in a repository. Whether there is one is left to who reads it.
+// Path returns an Invalid fault for what cannot be the path of a file in a repository. Whether there is one is left
+// to who reads it.
 func Path(field, path string) error {
 	switch {
 	case len(path) > MaxPath:

@@ -12,8 +12,9 @@ func Sum(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Address returns an address as it may be recorded: without user name, password, query and fragment. Of what is no URL, such as the
-// short form of ssh, it is the text itself, in which nothing of that has a place but the name before @.
+// Address returns an address as it may be recorded: without user name, password, query and fragment. Of what is no
+// URL, such as the short form of ssh, it is the text itself, in which nothing of that has a place but the name before
+// @.
 func Address(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" || u.Host == "" && u.Scheme != "file" {

@@ -20,8 +20,8 @@ type document struct {
 	Headers map[string]string `json:"headers"`
 }
 
-// Seal returns a source whose headers have their values as it is stored: with the mask in place of each, and all of them sealed. KeyLost
-// where there is no key to seal with.
+// Seal returns a source whose headers have their values as it is stored: with the mask in place of each, and all of
+// them sealed. KeyLost where there is no key to seal with.
 func Seal(ctx context.Context, sealer secrets.Sealer, s catalog.InventorySource) (catalog.InventorySource, error) {
 	s.Sealed = nil
 	if len(s.Config.Headers) == 0 {
@@ -39,9 +39,9 @@ func Seal(ctx context.Context, sealer secrets.Sealer, s catalog.InventorySource)
 	return s, nil
 }
 
-// Open returns the headers of a stored source with their values. KeyLost names the source; an Internal fault where what is sealed was
-// altered, or was given for another source, for another server or for headers of other names. A source that was stored before values
-// were sealed has them itself.
+// Open returns the headers of a stored source with their values. KeyLost names the source; an Internal fault where
+// what is sealed was altered, or was given for another source, for another server or for headers of other names. A
+// source that was stored before values were sealed has them itself.
 func Open(ctx context.Context, sealer secrets.Sealer, s catalog.InventorySource) (map[string]string, error) {
 	if len(s.Sealed) == 0 {
 		return s.Config.Headers, nil

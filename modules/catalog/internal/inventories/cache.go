@@ -34,7 +34,8 @@ func newCache(most int) *cache {
 	return &cache{most: most, parseSlot: make(chan struct{}, 1), used: list.New(), by: map[string]*list.Element{}}
 }
 
-// get returns the inventory of a digest, read by load where it is not there. What load returns may be newer than the digest.
+// get returns the inventory of a digest, read by load where it is not there. What load returns may be newer than the
+// digest.
 func (c *cache) get(ctx context.Context, digest string, f catalog.Format, load func(context.Context) ([]byte, catalog.Format, error)) (
 	*pattern.Index, error,
 ) {
@@ -77,7 +78,8 @@ func (c *cache) find(digest string, f catalog.Format) *pattern.Index {
 	return k.index
 }
 
-// put keeps an inventory and forgets those that were not used for longest. One that is larger than all may be is not kept.
+// put keeps an inventory and forgets those that were not used for longest. One that is larger than all may be is not
+// kept.
 func (c *cache) put(key string, e *pattern.Index) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 // maxSniffed bounds how much of a content is read to tell its format.
 const maxSniffed = 64 << 10
 
-// Measure fills what is stored about the content of an inventory: the format where none is given, the counts and the digest. An Invalid
-// fault names content, with the line, or format.
+// Measure fills what is stored about the content of an inventory: the format where none is given, the counts and the
+// digest. An Invalid fault names content, with the line, or format.
 func Measure(i *catalog.Inventory) error {
 	if len(i.Content) > catalog.MaxInventory {
 		return fault.BadField("content", "has %d bytes, at most %d are allowed", len(i.Content), catalog.MaxInventory)
@@ -33,8 +33,9 @@ func Measure(i *catalog.Inventory) error {
 	return nil
 }
 
-// detect tells in which format a content is written: JSON where it reads as an object, YAML where it begins a document or says what
-// groups say, and INI otherwise. What begins as an object and is none of these is taken for JSON, which then says what is wrong with it.
+// detect tells in which format a content is written: JSON where it reads as an object, YAML where it begins a
+// document or says what groups say, and INI otherwise. What begins as an object and is none of these is taken for
+// JSON, which then says what is wrong with it.
 func detect(content []byte) catalog.Format {
 	text := bytes.TrimSpace(content)
 	if bytes.HasPrefix(text, []byte("{")) && json.Valid(text) {
@@ -74,7 +75,8 @@ func groups(content []byte) bool {
 	return false
 }
 
-// unreadable is the error of a stored content that cannot be shown: what is counted when it is saved is less than what is shown.
+// unreadable is the error of a stored content that cannot be shown: what is counted when it is saved is less than
+// what is shown.
 func unreadable(err error) error {
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Kind != fault.Invalid {

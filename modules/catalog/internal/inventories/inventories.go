@@ -65,7 +65,7 @@ func entry(a audit.Action, i catalog.Inventory) audit.Entry {
 
 func missing(id string) error { return fault.Missing(identity.KindInventory, id) }
 
-// Create implements catalog.Inventories. Without content it is an empty inventory, which a source may fill.
+// Without content it is an empty inventory, which a source may fill.
 func (k *Inventories) Create(ctx context.Context, i catalog.Inventory) (catalog.Inventory, error) {
 	if i.Content == nil {
 		i.Content = []byte{}
@@ -105,7 +105,6 @@ func (k *Inventories) reach(ctx context.Context, want access.Level, id string) (
 	return i, nil
 }
 
-// Get implements catalog.Inventories.
 func (k *Inventories) Get(ctx context.Context, id string) (catalog.Inventory, error) {
 	if _, err := k.reach(ctx, access.Read, id); err != nil {
 		return catalog.Inventory{}, err
@@ -131,7 +130,6 @@ func (k *Inventories) whole(ctx context.Context, id string) (i catalog.Inventory
 	return catalog.Inventory{}, &fault.Error{Kind: fault.Unavailable, Message: "the inventory changes faster than it can be read"}
 }
 
-// List implements catalog.Inventories.
 func (k *Inventories) List(ctx context.Context, f catalog.Filter, w page.Window) ([]catalog.Inventory, int, error) {
 	s, err := k.permissions.Scope(ctx)
 	if err != nil {
@@ -140,7 +138,6 @@ func (k *Inventories) List(ctx context.Context, f catalog.Filter, w page.Window)
 	return k.store.ListInventories(ctx, s, f, w)
 }
 
-// Update implements catalog.Inventories.
 func (k *Inventories) Update(ctx context.Context, id string, revision int64, i catalog.Inventory) (catalog.Inventory, error) {
 	i, err := checked(i)
 	if err != nil {
@@ -173,7 +170,8 @@ func (k *Inventories) Update(ctx context.Context, id string, revision int64, i c
 	return stored, nil
 }
 
-// replace stores a change in the open unit and returns the inventory with its content, which is the stored one where none is given.
+// replace stores a change in the open unit and returns the inventory with its content, which is the stored one where
+// none is given.
 func (k *Inventories) replace(ctx context.Context, i catalog.Inventory, revision int64) (catalog.Inventory, error) {
 	if i.Content == nil {
 		now, err := k.store.InventoryByID(ctx, i.ID)
@@ -210,7 +208,6 @@ func (k *Inventories) measureStored(ctx context.Context, i *catalog.Inventory, f
 	return err
 }
 
-// Delete implements catalog.Inventories.
 func (k *Inventories) Delete(ctx context.Context, id string, revision int64) error {
 	i, err := k.reach(ctx, access.Manage, id)
 	if err != nil {
@@ -219,7 +216,6 @@ func (k *Inventories) Delete(ctx context.Context, id string, revision int64) err
 	return k.DeleteObject(ctx, k.permissions, id, object.Entry(audit.InventoryDelete, i.Record, object.Detail{"revision": int(i.Revision)}), func(ctx context.Context) error { return k.store.DeleteInventory(ctx, id, revision) })
 }
 
-// Hosts implements catalog.Inventories.
 func (k *Inventories) Hosts(ctx context.Context, id string, w page.Window) ([]catalog.HostEntry, int, error) {
 	e, err := k.index(ctx, id)
 	if err != nil {
@@ -228,7 +224,6 @@ func (k *Inventories) Hosts(ctx context.Context, id string, w page.Window) ([]ca
 	return e.Hosts(ctx, w.Offset, w.Rows())
 }
 
-// Resolve implements catalog.Inventories.
 func (k *Inventories) Resolve(ctx context.Context, id, limit string) (catalog.Resolution, error) {
 	if err := pattern.Check(limit); err != nil {
 		return catalog.Resolution{}, err

@@ -172,7 +172,8 @@ func ours(c *catalog.InventoryContent) view {
 	return v
 }
 
-// prioritized has the priority of a group as the tool prints it: a whole number, and not at all where it is the default.
+// prioritized has the priority of a group as the tool prints it: a whole number, and not at all where it is the
+// default.
 func prioritized(vars map[string]any) map[string]any {
 	const key = "ansible_group_priority"
 	out := maps.Clone(vars)

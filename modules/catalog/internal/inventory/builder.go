@@ -195,7 +195,8 @@ func integer(s string) (int64, bool) {
 	return n, err == nil
 }
 
-// finish does what Ansible does after the last line: every group gets a parent, every host a group, and loops are found.
+// finish does what Ansible does after the last line: every group gets a parent, every host a group, and loops are
+// found.
 func (w *builder) finish() error {
 	parented := make(map[string]struct{}, len(w.edges))
 	for _, e := range w.edges {

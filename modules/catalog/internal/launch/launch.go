@@ -27,7 +27,7 @@ func New(p *object.Permissions, s catalog.TemplateStore, sub runs.Submitter, c r
 	return &Launcher{permissions: p, store: s, submitter: sub, checker: c}
 }
 
-// Launch implements catalog.Launcher. The request is recorded by who stores the run.
+// The request is recorded by who stores the run.
 func (k *Launcher) Launch(ctx context.Context, templateID string, l catalog.Launch) (*runs.Run, bool, error) {
 	m, err := k.prepare(ctx, templateID, l)
 	if err != nil {
@@ -39,7 +39,6 @@ func (k *Launcher) Launch(ctx context.Context, templateID string, l catalog.Laun
 	return k.submitter.Submit(ctx, m.single())
 }
 
-// Unattended implements catalog.Launcher.
 func (k *Launcher) Unattended(ctx context.Context, templateID string, answers map[string]any) error {
 	m, err := k.prepare(ctx, templateID, catalog.Launch{Answers: answers})
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// applyOverrides lays a launch over a template. Invalid faults name answers.<var>, an override that the template does not allow, or
-// credential_ids[i]. The template is a copy, whose lists and maps stay those of the stored one.
+// applyOverrides lays a launch over a template. Invalid faults name answers.<var>, an override that the template does
+// not allow, or credential_ids[i]. The template is a copy, whose lists and maps stay those of the stored one.
 func applyOverrides(t catalog.Template, l catalog.Launch) (*launch, error) {
 	answers, err := answerVars(t.Survey, l.Answers)
 	if err != nil {
@@ -45,7 +45,8 @@ func applyOverrides(t catalog.Template, l catalog.Launch) (*launch, error) {
 	return m, nil
 }
 
-// vouched returns what the template answers for. What a launch chooses it names itself, also where a step of the template has it.
+// vouched returns what the template answers for. What a launch chooses it names itself, also where a step of the
+// template has it.
 func vouched(t *catalog.Template, chosen []string) []string {
 	return slices.DeleteFunc(template.Named(t), func(id string) bool {
 		return slices.Contains(chosen, id) && !slices.Contains(t.CredentialIDs, id)

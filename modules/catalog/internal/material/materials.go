@@ -32,7 +32,6 @@ func NewMaterials(
 	return &Materials{projects: p, inventories: i, sources: s, mirror: m, refresher: r, log: log}
 }
 
-// Inventory implements catalog.Materials.
 func (m *Materials) Inventory(ctx context.Context, id string, fresh bool) (content []byte, f catalog.Format, stale string, err error) {
 	if fresh {
 		if stale, err = m.refresh(ctx, id); err != nil {
@@ -63,7 +62,6 @@ func (m *Materials) refresh(ctx context.Context, inventoryID string) (stale stri
 	return stale, ctx.Err()
 }
 
-// Tree implements catalog.Materials.
 func (m *Materials) Tree(ctx context.Context, projectID, commit, dir string) (catalog.Deps, error) {
 	p, err := m.projects.ProjectByID(ctx, projectID)
 	if err != nil {

@@ -24,7 +24,7 @@ func NewReferences(p catalog.ProjectStore, i catalog.InventoryStore, t catalog.T
 	return &References{projects: p, inventories: i, templates: t, mirror: m}
 }
 
-// Exists implements catalog.References. Of kinds that are none of the catalog there is nothing.
+// Of kinds that are none of the catalog there is nothing.
 func (r *References) Exists(ctx context.Context, kind ids.Prefix, id string) (bool, error) {
 	if !ids.Valid(kind, id) {
 		return false, nil
@@ -46,7 +46,6 @@ func (r *References) Exists(ctx context.Context, kind ids.Prefix, id string) (bo
 	return err == nil, err
 }
 
-// Defaults implements catalog.References.
 func (r *References) Defaults(ctx context.Context, inventoryID string) (string, []string, error) {
 	i, err := r.inventories.InventoryByID(ctx, inventoryID)
 	if err != nil {
@@ -55,7 +54,6 @@ func (r *References) Defaults(ctx context.Context, inventoryID string) (string, 
 	return i.Queue, i.CredentialIDs, nil
 }
 
-// Pin implements catalog.References.
 func (r *References) Pin(ctx context.Context, projectID string, fresh bool) (commit, stale string, err error) {
 	return r.mirror.Pin(ctx, projectID, fresh)
 }

@@ -26,8 +26,8 @@ func (f Result) Err() error {
 	return catalog.SyncFailed.New("%s", f.Failure)
 }
 
-// fetchCall is one fetch that is under way. found and err are read after done is closed; err says that nothing can be said about the
-// repository, since the project is gone, or this process stops.
+// fetchCall is one fetch that is under way. found and err are read after done is closed; err says that nothing can be
+// said about the repository, since the project is gone, or this process stops.
 type fetchCall struct {
 	done chan struct{}
 	// mustStore says that somebody waits who stores nothing, so that the fetch does. It is written under the lock.
@@ -36,7 +36,8 @@ type fetchCall struct {
 	err       error
 }
 
-// join returns the fetch of a project that is under way, or begins one. noting says that the fetch stores what it finds itself.
+// join returns the fetch of a project that is under way, or begins one. noting says that the fetch stores what it
+// finds itself.
 func (m *Mirror) join(id string, mustStore bool) (*fetchCall, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -76,7 +77,8 @@ func (m *Mirror) runFetch(id string, fl *fetchCall) {
 	close(fl.done)
 }
 
-// fetch asks the repository. A project that comes to have another address, branch or credential meanwhile is fetched anew.
+// fetch asks the repository. A project that comes to have another address, branch or credential meanwhile is fetched
+// anew.
 func (m *Mirror) fetch(ctx context.Context, id string) (Result, error) {
 	for range rounds {
 		p, err := m.store.ProjectByID(ctx, id)

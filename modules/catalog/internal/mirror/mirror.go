@@ -21,7 +21,8 @@ const (
 	freshTime = 5 * time.Second
 	rounds    = 3 // fetches of a project that changes meanwhile
 	workers   = 2
-	// maxQueued bounds how many projects wait for their first synchronisation. One that finds no place is fetched when it is used.
+	// maxQueued bounds how many projects wait for their first synchronisation. One that finds no place is fetched when
+	// it is used.
 	maxQueued = 256
 	// maxRemembered is from how many fetches on the old ones are forgotten.
 	maxRemembered = 1024
@@ -151,7 +152,8 @@ func (m *Mirror) wait(ctx context.Context, id string, mustStore bool) (Result, e
 	}
 }
 
-// waitCurrent returns when the fetch that is under way has ended, if there is one. A fetch that is joined afterwards began later than the call.
+// waitCurrent returns when the fetch that is under way has ended, if there is one. A fetch that is joined afterwards
+// began later than the call.
 func (m *Mirror) waitCurrent(ctx context.Context, id string) {
 	m.mu.Lock()
 	fl := m.inFlight[id]
@@ -165,8 +167,8 @@ func (m *Mirror) waitCurrent(ctx context.Context, id string) {
 	}
 }
 
-// Fetch asks the repository for a request, which stores what was found with Note. The error says that nothing can be said about the
-// repository.
+// Fetch asks the repository for a request, which stores what was found with Note. The error says that nothing can be
+// said about the repository.
 func (m *Mirror) Fetch(ctx context.Context, id string) (Result, error) { return m.wait(ctx, id, false) }
 
 // Synced returns the project with a commit, and fetches one that never was. SyncFailed.
@@ -185,7 +187,6 @@ func (m *Mirror) Synced(ctx context.Context, p catalog.Project) (catalog.Project
 	return p, nil
 }
 
-// Pin implements catalog.References.
 func (m *Mirror) Pin(ctx context.Context, id string, fresh bool) (commit, stale string, err error) {
 	p, err := m.store.ProjectByID(ctx, id)
 	if err != nil {
@@ -230,7 +231,8 @@ func (m *Mirror) recent(p catalog.Project) string {
 	return f.Commit
 }
 
-// Repository says where the project's repository is and how to reach it. SyncFailed where its credential cannot be used.
+// Repository says where the project's repository is and how to reach it. SyncFailed where its credential cannot be
+// used.
 func (m *Mirror) Repository(ctx context.Context, p catalog.Project) (catalog.Repository, error) {
 	r := catalog.Repository{ProjectID: p.ID, URL: p.RepoURL, Branch: p.Branch}
 	if p.CredentialID == "" {

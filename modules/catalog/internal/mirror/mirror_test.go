@@ -82,8 +82,8 @@ func (w *fixture) Fetch(ctx context.Context, _ catalog.Repository) (string, erro
 
 func made(w *fixture) *Mirror { return New(w, w, slog.New(slog.DiscardHandler), w, w, nil, false) }
 
-// TestPinIsBounded: a run waits 20 seconds for a repository that does not answer. The fetch itself goes on and says after two minutes
-// that there was none.
+// TestPinIsBounded: a run waits 20 seconds for a repository that does not answer. The fetch itself goes on and says
+// after two minutes that there was none.
 func TestPinIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -179,8 +179,8 @@ func TestFetchesAreForgotten(t *testing.T) {
 	})
 }
 
-// TestAFreshPinFetches: a push is about what was not there a moment ago, so that neither a fetch within the last seconds counts nor one
-// that is under way.
+// TestAFreshPinFetches: a push is about what was not there a moment ago, so that neither a fetch within the last
+// seconds counts nor one that is under way.
 func TestAFreshPinFetches(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -169,7 +169,8 @@ func (e *Index) Hosts(ctx context.Context, offset, limit int) ([]catalog.HostEnt
 	return out, total, nil
 }
 
-// above returns groups and all that contain them, each once, but for all and ungrouped. seen holds the mark of what was met.
+// above returns groups and all that contain them, each once, but for all and ungrouped. seen holds the mark of what
+// was met.
 func (e *Index) above(direct, seen []int32, mark int32) []int32 {
 	var out, next []int32
 	next = append(next, direct...)

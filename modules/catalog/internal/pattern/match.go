@@ -142,7 +142,8 @@ func prefix(glob []token) string {
 	return b.String()
 }
 
-// closing returns where the bracket ends that was opened before from, -1 where it does not. A bracket that comes first is a member.
+// closing returns where the bracket ends that was opened before from, -1 where it does not. A bracket that comes
+// first is a member.
 func closing(runes []rune, from int) int {
 	i := from
 	if i < len(runes) && runes[i] == '!' {

@@ -16,7 +16,8 @@ const (
 	maxWarnings = 100
 )
 
-// Resolve tells which hosts a limit selects; an empty one selects all. A name that nothing has is a warning. An Invalid fault names limit.
+// Resolve tells which hosts a limit selects; an empty one selects all. A name that nothing has is a warning. An
+// Invalid fault names limit.
 func (e *Index) Resolve(ctx context.Context, limit string) (catalog.Resolution, error) {
 	list, err := split(limit)
 	if err != nil {
@@ -34,7 +35,8 @@ func (e *Index) Resolve(ctx context.Context, limit string) (catalog.Resolution, 
 	return s.resolution(), nil
 }
 
-// inOrder puts the patterns that add before those that intersect and those that exclude. Without one that adds, all hosts are there.
+// inOrder puts the patterns that add before those that intersect and those that exclude. Without one that adds, all
+// hosts are there.
 func inOrder(list []string) []string {
 	var regular, both, without []string
 	for _, p := range list {
@@ -118,8 +120,9 @@ func (s *selection) hosts(p string) ([]int32, error) {
 	return cut, nil
 }
 
-// fitting returns the hosts of the groups that a pattern fits, and the hosts that it fits itself where it fits no group, or is more
-// than a word. Counted says that a subscript counts through them: then a host of several groups occurs for each, as in Ansible.
+// fitting returns the hosts of the groups that a pattern fits, and the hosts that it fits itself where it fits no
+// group, or is more than a word. Counted says that a subscript counts through them: then a host of several groups
+// occurs for each, as in Ansible.
 func (s *selection) fitting(p string, counted bool) ([]int32, error) {
 	m, err := compile(p)
 	if err != nil {

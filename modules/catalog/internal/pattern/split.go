@@ -72,7 +72,8 @@ func split(limit string) ([]string, error) {
 	return out, nil
 }
 
-// address reports whether a text is one address or one name of a host, perhaps with a port, so that its colons separate nothing.
+// address reports whether a text is one address or one name of a host, perhaps with a port, so that its colons
+// separate nothing.
 func address(s string) bool {
 	if m := port.FindStringSubmatch(s); m != nil {
 		s = strings.TrimSuffix(strings.TrimPrefix(m[1], "["), "]")

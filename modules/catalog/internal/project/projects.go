@@ -54,7 +54,8 @@ func references(p catalog.Project) object.References {
 	return object.References(nil).Add("credential_id", ids.Credential, p.CredentialID)
 }
 
-// retainedReferences returns what a stored project goes on to name. At another address its credential is named anew: that is where the secret goes.
+// retainedReferences returns what a stored project goes on to name. At another address its credential is named anew:
+// that is where the secret goes.
 func retainedReferences(was, now catalog.Project) object.References {
 	if was.RepoURL != now.RepoURL {
 		return nil
@@ -70,7 +71,6 @@ func entry(a audit.Action, p catalog.Project) audit.Entry {
 
 func missing(id string) error { return fault.Missing(identity.KindProject, id) }
 
-// Create implements catalog.Projects.
 func (k *Projects) Create(ctx context.Context, p catalog.Project) (catalog.Project, error) {
 	p, err := k.checked(p)
 	if err != nil {
@@ -96,7 +96,6 @@ func (k *Projects) Create(ctx context.Context, p catalog.Project) (catalog.Proje
 	return p, nil
 }
 
-// Get implements catalog.Projects.
 func (k *Projects) Get(ctx context.Context, id string) (catalog.Project, error) {
 	return k.reach(ctx, access.Read, id)
 }
@@ -113,7 +112,6 @@ func (k *Projects) reach(ctx context.Context, want access.Level, id string) (cat
 	return p, nil
 }
 
-// List implements catalog.Projects.
 func (k *Projects) List(ctx context.Context, f catalog.Filter, w page.Window) ([]catalog.Project, int, error) {
 	s, err := k.permissions.Scope(ctx)
 	if err != nil {
@@ -122,7 +120,6 @@ func (k *Projects) List(ctx context.Context, f catalog.Filter, w page.Window) ([
 	return k.store.ListProjects(ctx, s, f, w)
 }
 
-// Update implements catalog.Projects.
 func (k *Projects) Update(ctx context.Context, id string, revision int64, p catalog.Project) (catalog.Project, error) {
 	p, err := k.checked(p)
 	if err != nil {
@@ -156,7 +153,6 @@ func (k *Projects) Update(ctx context.Context, id string, revision int64, p cata
 	return stored, nil
 }
 
-// Delete implements catalog.Projects.
 func (k *Projects) Delete(ctx context.Context, id string, revision int64) error {
 	p, err := k.reach(ctx, access.Manage, id)
 	if err != nil {

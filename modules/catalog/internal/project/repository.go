@@ -14,8 +14,8 @@ import (
 
 const maxRef = 255 // characters of a branch, a tag or a commit
 
-// Sync implements catalog.Projects. It takes the right to use the project, as making a run of it does, which fetches too. What it found
-// is stored with the entry of the request, also where that is a failure.
+// It takes the right to use the project, as making a run of it does, which fetches too. What it found is stored with
+// the entry of the request, also where that is a failure.
 func (k *Projects) Sync(ctx context.Context, id string) (catalog.Project, error) {
 	if _, err := k.reach(ctx, access.Use, id); err != nil {
 		return catalog.Project{}, err
@@ -64,8 +64,8 @@ func (k *Projects) readable(ctx context.Context, id, path, ref string) (catalog.
 	return p, r, err
 }
 
-// look refuses what can be neither a path nor a ref. Paths that lead out of the repository are left to the mirror, for which they do not
-// exist.
+// look refuses what can be neither a path nor a ref. Paths that lead out of the repository are left to the mirror,
+// for which they do not exist.
 func look(path, ref string) error {
 	if !object.Line(path, check.MaxPath) {
 		return fault.BadField("path", "expected at most %d characters on one line", check.MaxPath)
@@ -76,7 +76,6 @@ func look(path, ref string) error {
 	return nil
 }
 
-// Files implements catalog.Projects.
 func (k *Projects) Files(ctx context.Context, id, path, ref string) ([]catalog.Entry, string, error) {
 	p, r, err := k.readable(ctx, id, path, ref)
 	if err != nil {
@@ -85,7 +84,6 @@ func (k *Projects) Files(ctx context.Context, id, path, ref string) ([]catalog.E
 	return k.checkouts.Files(ctx, r, p.Commit, path, ref)
 }
 
-// File implements catalog.Projects.
 func (k *Projects) File(ctx context.Context, id, path, ref string) ([]byte, string, error) {
 	p, r, err := k.readable(ctx, id, path, ref)
 	if err != nil {

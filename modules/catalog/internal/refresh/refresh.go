@@ -31,7 +31,8 @@ func (e *outcome) err() error {
 	return catalog.RefreshFailed.New("%s", e.failure)
 }
 
-// refresh collects what a source names, and stores how that ended. The error says that nothing can be said about the source.
+// refresh collects what a source names, and stores how that ended. The error says that nothing can be said about the
+// source.
 func (r *Refresher) refresh(ctx context.Context, id string, asked bool) (outcome, error) {
 	src, err := r.Sources.SourceByID(ctx, id)
 	if err != nil {
@@ -89,7 +90,8 @@ func (r *Refresher) collect(ctx context.Context, src catalog.InventorySource) (c
 	return got, nil
 }
 
-// access asks for what the credential of a source gives to one refresh. done gives it back, and is called here where there is none.
+// access asks for what the credential of a source gives to one refresh. done gives it back, and is called here where
+// there is none.
 func (r *Refresher) access(ctx context.Context, src catalog.InventorySource) (catalog.Access, func(), error) {
 	const message = "the source's credential cannot be used"
 	if r.Logins == nil {
@@ -157,8 +159,8 @@ func (r *Refresher) reason(ctx context.Context, src catalog.InventorySource, err
 	}
 }
 
-// store keeps in one unit what a refresh brought, how it ended, and the entry. By itself a refresh is recorded where it changed the
-// inventory.
+// store keeps in one unit what a refresh brought, how it ended, and the entry. By itself a refresh is recorded where
+// it changed the inventory.
 func (r *Refresher) store(ctx context.Context, end *outcome, asked bool) error {
 	ctx, cancel := context.WithTimeout(ctx, noteTime)
 	defer cancel()

@@ -16,7 +16,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fixture is the stores, the unit of work, the trail and the clock of a refresher, with a collector that never answers while it hangs.
+// fixture is the stores, the unit of work, the trail and the clock of a refresher, with a collector that never
+// answers while it hangs.
 type fixture struct {
 	catalog.SourceStore
 	catalog.InventoryStore
@@ -85,7 +86,8 @@ func made(w *fixture) *Refresher {
 	return New(Params{Unit: w, Clock: w, Log: slog.New(slog.DiscardHandler), Recorder: w, Inventories: w, Sources: w, Collector: w})
 }
 
-// TestBounded: a source that does not answer is given up after two minutes, and one that waits for its turn gets no more than that.
+// TestBounded: a source that does not answer is given up after two minutes, and one that waits for its turn gets no
+// more than that.
 func TestBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

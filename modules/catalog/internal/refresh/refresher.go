@@ -72,8 +72,8 @@ type refreshCall struct {
 	err  error
 }
 
-// RefreshForRequest refreshes a source for a request, whose entry is recorded with what was stored, also where it failed. RefreshFailed,
-// SourceNotFound.
+// RefreshForRequest refreshes a source for a request, whose entry is recorded with what was stored, also where it
+// failed. RefreshFailed, SourceNotFound.
 func (r *Refresher) RefreshForRequest(ctx context.Context, id string) error {
 	fl, first, err := r.join(ctx, id, true)
 	if err != nil {
@@ -90,7 +90,8 @@ func (r *Refresher) RefreshForRequest(ctx context.Context, id string) error {
 	return fl.end.err()
 }
 
-// RefreshUnasked refreshes a source without anybody's request: what changes the inventory is recorded. RefreshFailed, SourceNotFound.
+// RefreshUnasked refreshes a source without anybody's request: what changes the inventory is recorded. RefreshFailed,
+// SourceNotFound.
 func (r *Refresher) RefreshUnasked(ctx context.Context, id string) error {
 	fl, _, err := r.join(r.ctx, id, false)
 	if err != nil {

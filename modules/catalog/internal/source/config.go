@@ -170,8 +170,9 @@ func masked(s catalog.InventorySource) catalog.InventorySource {
 	return s
 }
 
-// unmasked returns the headers with the stored values where nothing or the mask is said. A stored value goes nowhere but to the
-// server for which it was given. open returns the stored headers with their values, and is asked only where one is kept.
+// unmasked returns the headers with the stored values where nothing or the mask is said. A stored value goes nowhere
+// but to the server for which it was given. open returns the stored headers with their values, and is asked only
+// where one is kept.
 func unmasked(input, was catalog.SourceConfig, open func() (map[string]string, error)) (map[string]string, error) {
 	if len(input.Headers) == 0 {
 		return nil, nil

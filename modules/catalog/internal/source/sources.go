@@ -65,7 +65,6 @@ func entry(a audit.Action, s catalog.InventorySource) (audit.Entry, error) {
 
 func missing(id string) error { return catalog.SourceNotFound.New("no inventory source %q", id) }
 
-// Create implements catalog.Sources.
 func (k *Sources) Create(ctx context.Context, s catalog.InventorySource) (catalog.InventorySource, error) {
 	s, err := checked(s)
 	if err == nil {
@@ -97,8 +96,8 @@ func (k *Sources) Create(ctx context.Context, s catalog.InventorySource) (catalo
 	return masked(s), nil
 }
 
-// retainedReferences returns what a stored source goes on to name. Where it asks something else, or otherwise, its credential is named anew: that is
-// what gets the secret.
+// retainedReferences returns what a stored source goes on to name. Where it asks something else, or otherwise, its
+// credential is named anew: that is what gets the secret.
 func retainedReferences(was, now catalog.InventorySource) object.References {
 	same := was.Kind == now.Kind && was.ProjectID == now.ProjectID && was.Path == now.Path && was.Config.URL == now.Config.URL &&
 		was.Config.Content == now.Config.Content
@@ -110,8 +109,8 @@ func retainedReferences(was, now catalog.InventorySource) object.References {
 	return references(was)
 }
 
-// allowed refuses a caller who may not read all that a source names, not use its credential unless that is lent to it already, or not
-// manage the inventory that it fills.
+// allowed refuses a caller who may not read all that a source names, not use its credential unless that is lent to it
+// already, or not manage the inventory that it fills.
 func (k *Sources) allowed(ctx context.Context, s catalog.InventorySource, retained object.References) error {
 	if err := k.permissions.CheckReferences(ctx, references(s), retained); err != nil {
 		return err
@@ -132,8 +131,8 @@ func (k *Sources) put(ctx context.Context, a audit.Action, s catalog.InventorySo
 	return k.Recorder.Record(ctx, e)
 }
 
-// reach returns a source with whose inventory the caller may go as far as want. It is read by whoever may read its inventory and its
-// project.
+// reach returns a source with whose inventory the caller may go as far as want. It is read by whoever may read its
+// inventory and its project.
 func (k *Sources) reach(ctx context.Context, want access.Level, id string) (catalog.InventorySource, error) {
 	s, err := k.store.SourceByID(ctx, id)
 	if err != nil {
@@ -154,13 +153,11 @@ func (k *Sources) reach(ctx context.Context, want access.Level, id string) (cata
 	return s, nil
 }
 
-// Get implements catalog.Sources.
 func (k *Sources) Get(ctx context.Context, id string) (catalog.InventorySource, error) {
 	s, err := k.reach(ctx, access.Read, id)
 	return masked(s), err
 }
 
-// List implements catalog.Sources.
 func (k *Sources) List(ctx context.Context, f catalog.Filter, w page.Window) ([]catalog.InventorySource, int, error) {
 	scope, err := k.permissions.Scope(ctx)
 	if err != nil {
@@ -173,7 +170,6 @@ func (k *Sources) List(ctx context.Context, f catalog.Filter, w page.Window) ([]
 	return list, total, err
 }
 
-// Update implements catalog.Sources.
 func (k *Sources) Update(ctx context.Context, id string, revision int64, s catalog.InventorySource) (catalog.InventorySource, error) {
 	s, err := checked(s)
 	if err != nil {
@@ -214,7 +210,6 @@ func (k *Sources) Update(ctx context.Context, id string, revision int64, s catal
 	return masked(stored), nil
 }
 
-// Compare implements catalog.Sources.
 func (k *Sources) Compare(ctx context.Context, id string, s catalog.InventorySource) ([]string, error) {
 	was, err := k.reach(ctx, access.Manage, id)
 	if err != nil {
@@ -240,8 +235,9 @@ func (k *Sources) Compare(ctx context.Context, id string, s catalog.InventorySou
 	return []string{"config"}, nil
 }
 
-// sealed returns what a caller said of a stored source with its headers sealed, those values among them that it keeps. What is stored
-// in the open is sealed so too, and what is kept is sealed anew: a text that was read before the key changed must not be written back.
+// sealed returns what a caller said of a stored source with its headers sealed, those values among them that it
+// keeps. What is stored in the open is sealed so too, and what is kept is sealed anew: a text that was read before
+// the key changed must not be written back.
 func (k *Sources) sealed(ctx context.Context, s, was catalog.InventorySource) (catalog.InventorySource, error) {
 	var err error
 	s.Config.Headers, err = unmasked(s.Config, was.Config, func() (map[string]string, error) { return headers.Open(ctx, k.sealer, was) })
@@ -251,7 +247,6 @@ func (k *Sources) sealed(ctx context.Context, s, was catalog.InventorySource) (c
 	return headers.Seal(ctx, k.sealer, s)
 }
 
-// Delete implements catalog.Sources.
 func (k *Sources) Delete(ctx context.Context, id string, revision int64) error {
 	s, err := k.reach(ctx, access.Manage, id)
 	if err != nil {
@@ -272,7 +267,6 @@ func (k *Sources) Delete(ctx context.Context, id string, revision int64) error {
 	return err
 }
 
-// Refresh implements catalog.Sources.
 func (k *Sources) Refresh(ctx context.Context, id string) (catalog.InventorySource, error) {
 	if _, err := k.reach(ctx, access.Use, id); err != nil {
 		return catalog.InventorySource{}, err

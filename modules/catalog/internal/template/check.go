@@ -15,8 +15,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// checked returns what a caller said, in the form that is stored. Invalid faults name the member. What a request for a run says is
-// judged by who takes such requests.
+// checked returns what a caller said, in the form that is stored. Invalid faults name the member. What a request for
+// a run says is judged by who takes such requests.
 func checked(t catalog.Template) (catalog.Template, error) {
 	input := catalog.Template{TemplateSpec: t.TemplateSpec}
 	input.Org = t.Org

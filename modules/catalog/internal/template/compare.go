@@ -8,7 +8,6 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Compare implements catalog.Templates.
 func (k *Templates) Compare(ctx context.Context, id string, t catalog.Template) ([]string, error) {
 	was, err := k.reach(ctx, access.Manage, id)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// sealTargets returns targets of notifications on their way into the template: of what is secret in them it holds masks. Of stored ones the
-// references stay good whatever becomes of the template meanwhile.
+// sealTargets returns targets of notifications on their way into the template: of what is secret in them it holds
+// masks. Of stored ones the references stay good whatever becomes of the template meanwhile.
 func (k *Templates) sealTargets(ctx context.Context, input, stored []runs.Notification) (notify.SealedTargets, error) {
 	list, err := k.targets.Echoed(ctx, input, stored)
 	if err != nil {

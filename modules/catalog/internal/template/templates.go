@@ -34,8 +34,9 @@ func New(k object.Kernel, p *object.Permissions, s catalog.TemplateStore, c runs
 
 func missing(id string) error { return fault.Missing(identity.KindTemplate, id) }
 
-// checkLaunch returns what would be said to a launch without answers. Only what is wrong with the request itself is returned at once: what
-// it names is a matter for those who may keep the template, and whether it may name its credentials is asked by named.
+// checkLaunch returns what would be said to a launch without answers. Only what is wrong with the request itself is
+// returned at once: what it names is a matter for those who may keep the template, and whether it may name its
+// credentials is asked by named.
 func (k *Templates) checkLaunch(ctx context.Context, t *catalog.Template) (later, now error) {
 	var err error
 	if t.Workflow() {
@@ -57,7 +58,6 @@ func (k *Templates) checkLaunch(ctx context.Context, t *catalog.Template) (later
 	}
 }
 
-// Create implements catalog.Templates.
 func (k *Templates) Create(ctx context.Context, t catalog.Template) (catalog.Template, error) {
 	t, err := checked(t)
 	if err != nil {
@@ -94,8 +94,8 @@ func (k *Templates) Create(ctx context.Context, t catalog.Template) (catalog.Tem
 	return made, nil
 }
 
-// checkReferences refuses what a template names and its caller may not read, a credential that it did not name before and its caller may not use, and
-// then what a launch may not use.
+// checkReferences refuses what a template names and its caller may not read, a credential that it did not name before
+// and its caller may not use, and then what a launch may not use.
 func (k *Templates) checkReferences(ctx context.Context, t, was catalog.Template, refused error) error {
 	if err := k.permissions.CheckReferences(ctx, references(t), references(alike(was, t))); err != nil {
 		return err
@@ -123,13 +123,11 @@ func (k *Templates) reach(ctx context.Context, want access.Level, id string) (ca
 	return t, nil
 }
 
-// Get implements catalog.Templates.
 func (k *Templates) Get(ctx context.Context, id string) (catalog.Template, error) {
 	t, err := k.reach(ctx, access.Read, id)
 	return t, err
 }
 
-// List implements catalog.Templates.
 func (k *Templates) List(ctx context.Context, f catalog.Filter, w page.Window) ([]catalog.Template, int, error) {
 	s, err := k.permissions.Scope(ctx)
 	if err != nil {
@@ -138,7 +136,6 @@ func (k *Templates) List(ctx context.Context, f catalog.Filter, w page.Window) (
 	return k.store.ListTemplates(ctx, s, f, w)
 }
 
-// Update implements catalog.Templates.
 func (k *Templates) Update(ctx context.Context, id string, revision int64, t catalog.Template) (catalog.Template, error) {
 	t, err := checked(t)
 	if err != nil {
@@ -185,7 +182,6 @@ func (k *Templates) Update(ctx context.Context, id string, revision int64, t cat
 	return stored, nil
 }
 
-// Delete implements catalog.Templates.
 func (k *Templates) Delete(ctx context.Context, id string, revision int64) error {
 	t, err := k.reach(ctx, access.Manage, id)
 	if err != nil {

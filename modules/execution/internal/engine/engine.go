@@ -26,8 +26,8 @@ type Deps struct {
 	Reaper execution.Reaper
 	// Materials gives what runs name; nil: no run may name a project or an inventory.
 	Materials catalog.Materials
-	// Secrets gives what the credentials of runs open, Agents serves their keys; without Secrets no run may name a credential, without
-	// Agents none that holds a key.
+	// Secrets gives what the credentials of runs open, Agents serves their keys; without Secrets no run may name a
+	// credential, without Agents none that holds a key.
 	Secrets secrets.Provider
 	Agents  secrets.Agents
 	Live    runs.Live

@@ -251,7 +251,8 @@ func (e *Engine) deliver(l runs.Lease, end runs.Ending) error {
 	})
 }
 
-// deliverFacts stores the facts of an ending behind the events that tell of their hosts: of other hosts a plane may take none.
+// deliverFacts stores the facts of an ending behind the events that tell of their hosts: of other hosts a plane may
+// take none.
 func (e *Engine) deliverFacts(ctx context.Context, l runs.Lease, end *runs.Ending) error {
 	if !output.HasFacts(end.Events) {
 		return nil

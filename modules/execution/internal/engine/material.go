@@ -19,7 +19,8 @@ type material struct {
 	warnings  []runs.Warning
 }
 
-// fetchMaterial fetches what the run names. A fault of kind Unavailable says that it may work later; any other one fails the run.
+// fetchMaterial fetches what the run names. A fault of kind Unavailable says that it may work later; any other one
+// fails the run.
 func (w *work) fetchMaterial(ctx context.Context) error {
 	s := &w.run.Spec
 	if s.ProjectID != "" {
@@ -47,8 +48,8 @@ func (w *work) fetchMaterial(ctx context.Context) error {
 	return nil
 }
 
-// equip gives the run its secrets and then what else it names, within its time and before it begins. It is false where the run is dealt
-// with; ended then says whether this executor may go on claiming.
+// equip gives the run its secrets and then what else it names, within its time and before it begins. It is false
+// where the run is dealt with; ended then says whether this executor may go on claiming.
 func (w *work) equip() (ok, ended bool) {
 	if s := &w.run.Spec; s.ProjectID == "" && s.InventoryID == "" && len(s.CredentialIDs) == 0 {
 		w.openOutputs(nil)

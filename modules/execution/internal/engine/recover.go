@@ -38,8 +38,8 @@ func (e *Engine) recover() bool {
 	return e.claiming.Err() == nil
 }
 
-// forgetSecrets removes what credentials put into the directories of an earlier life. It waits for nobody: the rest of those directories
-// may have to stay until the plane answers.
+// forgetSecrets removes what credentials put into the directories of an earlier life. It waits for nobody: the rest
+// of those directories may have to stay until the plane answers.
 func (e *Engine) forgetSecrets() {
 	left, err := rundir.Leftovers(e.root())
 	if err != nil {

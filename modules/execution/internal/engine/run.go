@@ -81,7 +81,8 @@ func (e *Engine) prepare(j *job) (*work, error) {
 	return w, nil
 }
 
-// openOutputs makes everything that is written to, once it is known what must not be shown there. Nothing of it waits for the plane.
+// openOutputs makes everything that is written to, once it is known what must not be shown there. Nothing of it waits
+// for the plane.
 func (w *work) openOutputs(hidden []string) {
 	e, j, dir := w.e, w.job, w.dir
 	w.masker = mask.New(append(append(j.run.Vars.Secrets(), e.hidden...), hidden...))

@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// revokeTime is how long one attempt to revoke what was made for a run may take. Whoever provides secrets tries again later.
+	// revokeTime is how long one attempt to revoke what was made for a run may take. Whoever provides secrets tries
+	// again later.
 	revokeTime = 5 * time.Second
 	// revokeWait is how long a slot waits for that before it goes on without.
 	revokeWait = 2 * time.Second
@@ -23,7 +24,8 @@ const (
 // owner is for whom the job's secrets are.
 func (j *job) owner() secrets.Owner { return secrets.Owner{ID: j.lease.RunID, Epoch: j.lease.Epoch} }
 
-// unlock fetches what the run's credentials open; nothing for a run without any. A panic of a secret engine fails its run and nothing else.
+// unlock fetches what the run's credentials open; nothing for a run without any. A panic of a secret engine fails its
+// run and nothing else.
 func (w *work) unlock(ctx context.Context) (secrets.Injection, error) {
 	ids := w.run.Spec.CredentialIDs
 	if len(ids) == 0 {
@@ -91,8 +93,8 @@ func (w *work) stopAgent() {
 	w.agent = nil
 }
 
-// strip removes what is secret and begins to revoke what was made for the run as soon as nothing needs it: to store the run's ending may
-// take as long as the plane is away.
+// strip removes what is secret and begins to revoke what was made for the run as soon as nothing needs it: to store
+// the run's ending may take as long as the plane is away.
 func (w *work) strip() {
 	w.stopAgent()
 	if !w.asked {

@@ -61,9 +61,9 @@ func (e *Engine) claim() (*runs.Assignment, error) {
 	return a, nil
 }
 
-// releaseUnknown gives back what a claim took whose answer was lost, which would otherwise wait for the end of its lease.
-// A run that another slot was given just now and has not entered may be among them; its holder is then refused before
-// anything began, and it is claimed again.
+// releaseUnknown gives back what a claim took whose answer was lost, which would otherwise wait for the end of its
+// lease. A run that another slot was given just now and has not entered may be among them; its holder is then refused
+// before anything began, and it is claimed again.
 func (e *Engine) releaseUnknown() {
 	ctx, cancel := context.WithTimeout(e.hard, planeTimeout)
 	defer cancel()

@@ -130,7 +130,8 @@ func (w *work) divide() {
 	}
 }
 
-// survey asks the tool which hosts the run touches, and what splitting them changes. A panic of the tool fails the run and nothing else.
+// survey asks the tool which hosts the run touches, and what splitting them changes. A panic of the tool fails the
+// run and nothing else.
 func (w *work) survey(ctx context.Context, pt execution.PlaybookTool) (hosts []string, warnings []runs.Warning, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -90,8 +90,8 @@ func jsonForms(s string) []string {
 var (
 	// forHTML escapes as Go's encoder does by default.
 	forHTML = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`, "\u2028", `\u2028`, "\u2029", `\u2029`)
-	// separators writes the line and paragraph separators as they are, which Go's encoder always escapes. A backslash that is escaped begins
-	// none of their escapes.
+	// separators writes the line and paragraph separators as they are, which Go's encoder always escapes. A backslash
+	// that is escaped begins none of their escapes.
 	separators = strings.NewReplacer(`\\`, `\\`, `\u2028`, "\u2028", `\u2029`, "\u2029")
 )
 
@@ -158,8 +158,8 @@ func shellForms(s string) []string {
 	}
 }
 
-// backslashed escapes as printf %q does: bash's, for which a hash is special at the begin and a tilde there and behind a colon or an equals
-// sign, or other shells', which always escape both.
+// backslashed escapes as printf %q does: bash's, for which a hash is special at the begin and a tilde there and
+// behind a colon or an equals sign, or other shells', which always escape both.
 func backslashed(s string, always bool) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -200,10 +200,12 @@ func base64Forms(s string) []string {
 	return out
 }
 
-// shortestLine is how many characters of base64 on a line of their own are masked: fewer are too much like ordinary words.
+// shortestLine is how many characters of base64 on a line of their own are masked: fewer are too much like ordinary
+// words.
 const shortestLine = 8
 
-// broken returns the lines of base64 as programs break it, at 76 characters or, of a whole file, at 64, without what stands before from.
+// broken returns the lines of base64 as programs break it, at 76 characters or, of a whole file, at 64, without what
+// stands before from.
 func broken(text string, from int) []string {
 	var out []string
 	for _, width := range []int{76, 64} {

@@ -14,8 +14,8 @@ import (
 // reportTimeout bounds one report.
 const reportTimeout = 5 * time.Second
 
-// New returns the loop that reports an executor; self tells what the executor is like now. When the loop is stopped it takes the executor
-// off the list.
+// New returns the loop that reports an executor; self tells what the executor is like now. When the loop is stopped
+// it takes the executor off the list.
 func New(store execution.WorkerStore, unit tx.Unit, log *slog.Logger, self func() execution.Worker) *background.Loop {
 	write := func(ctx context.Context, fn func(context.Context) error) error {
 		ctx, cancel := context.WithTimeout(ctx, reportTimeout)

@@ -37,7 +37,8 @@ func Release(ctx context.Context, p secrets.Provider, o secrets.Owner) (err erro
 // panicked leaves the text of a panic out: it may hold anything.
 func panicked(p any) error { return fmt.Errorf("a secret engine panicked: %T", p) }
 
-// Sentence is what of an error is told as the reason of a run's end: the text of a fault, since its cause is for the log.
+// Sentence is what of an error is told as the reason of a run's end: the text of a fault, since its cause is for the
+// log.
 func Sentence(err error) string {
 	const begin = "what the run names could not be provided"
 	var f *fault.Error

@@ -11,8 +11,9 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// awaitCancel waits until somebody wants a run cancelled that the worker holds and does not know of yet. It returns nil where nobody did
-// within the time that the worker waits. A signal that gets lost is made up for by the heartbeats.
+// awaitCancel waits until somebody wants a run cancelled that the worker holds and does not know of yet. It returns
+// nil where nobody did within the time that the worker waits. A signal that gets lost is made up for by the
+// heartbeats.
 func (r *Relay) awaitCancel(ctx context.Context, c *execution.RelayClaim) (*execution.Grant, error) {
 	select {
 	case r.waits <- struct{}{}:

@@ -96,8 +96,9 @@ func (w *fixture) picture() string {
 	return out.String()
 }
 
-// TestACapabilityIsForOneClaim calls everything about every run with every capability that does not hold it: that of another run, of an
-// earlier claim, of a run that ended or was divided, one that nobody made, and none. All of it is LeaseLost and nothing changes.
+// TestACapabilityIsForOneClaim calls everything about every run with every capability that does not hold it: that of
+// another run, of an earlier claim, of a run that ended or was divided, one that nobody made, and none. All of it is
+// LeaseLost and nothing changes.
 func TestACapabilityIsForOneClaim(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *fixture) {

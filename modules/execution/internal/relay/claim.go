@@ -14,10 +14,11 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// extraWait is how long beyond its wait a claim goes on to the next run where that of the one before could not be handed out.
+// extraWait is how long beyond its wait a claim goes on to the next run where that of the one before could not be
+// handed out.
 const extraWait = 5 * time.Second
 
-// Claim implements execution.Relay. A worker that goes away while it claims leaves no run behind: what was leased to it is given back.
+// A worker that goes away while it claims leaves no run behind: what was leased to it is given back.
 func (r *Relay) Claim(ctx context.Context, c execution.RelayClaim) (*execution.Grant, string, error) {
 	if err := checkClaim(&c); err != nil {
 		return nil, "", err
@@ -115,7 +116,8 @@ func (r *Relay) await(ctx context.Context, w execution.Worker, wait time.Duratio
 	}
 }
 
-// next leases one run and gets what its credentials open. again says that a run was there which could not be handed out.
+// next leases one run and gets what its credentials open. again says that a run was there which could not be handed
+// out.
 func (r *Relay) next(ctx context.Context, w execution.Worker) (g *execution.Grant, l runs.Lease, again bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, l, false, err
@@ -142,7 +144,8 @@ func (r *Relay) next(ctx context.Context, w execution.Worker) (g *execution.Gran
 	return &execution.Grant{Run: run, Capability: capability, Lease: runs.LeaseTTL, Secrets: in}, a.Lease, false, nil
 }
 
-// take leases the next run together with a capability for it. Nothing cuts it off: whether the run was leased would be unknown.
+// take leases the next run together with a capability for it. Nothing cuts it off: whether the run was leased would
+// be unknown.
 func (r *Relay) take(ctx context.Context, w execution.Worker) (*runs.Assignment, secret.Text, error) {
 	bytes := make([]byte, 32)
 	_, _ = rand.Read(bytes) // which never fails
@@ -164,7 +167,8 @@ func (r *Relay) take(ctx context.Context, w execution.Worker) (*runs.Assignment,
 	return a, secret.Text(capability), nil
 }
 
-// giveBack releases a run that nobody will execute under its lease, and what was made for it. Where that fails the lease runs out by itself.
+// giveBack releases a run that nobody will execute under its lease, and what was made for it. Where that fails the
+// lease runs out by itself.
 func (r *Relay) giveBack(l runs.Lease) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()

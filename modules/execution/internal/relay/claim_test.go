@@ -95,8 +95,8 @@ func TestQueues(t *testing.T) {
 	}
 }
 
-// TestAGrant has the run under the worker's own name, with its variables and without whom it tells, and a capability of which the
-// digest alone is kept.
+// TestAGrant has the run under the worker's own name, with its variables and without whom it tells, and a capability
+// of which the digest alone is kept.
 func TestAGrant(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *fixture) {

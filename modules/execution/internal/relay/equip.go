@@ -26,9 +26,9 @@ var (
 	errSilent = &fault.Error{Kind: fault.Conflict, Message: "its secrets did not come in time"}
 )
 
-// equip gets what the credentials of a leased run open, while its lease is renewed. Where it is not ok the run is dealt with: a run whose
-// secrets cannot be had ends there; one that may have them later, or that nobody waits for, is given back. An error is one of the
-// control plane, which did not take that.
+// equip gets what the credentials of a leased run open, while its lease is renewed. Where it is not ok the run is
+// dealt with: a run whose secrets cannot be had ends there; one that may have them later, or that nobody waits for,
+// is given back. An error is one of the control plane, which did not take that.
 func (r *Relay) equip(ctx context.Context, a *runs.Assignment) (in secrets.Injection, ok bool, err error) {
 	if len(a.Run.Spec.CredentialIDs) == 0 {
 		return in, true, nil
@@ -54,7 +54,8 @@ func (r *Relay) equip(ctx context.Context, a *runs.Assignment) (in secrets.Injec
 	}
 }
 
-// unlock asks for the secrets. Its error is errGone where nobody waits any more, LeaseLost where the run was lost meanwhile.
+// unlock asks for the secrets. Its error is errGone where nobody waits any more, LeaseLost where the run was lost
+// meanwhile.
 func (r *Relay) unlock(ctx context.Context, a *runs.Assignment) (secrets.Injection, error) {
 	if r.Secrets == nil {
 		return secrets.Injection{}, errors.New("there is no provider of secrets")
@@ -79,8 +80,8 @@ func (r *Relay) unlock(ctx context.Context, a *runs.Assignment) (secrets.Injecti
 	return in, nil
 }
 
-// renew keeps a lease until the returned function is called, which returns when nothing of it runs. It gives up on the run where the lease
-// is lost or the relay is closed.
+// renew keeps a lease until the returned function is called, which returns when nothing of it runs. It gives up on
+// the run where the lease is lost or the relay is closed.
 func (r *Relay) renew(a *runs.Assignment, giveUp context.CancelCauseFunc) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var beats sync.WaitGroup
@@ -138,7 +139,8 @@ func (r *Relay) fail(ctx context.Context, l runs.Lease, reason string) error {
 	return err
 }
 
-// startRevoke begins to revoke what was made for a lease that is over. What is not revoked here is found by those who look for such leases later.
+// startRevoke begins to revoke what was made for a lease that is over. What is not revoked here is found by those who
+// look for such leases later.
 func (r *Relay) startRevoke(l runs.Lease) {
 	if r.Secrets == nil {
 		return

@@ -15,7 +15,8 @@ import (
 
 func sealed(r *runs.Run) { r.Spec.CredentialIDs = []string{"crd_1"} }
 
-// TestSecretsAreInTheGrantAlone asks for everything that a worker can: nothing but the answer to the claim has the secret, and that once.
+// TestSecretsAreInTheGrantAlone asks for everything that a worker can: nothing but the answer to the claim has the
+// secret, and that once.
 func TestSecretsAreInTheGrantAlone(t *testing.T) {
 	t.Parallel()
 	w := one(t)
@@ -42,7 +43,8 @@ func TestSecretsAreInTheGrantAlone(t *testing.T) {
 	w.until("the release", func() bool { return w.vault.let(secrets.Owner{ID: id, Epoch: 1}) })
 }
 
-// TestSecretsThatCannotBeHad end their run in the words of the fault, whatever an engine does, and the claim goes on to the next run.
+// TestSecretsThatCannotBeHad end their run in the words of the fault, whatever an engine does, and the claim goes on
+// to the next run.
 func TestSecretsThatCannotBeHad(t *testing.T) {
 	t.Parallel()
 	const begin = "what the run names could not be provided"
@@ -111,7 +113,8 @@ func TestSecretsMayComeLater(t *testing.T) {
 	})
 }
 
-// TestNobodyWaitsForTheSecrets: a worker that leaves and a relay that is closed while secrets are fetched leave a run that waits again.
+// TestNobodyWaitsForTheSecrets: a worker that leaves and a relay that is closed while secrets are fetched leave a run
+// that waits again.
 func TestNobodyWaitsForTheSecrets(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(w *fixture, leave context.CancelFunc){

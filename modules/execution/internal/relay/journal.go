@@ -13,13 +13,13 @@ import (
 const (
 	// maxChunk is how large a piece of output may be.
 	maxChunk = 4 << 20
-	// spareEvents is how many events a run may have beyond those that its executor keeps: what was written of it before the claim.
+	// spareEvents is how many events a run may have beyond those that its executor keeps: what was written of it before
+	// the claim.
 	spareEvents = 10_000
 	// ahead is how far the clock of a worker may be before ours until its facts count as gathered when they come.
 	ahead = time.Minute
 )
 
-// AppendLog implements execution.RelayJournal.
 func (r *Relay) AppendLog(ctx context.Context, h execution.Leaseholder, c runs.LogChunk) (int64, error) {
 	l, err := r.lease(ctx, h)
 	if err != nil {
@@ -34,7 +34,7 @@ func (r *Relay) AppendLog(ctx context.Context, h execution.Leaseholder, c runs.L
 	return r.Plane.AppendLog(ctx, l, c)
 }
 
-// AppendEvents implements execution.RelayJournal. Events beyond those that are kept of a run are TooLarge.
+// Events beyond those that are kept of a run are TooLarge.
 func (r *Relay) AppendEvents(ctx context.Context, h execution.Leaseholder, events []runs.Event) (int64, error) {
 	l, err := r.lease(ctx, h)
 	if err != nil {
@@ -49,7 +49,6 @@ func (r *Relay) AppendEvents(ctx context.Context, h execution.Leaseholder, event
 	return r.Plane.AppendEvents(ctx, l, events)
 }
 
-// SaveHosts implements execution.RelayJournal.
 func (r *Relay) SaveHosts(ctx context.Context, h execution.Leaseholder, hosts []runs.HostSummary) error {
 	l, err := r.lease(ctx, h)
 	if err != nil {
@@ -65,7 +64,6 @@ func (r *Relay) SaveHosts(ctx context.Context, h execution.Leaseholder, hosts []
 	return r.hosts.store(l, names, func() error { return r.Plane.SaveHosts(ctx, l, hosts) })
 }
 
-// SaveTasks implements execution.RelayJournal.
 func (r *Relay) SaveTasks(ctx context.Context, h execution.Leaseholder, tasks []runs.TaskSummary) error {
 	l, err := r.lease(ctx, h)
 	if err != nil {
@@ -77,8 +75,7 @@ func (r *Relay) SaveTasks(ctx context.Context, h execution.Leaseholder, tasks []
 	return r.Plane.SaveTasks(ctx, l, tasks)
 }
 
-// SaveFacts implements execution.RelayJournal. Facts are kept for the hosts alone of which the run has told a result: a worker says nothing
-// of others.
+// Facts are kept for the hosts alone of which the run has told a result: a worker says nothing of others.
 func (r *Relay) SaveFacts(ctx context.Context, h execution.Leaseholder, facts []runs.HostFacts) error {
 	l, err := r.lease(ctx, h)
 	if err != nil {

@@ -27,7 +27,8 @@ func (w *fixture) storedFacts() (n int) {
 	return n
 }
 
-// TestFactsOfUnreportedHosts are refused, and all that came with them: of a host counts what this run told of it, by an event or a summary.
+// TestFactsOfUnreportedHosts are refused, and all that came with them: of a host counts what this run told of it, by
+// an event or a summary.
 func TestFactsOfUnreportedHosts(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *fixture) {

@@ -19,7 +19,6 @@ import (
 // scratchPrefix begins the names of directories in which work trees are made.
 const scratchPrefix = "writ-relay-"
 
-// Inventory implements execution.RelayMaterials.
 func (r *Relay) Inventory(ctx context.Context, h execution.Leaseholder) (execution.RelayInventory, error) {
 	run, err := r.bearerRun(ctx, h)
 	if err != nil {
@@ -37,7 +36,7 @@ func (r *Relay) Inventory(ctx context.Context, h execution.Leaseholder) (executi
 	return execution.RelayInventory{Content: content, Format: string(format), Stale: stale}, nil
 }
 
-// Project implements execution.RelayMaterials. The work tree is made for this call alone and gone when it returns.
+// The work tree is made for this call alone and gone when it returns.
 func (r *Relay) Project(ctx context.Context, h execution.Leaseholder, open func() (io.Writer, error)) (err error) {
 	run, err := r.bearerRun(ctx, h)
 	if err != nil {

@@ -14,9 +14,11 @@ import (
 const (
 	// maxPeers is how many workers are told to the fleet at once. Those beyond may claim and are not listed.
 	maxPeers = 10_000
-	// touchEvery is how often a worker that beats is noted, which is below its beats, so that none is left out for coming early.
+	// touchEvery is how often a worker that beats is noted, which is below its beats, so that none is left out for
+	// coming early.
 	touchEvery = execution.ReportEvery / 2
-	// headCheckTime is how long a head that a worker showed is not looked at again. For longer than that no worker is told a newer one.
+	// headCheckTime is how long a head that a worker showed is not looked at again. For longer than that no worker is
+	// told a newer one.
 	headCheckTime = time.Minute
 )
 
@@ -169,8 +171,8 @@ func (r *Relay) bestEffort(ctx context.Context, what, worker string, do func(ctx
 	}
 }
 
-// checkHeads holds the heads that a worker keeps against the chain. Nothing that comes of it stops a claim: it is for those who verify. It is false
-// where some could not be looked at.
+// checkHeads holds the heads that a worker keeps against the chain. Nothing that comes of it stops a claim: it is for
+// those who verify. It is false where some could not be looked at.
 func (r *Relay) checkHeads(ctx context.Context, worker string, notes []string) bool {
 	now := r.Clock.Now()
 	if r.Heads == nil || len(notes) == 0 {
@@ -205,8 +207,8 @@ func (r *Relay) recordHeads(ctx context.Context, worker string, notes []string, 
 	return true
 }
 
-// newest returns the newest signed head, empty where there is none or it cannot be read. It is asked for anew each time: a worker that has
-// just shown what the chain does not satisfy is told none.
+// newest returns the newest signed head, empty where there is none or it cannot be read. It is asked for anew each
+// time: a worker that has just shown what the chain does not satisfy is told none.
 func (r *Relay) newest(ctx context.Context) string {
 	if r.Heads == nil {
 		return ""

@@ -25,7 +25,8 @@ const (
 	maxTrees = 8
 	// maxReleases is how many runs' secrets are revoked at once.
 	maxReleases = 64
-	// callTime bounds what the relay does beside the work of its caller, and one call to the control plane that nobody may cut off.
+	// callTime bounds what the relay does beside the work of its caller, and one call to the control plane that nobody
+	// may cut off.
 	callTime = 30 * time.Second
 	// sideTime bounds what is not worth waiting for: the fleet, the heads.
 	sideTime = 5 * time.Second
@@ -91,8 +92,8 @@ func New(d Deps, c Config) *Relay {
 	}
 }
 
-// Close ends every wait for a run and lets nobody claim any more. What workers report is still taken. It returns when nothing that the
-// relay started runs any more.
+// Close ends every wait for a run and lets nobody claim any more. What workers report is still taken. It returns when
+// nothing that the relay started runs any more.
 func (r *Relay) Close() {
 	r.waitlist.Close()
 	r.mu.Lock()

@@ -21,7 +21,8 @@ import (
 const (
 	maxText     = 4 << 10 // of an error and of a warning: what executors keep
 	maxWarnings = 100
-	// maxOutputs is how large outputs may be: what a run set by events and by its file, where a mask may be longer than what it hides.
+	// maxOutputs is how large outputs may be: what a run set by events and by its file, where a mask may be longer than
+	// what it hides.
 	maxOutputs = 4 * rundir.MaxOutputs
 	// maxLog is where no output ends.
 	maxLog = 1 << 50
@@ -32,7 +33,6 @@ var (
 	warningCode = regexp.MustCompile(`^[a-z0-9_]{1,64}$`)
 )
 
-// Beat implements execution.Relay.
 func (r *Relay) Beat(ctx context.Context, h execution.Leaseholder) (execution.RelayBeat, error) {
 	l, err := r.lease(ctx, h)
 	if err != nil {
@@ -46,7 +46,6 @@ func (r *Relay) Beat(ctx context.Context, h execution.Leaseholder) (execution.Re
 	return execution.RelayBeat{LeaseSeconds: int(runs.LeaseTTL / time.Second), CancelRequested: b.CancelRequested}, nil
 }
 
-// Run implements execution.Relay.
 func (r *Relay) Run(ctx context.Context, h execution.Leaseholder) (execution.RelayRun, error) {
 	run, err := r.bearerRun(ctx, h)
 	if err != nil {
@@ -58,8 +57,8 @@ func (r *Relay) Run(ctx context.Context, h execution.Leaseholder) (execution.Rel
 	return out, nil
 }
 
-// Save implements execution.Relay. The commit of a run is fixed when the run is made, so that of a worker is left out; a worker's counts
-// are not asked for: they are those of the results that were stored.
+// The commit of a run is fixed when the run is made, so that of a worker is left out; a worker's counts are not asked
+// for: they are those of the results that were stored.
 func (r *Relay) Save(ctx context.Context, h execution.Leaseholder, s execution.RelaySave) error {
 	l, err := r.lease(ctx, h)
 	if err != nil {

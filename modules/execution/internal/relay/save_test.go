@@ -61,7 +61,8 @@ func TestSavesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestTheServerCounts: what a run did on its hosts is what is stored of them, and its commit is the one that it was made with.
+// TestTheServerCounts: what a run did on its hosts is what is stored of them, and its commit is the one that it was
+// made with.
 func TestTheServerCounts(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *fixture) {

@@ -155,7 +155,8 @@ func secretive(id string) *runs.Run {
 	return &runs.Run{ID: id, Status: runs.Running, Spec: runs.Spec{CredentialIDs: []string{"crd_1"}, Queue: "default"}}
 }
 
-// TestTheLeaseIsKeptMeanwhile renews it while an engine takes its time, and tells the worker of a cancel that came then.
+// TestTheLeaseIsKeptMeanwhile renews it while an engine takes its time, and tells the worker of a cancel that came
+// then.
 func TestTheLeaseIsKeptMeanwhile(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *still) {
@@ -288,7 +289,8 @@ func TestHeads(t *testing.T) {
 	})
 }
 
-// TestHeadsThatAreRefused: a foreign one hides no other and is told once a minute; where nobody answers they are shown again.
+// TestHeadsThatAreRefused: a foreign one hides no other and is told once a minute; where nobody answers they are
+// shown again.
 func TestHeadsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *still) {

@@ -118,8 +118,8 @@ func (d Dir) Work() string { return d.file(workDir) }
 // Project is where the run's checkout lies, if it has one.
 func (d Dir) Project() string { return d.file(projectDir) }
 
-// WriteInventory writes the run's inventory, whose format is the ending of the file's name, and returns its path. The tool reads it and nobody else
-// does.
+// WriteInventory writes the run's inventory, whose format is the ending of the file's name, and returns its path. The
+// tool reads it and nobody else does.
 func (d Dir) WriteInventory(format string, content []byte) (string, error) {
 	path := d.file(inventory + format)
 	if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -196,8 +196,8 @@ func (d Dir) State() State {
 	return out
 }
 
-// Strip removes everything but the state: what credentials put there, the variables, and what the tool left. Nothing secret is in the
-// directory any more from then on, however long it still has to stay.
+// Strip removes everything but the state: what credentials put there, the variables, and what the tool left. Nothing
+// secret is in the directory any more from then on, however long it still has to stay.
 func (d Dir) Strip() error {
 	entries, err := os.ReadDir(d.Path())
 	if errors.Is(err, fs.ErrNotExist) {

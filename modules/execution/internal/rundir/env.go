@@ -59,7 +59,8 @@ func BaseSecrets(base map[string]string) []string {
 }
 
 // Env is the whole environment of a run's process: the base, then the private directories, then the run's own, then
-// that of its credentials, then what Writ tells, which nothing overrides. The variables are those of the run under those of its credentials.
+// that of its credentials, then what Writ tells, which nothing overrides. The variables are those of the run under
+// those of its credentials.
 func (d Dir) Env(base map[string]string, r *runs.Run, s Secrets) map[string]string {
 	out := make(map[string]string, len(base)+len(r.Spec.Env)+len(s.Env)+len(r.Vars)+6)
 	for k, v := range base {

@@ -34,8 +34,9 @@ type Secrets struct {
 	Login execution.Login
 }
 
-// Inject writes the files of an injection and the variables of the run with those of its credentials, and puts the paths of the files
-// where their marks stand. What cannot be put anywhere is an Invalid fault that names the variable or the file and shows no value.
+// Inject writes the files of an injection and the variables of the run with those of its credentials, and puts the
+// paths of the files where their marks stand. What cannot be put anywhere is an Invalid fault that names the variable
+// or the file and shows no value.
 func (d Dir) Inject(own runs.Vars, in secrets.Injection) (Secrets, error) {
 	if err := d.note(state{Secret: true}); err != nil { // first, so that the next life knows
 		return Secrets{}, err
@@ -87,7 +88,8 @@ func checkEnv(name string) error {
 	return nil
 }
 
-// writeFiles writes the files of credentials and returns what puts their paths in the places of their marks, and those of directories.
+// writeFiles writes the files of credentials and returns what puts their paths in the places of their marks, and
+// those of directories.
 func (d Dir) writeFiles(files []secrets.File) (*strings.Replacer, error) {
 	var pairs []string
 	root := d.file(secretsDir)
@@ -206,7 +208,8 @@ func (d Dir) writeLogin(l secrets.Login) (execution.Login, error) {
 	return out, nil
 }
 
-// LoginEnv tells a script where the passwords of its login lie. Of several vault passwords it is told the default one, else the first.
+// LoginEnv tells a script where the passwords of its login lie. Of several vault passwords it is told the default
+// one, else the first.
 func LoginEnv(l execution.Login) map[string]string {
 	out := map[string]string{}
 	if l.PasswordFile != "" {

@@ -16,8 +16,9 @@ import (
 // Part is a directory of the archive: Name is what it is called there, Dir where it lies. An empty Dir is left out.
 type Part struct{ Name, Dir string }
 
-// Pack writes a tar archive of the parts, and returns how many entries it left out: links that lead out of their part or that only its
-// place on this machine explains, and what is no file. Owners and times are left out, of modes all but whether a file can be executed.
+// Pack writes a tar archive of the parts, and returns how many entries it left out: links that lead out of their part
+// or that only its place on this machine explains, and what is no file. Owners and times are left out, of modes all
+// but whether a file can be executed.
 func Pack(ctx context.Context, w io.Writer, parts []Part) (left int, err error) {
 	out := tar.NewWriter(w)
 	for _, p := range parts {
@@ -96,8 +97,8 @@ func file(out *tar.Writer, root *os.Root, name string, h *tar.Header) error {
 	return err
 }
 
-// inside reports whether a link stays below the root of its part wherever that lies. A link that steps back after it has gone down is
-// taken for one that leaves: what it goes through may be a link itself.
+// inside reports whether a link stays below the root of its part wherever that lies. A link that steps back after it
+// has gone down is taken for one that leaves: what it goes through may be a link itself.
 func inside(name, target string) bool {
 	if target == "" || path.IsAbs(target) {
 		return false

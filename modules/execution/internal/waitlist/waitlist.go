@@ -1,5 +1,5 @@
-// Package waitlist is where claims wait for runs. Of those that wait for the same queues one is woken at a time: when it finds a run it wakes
-// the next, so that many who wait cost no more than few.
+// Package waitlist is where claims wait for runs. Of those that wait for the same queues one is woken at a time: when
+// it finds a run it wakes the next, so that many who wait cost no more than few.
 package waitlist
 
 import (
@@ -42,8 +42,8 @@ func New(s events.Signals, most int) *List {
 	return &List{signals: s, max: most, done: make(chan struct{}), waiters: make(map[string][]*Waiter)}
 }
 
-// Join takes a place for queues. What becomes claimable from then on wakes it, unless it wakes another of the same queues. It is
-// Unavailable where the line is full or closed.
+// Join takes a place for queues. What becomes claimable from then on wakes it, unless it wakes another of the same
+// queues. It is Unavailable where the line is full or closed.
 func (l *List) Join(queues []string) (*Waiter, error) {
 	sorted := slices.Clone(queues)
 	slices.Sort(sorted)
@@ -92,7 +92,8 @@ func (p *Waiter) Leave() {
 	}
 }
 
-// Wake gives a token to one of those who wait for a queue, and to one for each other set of queues with it. The empty name is every queue.
+// Wake gives a token to one of those who wait for a queue, and to one for each other set of queues with it. The empty
+// name is every queue.
 func (l *List) Wake(queue string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -47,7 +47,8 @@ func woken(list ...*waitlist.Waiter) string {
 	return out
 }
 
-// TestOneOfEachIsWoken wakes the one who waits longest for each set of queues with the queue, and the next where the first has its token.
+// TestOneOfEachIsWoken wakes the one who waits longest for each set of queues with the queue, and the next where the
+// first has its token.
 func TestOneOfEachIsWoken(t *testing.T) {
 	t.Parallel()
 	l := waitlist.New(nil, 10)

@@ -40,7 +40,6 @@ func New(k Kernel, s identity.AccountStore, c identity.CallerStore, t identity.T
 	return &Accounts{Kernel: k, store: s, callers: c, tokens: t, hasher: h}
 }
 
-// Create implements identity.Accounts.
 func (a *Accounts) Create(ctx context.Context, n identity.NewAccount) (identity.Account, error) {
 	if err := checkNew(n); err != nil {
 		return identity.Account{}, err
@@ -96,12 +95,10 @@ func taken(err error) error {
 	return check.Naming(err, identity.LinkTaken, "identities", "another account has one of the identities")
 }
 
-// Get implements identity.Accounts.
 func (a *Accounts) Get(ctx context.Context, id string) (identity.Account, error) {
 	return a.store.AccountByID(ctx, id)
 }
 
-// ByName implements identity.Accounts.
 func (a *Accounts) ByName(ctx context.Context, username string) (identity.Account, error) {
 	if !Name(username) {
 		return identity.Account{}, identity.UserNotFound.New("no such account")
@@ -113,7 +110,6 @@ func (a *Accounts) ByName(ctx context.Context, username string) (identity.Accoun
 	return a.store.AccountByID(ctx, u.ID)
 }
 
-// List implements identity.Accounts.
 func (a *Accounts) List(ctx context.Context, w page.Window) ([]identity.Account, int, error) {
 	return a.store.ListAccounts(ctx, w)
 }

@@ -31,8 +31,8 @@ func NewBootstrap(k Kernel, s identity.AccountStore, t identity.TokenStore) *Boo
 	return &Bootstrap{Kernel: k, store: s, tokens: t}
 }
 
-// EnsureAdmin implements identity.Bootstrap. The account has no password. Of several servers that start at once on one
-// database, one makes the account and gets the secret.
+// The account has no password. Of several servers that start at once on one database, one makes the account and gets
+// the secret.
 func (b *Bootstrap) EnsureAdmin(ctx context.Context, mint bool) (string, error) {
 	var id, secret string
 	err := b.Unit.Do(ctx, func(ctx context.Context) error {

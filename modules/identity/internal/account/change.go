@@ -10,9 +10,8 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// Update implements identity.Accounts. Everybody who changes an account waits for the lock on admins first: whoever
-// would demote the last one sees what the others did, and an account that was read is still the stored one when it is
-// written.
+// Everybody who changes an account waits for the lock on admins first: whoever would demote the last one sees what
+// the others did, and an account that was read is still the stored one when it is written.
 func (a *Accounts) Update(ctx context.Context, id string, revision int64, c identity.AccountChange) (identity.Account, error) {
 	if err := checkChange(c); err != nil {
 		return identity.Account{}, err
@@ -128,7 +127,6 @@ func (a *Accounts) write(ctx context.Context, old, changed identity.Account, has
 
 func onlyAdmin(admins []string, id string) bool { return len(admins) == 1 && admins[0] == id }
 
-// Delete implements identity.Accounts.
 func (a *Accounts) Delete(ctx context.Context, id string, revision int64) error {
 	err := a.Unit.Do(ctx, func(ctx context.Context) error {
 		admins, err := a.store.LockAdmins(ctx)

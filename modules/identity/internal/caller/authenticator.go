@@ -53,7 +53,6 @@ func NewAuthenticator(s identity.CallerStore, c clock.Clock, u Uses) *Authentica
 	return &Authenticator{store: s, clock: c, uses: u}
 }
 
-// Authenticate implements identity.Authenticator.
 func (a *Authenticator) Authenticate(ctx context.Context, bearer string) (identity.Principal, error) {
 	now := a.clock.Now()
 	b, err := Resolve(ctx, a.store, bearer, now)
@@ -64,8 +63,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, bearer string) (identi
 	return identity.Principal{User: b.User, TokenID: b.Token.ID, Version: b.Version}, nil
 }
 
-// Account implements identity.Authenticator. It does not count as a use of the token. Without a token it is BadToken:
-// here nobody acts without one.
+// It does not count as a use of the token. Without a token it is BadToken: here nobody acts without one.
 func (a *Authenticator) Account(ctx context.Context, userID, tokenID string) (identity.Principal, error) {
 	if userID == "" || tokenID == "" {
 		return identity.Principal{}, goneSince()

@@ -22,7 +22,7 @@ func NewSelf(t identity.TokenStore, teams identity.TeamStore, orgs identity.OrgS
 	return &Self{tokens: t, teams: teams, orgs: orgs}
 }
 
-// Me implements identity.Self. BadToken where ctx has no caller, or its token is gone by now.
+// BadToken where ctx has no caller, or its token is gone by now.
 func (s *Self) Me(ctx context.Context) (identity.Me, error) {
 	p, known := identity.From(ctx)
 	if !known {

@@ -40,7 +40,7 @@ func NewGrants(s identity.GrantStore, r audit.Recorder, u tx.Unit, c clock.Clock
 	return &Grants{store: s, rec: r, unit: u, clock: c, ids: g, log: log}
 }
 
-// Create implements identity.Grants. Invalid naming subject, object or level.
+// Invalid naming subject, object or level.
 func (g *Grants) Create(ctx context.Context, subject, object string, l access.Level) (identity.Grant, bool, error) {
 	if err := checkGrant(subject, object, l); err != nil {
 		return identity.Grant{}, false, err
@@ -87,17 +87,14 @@ func checkGrant(subject, object string, l access.Level) error {
 	}
 }
 
-// Get implements identity.Grants.
 func (g *Grants) Get(ctx context.Context, id string) (identity.Grant, error) {
 	return g.store.GrantByID(ctx, id)
 }
 
-// List implements identity.Grants.
 func (g *Grants) List(ctx context.Context, f identity.GrantFilter, w page.Window) ([]identity.Grant, int, error) {
 	return g.store.ListGrants(ctx, f, w)
 }
 
-// Delete implements identity.Grants.
 func (g *Grants) Delete(ctx context.Context, id string) error {
 	err := g.unit.Do(ctx, func(ctx context.Context) error {
 		was, err := g.store.GrantByID(ctx, id)

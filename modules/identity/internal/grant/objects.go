@@ -21,8 +21,7 @@ var _ identity.Objects = (*Objects)(nil)
 // NewObjects makes the keeper of objects.
 func NewObjects(s identity.ObjectStore, u tx.Unit) *Objects { return &Objects{store: s, unit: u} }
 
-// Put implements identity.Objects. An object of a kind that can carry no grant is a defect of the caller, and so is a
-// queue with an organization.
+// An object of a kind that can carry no grant is a defect of the caller, and so is a queue with an organization.
 func (o *Objects) Put(ctx context.Context, x identity.Object) error {
 	if identity.KindOf(x.ID) == "" {
 		return fmt.Errorf("%q is of no kind that can carry grants", x.ID)
@@ -34,7 +33,6 @@ func (o *Objects) Put(ctx context.Context, x identity.Object) error {
 	return check.Naming(err, identity.OrgNotFound, "org_id", "no such organization")
 }
 
-// Remove implements identity.Objects.
 func (o *Objects) Remove(ctx context.Context, id string) error {
 	return o.unit.Do(ctx, func(ctx context.Context) error { return o.store.RemoveObject(ctx, id) })
 }

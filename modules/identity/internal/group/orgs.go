@@ -24,7 +24,6 @@ var _ identity.Orgs = (*Orgs)(nil)
 // NewOrgs makes the keeper of organizations.
 func NewOrgs(k Kernel, s identity.OrgStore) *Orgs { return &Orgs{Kernel: k, store: s} }
 
-// Create implements identity.Orgs.
 func (o *Orgs) Create(ctx context.Context, name string) (identity.Org, error) {
 	name, err := check.Name("name", name)
 	if err != nil {
@@ -44,17 +43,14 @@ func (o *Orgs) Create(ctx context.Context, name string) (identity.Org, error) {
 	return made, nil
 }
 
-// Get implements identity.Orgs.
 func (o *Orgs) Get(ctx context.Context, id string) (identity.Org, error) {
 	return o.store.OrgByID(ctx, id)
 }
 
-// List implements identity.Orgs.
 func (o *Orgs) List(ctx context.Context, w page.Window) ([]identity.Org, int, error) {
 	return o.store.ListOrgs(ctx, w)
 }
 
-// Delete implements identity.Orgs.
 func (o *Orgs) Delete(ctx context.Context, id string) error {
 	err := o.Unit.Do(ctx, func(ctx context.Context) error {
 		was, err := o.store.OrgByID(ctx, id)
@@ -78,7 +74,7 @@ func (o *Orgs) Delete(ctx context.Context, id string) error {
 	return err
 }
 
-// PutMember implements identity.Orgs. Invalid naming role.
+// Invalid naming role.
 func (o *Orgs) PutMember(ctx context.Context, id, userID string, r identity.OrgRole) (identity.Member, error) {
 	if !r.Valid() {
 		return identity.Member{}, fault.BadField("role", "expected %s or %s", identity.OrgMember, identity.OrgAdmin)
@@ -104,7 +100,6 @@ func (o *Orgs) PutMember(ctx context.Context, id, userID string, r identity.OrgR
 	return m, nil
 }
 
-// Members implements identity.Orgs.
 func (o *Orgs) Members(ctx context.Context, id string, w page.Window) ([]identity.Member, int, error) {
 	if _, err := o.store.OrgByID(ctx, id); err != nil {
 		return nil, 0, err
@@ -119,7 +114,6 @@ func (o *Orgs) Members(ctx context.Context, id string, w page.Window) ([]identit
 	return o.store.OrgMembers(ctx, id, w)
 }
 
-// RemoveMember implements identity.Orgs.
 func (o *Orgs) RemoveMember(ctx context.Context, id, userID string) error {
 	err := o.Unit.Do(ctx, func(ctx context.Context) error {
 		was, err := o.store.OrgByID(ctx, id)

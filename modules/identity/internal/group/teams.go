@@ -36,7 +36,6 @@ var _ identity.Teams = (*Teams)(nil)
 // NewTeams makes the keeper of teams.
 func NewTeams(k Kernel, s identity.TeamStore) *Teams { return &Teams{Kernel: k, store: s} }
 
-// Create implements identity.Teams.
 func (t *Teams) Create(ctx context.Context, name string) (identity.Team, error) {
 	name, err := check.Name("name", name)
 	if err != nil {
@@ -56,17 +55,14 @@ func (t *Teams) Create(ctx context.Context, name string) (identity.Team, error) 
 	return made, nil
 }
 
-// Get implements identity.Teams.
 func (t *Teams) Get(ctx context.Context, id string) (identity.Team, error) {
 	return t.store.TeamByID(ctx, id)
 }
 
-// List implements identity.Teams.
 func (t *Teams) List(ctx context.Context, w page.Window) ([]identity.Team, int, error) {
 	return t.store.ListTeams(ctx, w)
 }
 
-// Delete implements identity.Teams.
 func (t *Teams) Delete(ctx context.Context, id string) error {
 	err := t.Unit.Do(ctx, func(ctx context.Context) error {
 		was, err := t.store.TeamByID(ctx, id)
@@ -90,7 +86,6 @@ func (t *Teams) Delete(ctx context.Context, id string) error {
 	return err
 }
 
-// AddMember implements identity.Teams.
 func (t *Teams) AddMember(ctx context.Context, id, userID string) (identity.Member, error) {
 	at := t.Clock.Now()
 	var m identity.Member
@@ -113,7 +108,6 @@ func (t *Teams) AddMember(ctx context.Context, id, userID string) (identity.Memb
 	return m, nil
 }
 
-// Members implements identity.Teams.
 func (t *Teams) Members(ctx context.Context, id string, w page.Window) ([]identity.Member, int, error) {
 	if _, err := t.store.TeamByID(ctx, id); err != nil {
 		return nil, 0, err
@@ -128,7 +122,6 @@ func (t *Teams) Members(ctx context.Context, id string, w page.Window) ([]identi
 	return t.store.TeamMembers(ctx, id, w)
 }
 
-// RemoveMember implements identity.Teams.
 func (t *Teams) RemoveMember(ctx context.Context, id, userID string) error {
 	err := t.Unit.Do(ctx, func(ctx context.Context) error {
 		was, err := t.store.TeamByID(ctx, id)

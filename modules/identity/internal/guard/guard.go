@@ -20,8 +20,7 @@ var (
 // New makes a guard.
 func New(a identity.Authorizer) *Guard { return &Guard{authz: a} }
 
-// May implements access.Guard. Empty names are no objects and passed over; an object of an unknown kind is an admin's
-// alone.
+// Empty names are no objects and passed over; an object of an unknown kind is an admin's alone.
 func (g *Guard) May(ctx context.Context, want access.Level, objects ...string) (bool, error) {
 	p, known := identity.From(ctx)
 	if !known {
@@ -54,7 +53,6 @@ func (g *Guard) one(ctx context.Context, p identity.Principal, want access.Level
 	return err == nil, err
 }
 
-// MayWrite implements access.Owners.
 func (g *Guard) MayWrite(ctx context.Context, kind, org string) (bool, error) {
 	p, known := identity.From(ctx)
 	if !known {
@@ -67,7 +65,7 @@ func (g *Guard) MayWrite(ctx context.Context, kind, org string) (bool, error) {
 	return err == nil, err
 }
 
-// Scope implements access.Guard. For a request without a known caller it shows nothing.
+// For a request without a known caller it shows nothing.
 func (g *Guard) Scope(ctx context.Context) (access.Scope, error) {
 	p, known := identity.From(ctx)
 	switch {

@@ -23,7 +23,7 @@ func NewBeginnings(t *throttle.Throttle, log *slog.Logger) *Beginnings {
 	return &Beginnings{throttle: t, log: log}
 }
 
-// Begin implements identity.Beginnings. The fault says when to try again.
+// The fault says when to try again.
 func (b *Beginnings) Begin(ctx context.Context) error {
 	address := actor.From(ctx).IP
 	first, err := b.throttle.Count(address)

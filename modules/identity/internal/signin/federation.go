@@ -57,9 +57,8 @@ func NewFederation(k Kernel, a identity.AccountStore, c identity.CallerStore, t 
 	return &Federation{Kernel: k, accounts: a, callers: c, tokens: t, rules: rules, readOnly: readOnly}
 }
 
-// Admit implements identity.Federation. The role of an account follows its groups at every sign-in where the rule maps
-// groups, and stays as it is where it maps none. Of two first sign-ins of one person at once, one makes the account
-// and the other finds it.
+// The role of an account follows its groups at every sign-in where the rule maps groups, and stays as it is where it
+// maps none. Of two first sign-ins of one person at once, one makes the account and the other finds it.
 func (f *Federation) Admit(ctx context.Context, e identity.External) (identity.Session, error) {
 	if !account.FitsLink(e.Link) {
 		return identity.Session{}, f.refuse(ctx, e, identity.BadSignIn.New("the provider does not say who it vouches for"))
@@ -84,8 +83,8 @@ func (f *Federation) Admit(ctx context.Context, e identity.External) (identity.S
 	return made.session, nil
 }
 
-// refuse logs and records that somebody without an account was not let in, and nothing that the provider tells of them. What
-// nobody judged is no refusal and only logged. Unrecorded where there can be no entry.
+// refuse logs and records that somebody without an account was not let in, and nothing that the provider tells of
+// them. What nobody judged is no refusal and only logged. Unrecorded where there can be no entry.
 func (f *Federation) refuse(ctx context.Context, e identity.External, err error) error {
 	f.tellRefusal(ctx, e, err)
 	switch fault.KindOf(err) {
@@ -196,9 +195,9 @@ func (f *Federation) createAccount(ctx context.Context, e identity.External) (ou
 	}}, nil
 }
 
-// applyRole gives an account the role that its groups give, but never takes the last admin's: that one signs in, whatever
-// the groups say. An account that is to have no role keeps its record as it is, for an admin to look at, and its tokens
-// for programs; its sessions end.
+// applyRole gives an account the role that its groups give, but never takes the last admin's: that one signs in,
+// whatever the groups say. An account that is to have no role keeps its record as it is, for an admin to look at, and
+// its tokens for programs; its sessions end.
 func (f *Federation) applyRole(ctx context.Context, e identity.External, u identity.User, admins []string) (outcome, error) {
 	rule := f.rules[e.Link.Protocol]
 	role, ok := rule.role(e.Groups)

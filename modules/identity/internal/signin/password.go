@@ -12,9 +12,9 @@ import (
 	"github.com/writ-automation/writ/ports/identity"
 )
 
-// ChangePassword implements identity.SignIn. An Invalid fault names the member new; NotAllowed where ctx has no caller
-// with an account. The first password takes no proof but the token that the caller came with: nobody vouches for the
-// account but who made it, and who made it gave no other.
+// An Invalid fault names the member new; NotAllowed where ctx has no caller with an account. The first password takes
+// no proof but the token that the caller came with: nobody vouches for the account but who made it, and who made it
+// gave no other.
 func (s *SignIn) ChangePassword(ctx context.Context, current, next identity.Password) error {
 	p, known := identity.From(ctx)
 	if !known || p.User.ID == "" {

@@ -61,7 +61,6 @@ func badLogin() error { return identity.BadLogin.New("the user name or the passw
 // errChanged says that an account's password is another one than that which was judged.
 var errChanged = errors.New("the password was changed meanwhile")
 
-// Login implements identity.SignIn.
 func (s *SignIn) Login(ctx context.Context, username string, p identity.Password) (identity.Session, error) {
 	if !account.Name(username) {
 		username = "" // nobody's, and looked up like any other
@@ -89,8 +88,8 @@ type verification struct {
 }
 
 // attempt judges a password within the bounds of the throttle, and then calls accepted. What ends without a judgement
-// is no failure, but for a caller that goes away: else going away in time would make guessing free. Of a failure, denied
-// makes the entry, for whoever has the name.
+// is no failure, but for a caller that goes away: else going away in time would make guessing free. Of a failure,
+// denied makes the entry, for whoever has the name.
 func (s *SignIn) attempt(
 	ctx context.Context, username string, p identity.Password, denied func(identity.User) audit.Entry, accepted func(verification) error,
 ) error {
@@ -121,8 +120,8 @@ func (s *SignIn) attempt(
 	return err
 }
 
-// fail records a failure and answers it. Whether there is such an account makes no difference to what is done: there is one
-// entry either way. Unrecorded where there can be none; the failure counts all the same.
+// fail records a failure and answers it. Whether there is such an account makes no difference to what is done: there
+// is one entry either way. Unrecorded where there can be none; the failure counts all the same.
 func (s *SignIn) fail(ctx context.Context, u identity.User, denied func(identity.User) audit.Entry) error {
 	s.Log.WarnContext(ctx, refused, "reason", identity.BadLogin.Name, "account", u.ID, "address", actor.From(ctx).IP)
 	err := badLogin()
@@ -207,7 +206,6 @@ func session(ctx context.Context, k Kernel, s identity.TokenStore, u identity.Us
 	return identity.Session{Token: t, Secret: secret, User: u}, nil
 }
 
-// Check implements identity.SignIn.
 func (s *SignIn) Check(ctx context.Context, bearer string) (identity.Token, identity.User, error) {
 	b, err := caller.Resolve(ctx, s.callers, bearer, s.Issuer.Clock.Now())
 	if err != nil {
@@ -216,8 +214,8 @@ func (s *SignIn) Check(ctx context.Context, bearer string) (identity.Token, iden
 	return b.Token, b.User, nil
 }
 
-// Logout implements identity.SignIn. It ends whatever token the caller came with, also one that a program uses; one
-// that is gone already is no error. NotAllowed where ctx has no caller.
+// It ends whatever token the caller came with, also one that a program uses; one that is gone already is no error.
+// NotAllowed where ctx has no caller.
 func (s *SignIn) Logout(ctx context.Context) error {
 	p, known := identity.From(ctx)
 	switch {

@@ -51,8 +51,8 @@ func NewTokens(s identity.TokenStore, r audit.Recorder, u tx.Unit, i Issuer, log
 	return &Tokens{store: s, rec: r, unit: u, issuer: i, log: log}
 }
 
-// Mint implements identity.Tokens. The system itself may mint for everybody. Faults: Invalid for name and expires_in,
-// NotAllowed, UserNotFound naming user_id.
+// The system itself may mint for everybody. Faults: Invalid for name and expires_in, NotAllowed, UserNotFound naming
+// user_id.
 func (k *Tokens) Mint(ctx context.Context, name, userID string, ttl time.Duration) (identity.Token, string, error) {
 	if err := checkRequest(name, ttl); err != nil {
 		return identity.Token{}, "", err
@@ -112,17 +112,14 @@ func owner(ctx context.Context, userID string) (string, error) {
 	}
 }
 
-// Get implements identity.Tokens.
 func (k *Tokens) Get(ctx context.Context, id string) (identity.Token, error) {
 	return k.store.TokenByID(ctx, id)
 }
 
-// List implements identity.Tokens.
 func (k *Tokens) List(ctx context.Context, w page.Window) ([]identity.Token, int, error) {
 	return k.store.ListTokens(ctx, w)
 }
 
-// Revoke implements identity.Tokens.
 func (k *Tokens) Revoke(ctx context.Context, id string) error {
 	err := k.unit.Do(ctx, func(ctx context.Context) error {
 		was, err := k.store.TokenByID(ctx, id)

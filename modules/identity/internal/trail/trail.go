@@ -1,7 +1,7 @@
 // Package trail names the objects of identity in the trail, and records sign-ins that came to nothing.
 //
-// Names of people, tokens and groups are private and stand in an object's name alone. Details hold ids, roles, the names of
-// members and counts: never a password, a hash, a secret or a value of a profile.
+// Names of people, tokens and groups are private and stand in an object's name alone. Details hold ids, roles, the
+// names of members and counts: never a password, a hash, a secret or a value of a profile.
 package trail
 
 import (

@@ -46,8 +46,8 @@ type Engine struct {
 	work   sync.WaitGroup
 }
 
-// New makes an engine. When it is stopped it takes no more deliveries, and Stop returns when those under way have ended, or their time has,
-// and what became of each is noted.
+// New makes an engine. When it is stopped it takes no more deliveries, and Stop returns when those under way have
+// ended, or their time has, and what became of each is noted.
 func New(s notify.Store, sender Sender, sig events.Signals, m notify.Meter, log *slog.Logger, set Settings) *Engine {
 	e := &Engine{store: s, sender: sender, meter: m, log: log, set: set, lanes: map[string]int{}}
 	e.Loop = &background.Loop{

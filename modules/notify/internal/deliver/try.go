@@ -94,7 +94,8 @@ func (e *Engine) fail(d *notify.Delivery, err error) {
 	e.log.Warn("a notification was dropped", line...)
 }
 
-// note stores what became of a try, and reports whether it did. Without that the delivery is tried again when its booking has run out.
+// note stores what became of a try, and reports whether it did. Without that the delivery is tried again when its
+// booking has run out.
 func (e *Engine) note(d *notify.Delivery, store func(ctx context.Context) error) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)
 	defer cancel()

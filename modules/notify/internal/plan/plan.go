@@ -55,7 +55,8 @@ func (p *Planner) Subscriptions() (finished, held events.Subscription) {
 	return finished, held
 }
 
-// retry calls fn until it succeeds, fails for good or ctx ends: the bus gives up soon, and nobody would hear of the run then.
+// retry calls fn until it succeeds, fails for good or ctx ends: the bus gives up soon, and nobody would hear of the
+// run then.
 func (p *Planner) retry(ctx context.Context, fn func(ctx context.Context) error) error {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		err := fn(ctx)
@@ -116,7 +117,8 @@ func pending(list []notify.Delivery) bool {
 	return false
 }
 
-// deliveries lists who is a target: those of the server, those of the run, and the notifiers of extensions, which hear of ends alone.
+// deliveries lists who is a target: those of the server, those of the run, and the notifiers of extensions, which
+// hear of ends alone.
 func (p *Planner) deliveries(r *runs.Run, e notify.Event, s runs.Status) []notify.Delivery {
 	var list []notify.Delivery
 	add := func(o notify.Origin, position int, kind string, n runs.Notification) *notify.Delivery {

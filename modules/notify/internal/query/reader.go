@@ -29,7 +29,6 @@ func New(s notify.Store, g access.Guard, o Objects) *Reader {
 	return &Reader{store: s, guard: g, objects: o}
 }
 
-// List implements notify.Reader.
 func (r *Reader) List(ctx context.Context, runID string, w page.Window) ([]notify.Delivery, int, error) {
 	objects, err := r.objects.Objects(ctx, runID)
 	if err != nil {
@@ -41,8 +40,8 @@ func (r *Reader) List(ctx context.Context, runID string, w page.Window) ([]notif
 	return r.store.ListDeliveries(ctx, runID, w)
 }
 
-// may is RunNotFound for who may not read all that the run names. There is no run that names nothing: nobody but who reads everything
-// reads one.
+// may is RunNotFound for who may not read all that the run names. There is no run that names nothing: nobody but who
+// reads everything reads one.
 func (r *Reader) may(ctx context.Context, id string, objects []string) error {
 	s, err := r.guard.Scope(ctx)
 	if err == nil && s.All {

@@ -24,8 +24,8 @@ func text(s string) secret.Text { return secret.Text(s) }
 // address finds what may hold a secret behind its host, or before it.
 var address = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)(?:[^\s/"'<>]*@)?([^\s/?#"'<>@]*)[^\s"'<>]*`)
 
-// sanitize makes the fault of what a channel or a notifier said: one line without addresses behind their hosts, without what is hidden, and of
-// bounded length. nil stays nil.
+// sanitize makes the fault of what a channel or a notifier said: one line without addresses behind their hosts,
+// without what is hidden, and of bounded length. nil stays nil.
 func sanitize(err error, hidden ...string) error {
 	if err == nil {
 		return nil

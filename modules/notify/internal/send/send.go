@@ -29,8 +29,8 @@ type Sender struct {
 	Notifiers     map[string]extension.Notifier
 }
 
-// Send makes one try within the time of ctx. RunNotFound of package runs for a run that is gone. Any other error is a fault whose message
-// may be told: Refused says that another try is useless.
+// Send makes one try within the time of ctx. RunNotFound of package runs for a run that is gone. Any other error is a
+// fault whose message may be told: Refused says that another try is useless.
 func (s *Sender) Send(ctx context.Context, d notify.Delivery) error {
 	r, err := s.Runs.ByID(ctx, d.RunID)
 	switch {

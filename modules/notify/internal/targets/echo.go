@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Echoed implements notify.Targets. A stored target is found by its kind and its masks: the one at the same place of an equally long list,
-// else the next one where as many are said as are stored, else the only one.
+// A stored target is found by its kind and its masks: the one at the same place of an equally long list, else the
+// next one where as many are said as are stored, else the only one.
 func (k *Targets) Echoed(ctx context.Context, input, stored []runs.Notification) ([]runs.Notification, error) {
 	out := slices.Clone(input)
 	taken := make([]bool, len(stored))
@@ -32,7 +32,7 @@ func (k *Targets) Echoed(ctx context.Context, input, stored []runs.Notification)
 	return out, nil
 }
 
-// Same implements notify.Targets. It compares keyed digests.
+// It compares keyed digests.
 func (k *Targets) Same(ctx context.Context, input, stored []runs.Notification) (bool, error) {
 	if len(input) != len(stored) {
 		return false, nil
@@ -143,7 +143,8 @@ func (k *Targets) fits(ctx context.Context, n, stored runs.Notification) (bool, 
 	return k.sameAddress(ctx, n, stored)
 }
 
-// sameAddress reports whether what is said has the address of a stored target, or its mask: a stored key goes nowhere else.
+// sameAddress reports whether what is said has the address of a stored target, or its mask: a stored key goes nowhere
+// else.
 func (k *Targets) sameAddress(ctx context.Context, n, stored runs.Notification) (bool, error) {
 	if n.Kind != stored.Kind {
 		return false, nil

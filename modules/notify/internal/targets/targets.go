@@ -54,7 +54,6 @@ func (k *Targets) digest(ctx context.Context, kind string, h hidden) (string, er
 	return hex.EncodeToString(sum), err
 }
 
-// Seal implements notify.Targets.
 func (k *Targets) Seal(ctx context.Context, list []runs.Notification) (notify.SealedTargets, error) {
 	out := notify.SealedTargets{List: slices.Clone(list)}
 	for i, n := range list {
@@ -92,7 +91,6 @@ func (k *Targets) seal(ctx context.Context, n runs.Notification) (notify.SealedT
 	return out, err
 }
 
-// Save implements notify.Targets.
 func (k *Targets) Save(ctx context.Context, t notify.SealedTargets) ([]runs.Notification, error) {
 	out := slices.Clone(t.List) // the unit may run again
 	for _, f := range t.Fresh {
@@ -105,7 +103,7 @@ func (k *Targets) Save(ctx context.Context, t notify.SealedTargets) ([]runs.Noti
 	return out, nil
 }
 
-// Open implements notify.Opener. A target without a Ref holds what it says.
+// A target without a Ref holds what it says.
 func (k *Targets) Open(ctx context.Context, n runs.Notification) (notify.Target, error) {
 	h, err := k.open(ctx, n)
 	if err != nil {

@@ -19,7 +19,8 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// memoryStore keeps sealed targets in memory and counts what was asked of it. Its seal is readable, so that tests see for which record it is.
+// memoryStore keeps sealed targets in memory and counts what was asked of it. Its seal is readable, so that tests see
+// for which record it is.
 type memoryStore struct {
 	sealed  map[string][]byte // by ref
 	digests map[string]string // refs by digest
@@ -221,7 +222,8 @@ func location(err error) string {
 	return f.Fields[0].Location
 }
 
-// TestEchoes: what echoes masks keeps the stored values of the same kind, and a stored key goes nowhere but to its address.
+// TestEchoes: what echoes masks keeps the stored values of the same kind, and a stored key goes nowhere but to its
+// address.
 func TestEchoes(t *testing.T) {
 	t.Parallel()
 	x, m := input(), masked()

@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Retry implements runs.Controller. The shards that failed or were interrupted run again, over the hosts that they were
-// bound to; a run that had to be approved has to be approved again.
+// The shards that failed or were interrupted run again, over the hosts that they were bound to; a run that had to be
+// approved has to be approved again.
 func (c *Controller) Retry(ctx context.Context, id string) (*runs.Run, error) {
 	r, err := c.store.ByID(ctx, id)
 	if err != nil {
@@ -34,7 +34,7 @@ func (c *Controller) Retry(ctx context.Context, id string) (*runs.Run, error) {
 	return made, err
 }
 
-// RelaunchFailed implements runs.Controller. The new run is a single one, bound to the hosts.
+// The new run is a single one, bound to the hosts.
 func (c *Controller) RelaunchFailed(ctx context.Context, id string) (*runs.Run, error) {
 	r, err := c.store.ByID(ctx, id)
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *Controller) failedHosts(ctx context.Context, r *runs.Run) ([]string, er
 	return out, nil
 }
 
-// Rerun implements runs.Controller. Any run can be run again, also one that has not ended.
+// Any run can be run again, also one that has not ended.
 func (c *Controller) Rerun(ctx context.Context, id string) (*runs.Run, error) {
 	r, err := c.store.ByID(ctx, id)
 	if err != nil {

@@ -27,7 +27,6 @@ func New(m *lifecycle.Machine, s *submit.Submitter) *Controller {
 	return &Controller{machine: m, submitter: s, store: m.Store, summaries: m.Summaries}
 }
 
-// Cancel implements runs.Controller.
 func (c *Controller) Cancel(ctx context.Context, id string) (*runs.Run, error) {
 	err := c.machine.Do(ctx, func(ctx context.Context) error { return c.machine.Cancel(ctx, id) })
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/writ-automation/writ/ports/proof/jcs"
 )
 
-// Sum returns "sha256:<hex>" of the canonical JSON of a document: RFC 8785, but a number stands as it was written, so that none
-// loses a digit. Its values are those that Decode makes, int and int64.
+// Sum returns "sha256:<hex>" of the canonical JSON of a document: RFC 8785, but a number stands as it was written, so
+// that none loses a digit. Its values are those that Decode makes, int and int64.
 func Sum(doc any) (string, error) {
 	b, err := appendJSON(nil, doc)
 	if err != nil {
@@ -35,7 +35,8 @@ func decode(b []byte) (v any, err error) {
 	return v, err
 }
 
-// appendJSON takes every JSON that a server can have stored: null, any number, U+0000, and as deep as encoding/json reads.
+// appendJSON takes every JSON that a server can have stored: null, any number, U+0000, and as deep as encoding/json
+// reads.
 func appendJSON(b []byte, v any) ([]byte, error) {
 	b, err := jcs.Form{Null: true, Written: true, NUL: true, Text: valid, Name: valid, Depth: 10_000}.Append(b, v)
 	if err != nil {

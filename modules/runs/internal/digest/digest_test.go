@@ -54,7 +54,8 @@ func events() []runs.Event {
 	}
 }
 
-// The vectors were made from the lines with the RFC's definitions alone, by sha256 over 0x00||line and 0x01||left||right.
+// The vectors were made from the lines with the RFC's definitions alone, by sha256 over 0x00||line and
+// 0x01||left||right.
 func TestEventVectors(t *testing.T) {
 	t.Parallel()
 	lines := []string{
@@ -92,7 +93,8 @@ func TestEventVectors(t *testing.T) {
 	}
 }
 
-// TestLinesAreThoseOfADownload compares with what the encoder of the API writes, and with a round trip through a store's line.
+// TestLinesAreThoseOfADownload compares with what the encoder of the API writes, and with a round trip through a
+// store's line.
 func TestLinesAreThoseOfADownload(t *testing.T) {
 	t.Parallel()
 	rc := 0

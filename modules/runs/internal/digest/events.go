@@ -9,8 +9,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Events folds a run's events, one after the other, in memory that grows with the logarithm of their number. The zero value
-// has none.
+// Events folds a run's events, one after the other, in memory that grows with the logarithm of their number. The zero
+// value has none.
 type Events struct{ tree tree.Range }
 
 // ErrGap says that an event does not follow the one before.

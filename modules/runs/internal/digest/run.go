@@ -57,9 +57,9 @@ func Hosts(table []runs.HostSummary) (string, error) {
 	return Sum(list)
 }
 
-// Inputs returns the digest of what a run was asked to do: its spec as the API spells it, extra_vars and the steps of a
-// pipeline. Secrets are redacted before anything is hashed: those that the API redacts, values of the environment whose name looks
-// secret, and the addresses and keys of notifications.
+// Inputs returns the digest of what a run was asked to do: its spec as the API spells it, extra_vars and the steps of
+// a pipeline. Secrets are redacted before anything is hashed: those that the API redacts, values of the environment
+// whose name looks secret, and the addresses and keys of notifications.
 func Inputs(r *runs.Run) (string, error) {
 	redacted := view.Show(r)
 	spec := redacted.Spec

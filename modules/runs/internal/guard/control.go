@@ -21,22 +21,18 @@ func NewController(next runs.Controller, g *rights.Gate) *Controller {
 	return &Controller{next: next, gate: g}
 }
 
-// Cancel implements runs.Controller.
 func (c *Controller) Cancel(ctx context.Context, id string) (*runs.Run, error) {
 	return c.act(ctx, id, c.next.Cancel)
 }
 
-// Retry implements runs.Controller.
 func (c *Controller) Retry(ctx context.Context, id string) (*runs.Run, error) {
 	return c.act(ctx, id, c.next.Retry)
 }
 
-// RelaunchFailed implements runs.Controller.
 func (c *Controller) RelaunchFailed(ctx context.Context, id string) (*runs.Run, error) {
 	return c.act(ctx, id, c.next.RelaunchFailed)
 }
 
-// Rerun implements runs.Controller.
 func (c *Controller) Rerun(ctx context.Context, id string) (*runs.Run, error) {
 	return c.act(ctx, id, c.next.Rerun)
 }
@@ -61,12 +57,10 @@ func NewApprover(next runs.Approver, g *rights.Gate) *Approver {
 	return &Approver{next: next, gate: g}
 }
 
-// Approve implements runs.Approver.
 func (a *Approver) Approve(ctx context.Context, id, reason string) (*runs.Run, error) {
 	return a.decide(ctx, id, reason, a.next.Approve)
 }
 
-// Reject implements runs.Approver.
 func (a *Approver) Reject(ctx context.Context, id, reason string) (*runs.Run, error) {
 	return a.decide(ctx, id, reason, a.next.Reject)
 }

@@ -343,5 +343,4 @@ func TestWhatIsWrongWithARequestComesFirst(t *testing.T) {
 	}
 }
 
-// Unfinished implements runs.ObjectStore.
 func (*rules) Unfinished(context.Context, string, int) ([]string, int, error) { return nil, 0, nil }

@@ -19,7 +19,6 @@ var _ runs.Insight = (*Insight)(nil)
 // NewInsight guards an insight.
 func NewInsight(next runs.Insight, g *rights.Gate) *Insight { return &Insight{next: next, gate: g} }
 
-// Matrix implements runs.Insight.
 func (x *Insight) Matrix(ctx context.Context, id string, q runs.MatrixQuery) (*runs.Matrix, error) {
 	if err := x.gate.Read(ctx, id); err != nil {
 		return nil, err
@@ -27,7 +26,6 @@ func (x *Insight) Matrix(ctx context.Context, id string, q runs.MatrixQuery) (*r
 	return x.next.Matrix(ctx, id, q)
 }
 
-// Failures implements runs.Insight.
 func (x *Insight) Failures(ctx context.Context, id string) ([]runs.FailureGroup, error) {
 	if err := x.gate.Read(ctx, id); err != nil {
 		return nil, err
@@ -35,7 +33,7 @@ func (x *Insight) Failures(ctx context.Context, id string) ([]runs.FailureGroup,
 	return x.next.Failures(ctx, id)
 }
 
-// Find implements runs.Insight. What is wrong with the question is told first.
+// What is wrong with the question is told first.
 func (x *Insight) Find(ctx context.Context, id string, q runs.LogQuery) (*runs.LogHits, error) {
 	if err := insight.CheckQuery(q); err != nil {
 		return nil, err
@@ -46,7 +44,6 @@ func (x *Insight) Find(ctx context.Context, id string, q runs.LogQuery) (*runs.L
 	return x.next.Find(ctx, id, q)
 }
 
-// Why implements runs.Insight.
 func (x *Insight) Why(ctx context.Context, id string) (*runs.Explanation, error) {
 	if err := x.gate.Read(ctx, id); err != nil {
 		return nil, err

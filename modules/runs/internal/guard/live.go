@@ -24,9 +24,9 @@ var _ runs.Streamer = (*Streamer)(nil)
 // NewStreamer guards a streamer.
 func NewStreamer(next runs.Streamer, g *rights.Gate) *Streamer { return &Streamer{next: next, gate: g} }
 
-// Follow implements runs.Streamer. A right that is lost while the run is followed ends the stream with RunNotFound, told or
-// silent: within askAgain of the moment at which the guard knows, and nothing that comes after that is told. Whoever
-// brings the caller keeps what the guard knows current, so that 15 s lie between the loss and the end at the most.
+// A right that is lost while the run is followed ends the stream with RunNotFound, told or silent: within askAgain of
+// the moment at which the guard knows, and nothing that comes after that is told. Whoever brings the caller keeps
+// what the guard knows current, so that 15 s lie between the loss and the end at the most.
 func (s *Streamer) Follow(ctx context.Context, id string, after, logOffset int64, emit func(runs.Update) error) error {
 	w := &watch{read: s.gate.ReadCheck(id)}
 	w.due.Store(true)
@@ -63,8 +63,8 @@ type watch struct {
 	err error
 }
 
-// poll makes a look due every askAgain, and looks itself where nobody else does. It returns where the right is lost or ctx
-// ends.
+// poll makes a look due every askAgain, and looks itself where nobody else does. It returns where the right is lost
+// or ctx ends.
 func (w *watch) poll(ctx context.Context) {
 	tick := time.NewTicker(askAgain)
 	defer tick.Stop()
@@ -115,7 +115,6 @@ var _ runs.Tickets = (*Tickets)(nil)
 // NewTickets guards tickets.
 func NewTickets(next runs.Tickets, g *rights.Gate) *Tickets { return &Tickets{next: next, gate: g} }
 
-// Mint implements runs.Tickets.
 func (t *Tickets) Mint(ctx context.Context, runID string) (string, error) {
 	if err := t.gate.Read(ctx, runID); err != nil {
 		return "", err
@@ -123,8 +122,8 @@ func (t *Tickets) Mint(ctx context.Context, runID string) (string, error) {
 	return t.next.Mint(ctx, runID)
 }
 
-// Redeem implements runs.Tickets. It is how the caller becomes known, so there is nobody to ask about yet; the stream
-// asks about the account and the token that the ticket names.
+// It is how the caller becomes known, so there is nobody to ask about yet; the stream asks about the account and the
+// token that the ticket names.
 func (t *Tickets) Redeem(ctx context.Context, ticket, runID string) (runs.TicketOwner, error) {
 	return t.next.Redeem(ctx, ticket, runID)
 }

@@ -27,7 +27,6 @@ var _ runs.Reader = (*Reader)(nil)
 // NewReader guards a reader.
 func NewReader(next Answers, g *rights.Gate) *Reader { return &Reader{next: next, gate: g} }
 
-// Get implements runs.Reader.
 func (r *Reader) Get(ctx context.Context, id string) (*runs.Run, error) {
 	if err := r.gate.Read(ctx, id); err != nil {
 		return nil, err
@@ -35,7 +34,7 @@ func (r *Reader) Get(ctx context.Context, id string) (*runs.Run, error) {
 	return r.next.Get(ctx, id)
 }
 
-// List implements runs.Reader. Whatever scope the filter came with, the caller's own counts.
+// Whatever scope the filter came with, the caller's own counts.
 func (r *Reader) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
 	var err error
 	if f.Scope, err = r.gate.Scope(ctx); err != nil {
@@ -44,7 +43,7 @@ func (r *Reader) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
 	return r.next.List(ctx, f)
 }
 
-// Children implements runs.Reader. Children name what their parent does.
+// Children name what their parent does.
 func (r *Reader) Children(ctx context.Context, id string) ([]*runs.Run, error) {
 	if err := r.gate.Read(ctx, id); err != nil {
 		return nil, err
@@ -52,7 +51,6 @@ func (r *Reader) Children(ctx context.Context, id string) ([]*runs.Run, error) {
 	return r.next.Children(ctx, id)
 }
 
-// Events implements runs.Reader.
 func (r *Reader) Events(ctx context.Context, id string, after int64, limit int) (*runs.EventPage, error) {
 	if err := r.gate.Read(ctx, id); err != nil {
 		return nil, err
@@ -60,7 +58,6 @@ func (r *Reader) Events(ctx context.Context, id string, after int64, limit int) 
 	return r.next.Events(ctx, id, after, limit)
 }
 
-// Log implements runs.Reader.
 func (r *Reader) Log(ctx context.Context, id string, rg runs.LogRange) (*runs.LogView, error) {
 	if err := r.gate.Read(ctx, id); err != nil {
 		return nil, err
@@ -68,7 +65,6 @@ func (r *Reader) Log(ctx context.Context, id string, rg runs.LogRange) (*runs.Lo
 	return r.next.Log(ctx, id, rg)
 }
 
-// Hosts implements runs.Reader.
 func (r *Reader) Hosts(ctx context.Context, id string) ([]runs.HostSummary, error) {
 	if err := r.gate.Read(ctx, id); err != nil {
 		return nil, err
@@ -76,7 +72,6 @@ func (r *Reader) Hosts(ctx context.Context, id string) ([]runs.HostSummary, erro
 	return r.next.Hosts(ctx, id)
 }
 
-// Tasks implements runs.Reader.
 func (r *Reader) Tasks(ctx context.Context, id string) ([]runs.TaskSummary, error) {
 	if err := r.gate.Read(ctx, id); err != nil {
 		return nil, err
@@ -84,8 +79,8 @@ func (r *Reader) Tasks(ctx context.Context, id string) ([]runs.TaskSummary, erro
 	return r.next.Tasks(ctx, id)
 }
 
-// Compare implements runs.Reader. A baseline that was named and may not be read does not exist; where none is named, it is the
-// newest one that may be read. Nothing is worked out before both are known to be readable.
+// A baseline that was named and may not be read does not exist; where none is named, it is the newest one that may be
+// read. Nothing is worked out before both are known to be readable.
 func (r *Reader) Compare(ctx context.Context, id, with string) (*runs.Comparison, error) {
 	// An unknown run comes before an unknown baseline.
 	if err := r.gate.Read(ctx, id); err != nil {
@@ -122,7 +117,6 @@ var _ runs.Digests = (*Digests)(nil)
 // NewDigests guards digests.
 func NewDigests(next runs.Digests, g *rights.Gate) *Digests { return &Digests{next: next, gate: g} }
 
-// Digest implements runs.Digests.
 func (d *Digests) Digest(ctx context.Context, id string) (*runs.RunDigest, error) {
 	if err := d.gate.Read(ctx, id); err != nil {
 		return nil, err

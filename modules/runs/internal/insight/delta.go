@@ -44,8 +44,8 @@ func since(list []int64, rev int64) int {
 	return n
 }
 
-// Delta returns what became of a run's matrix since a revision that a follower holds, in an order; nil where that is nothing. upTo is how
-// many of the run's own events have to be in it.
+// Delta returns what became of a run's matrix since a revision that a follower holds, in an order; nil where that is
+// nothing. upTo is how many of the run's own events have to be in it.
 func (x *Insight) Delta(ctx context.Context, r *runs.Run, rev, order, upTo int64) (d *runs.MatrixDelta, err error) {
 	err = x.withRun(ctx, r, upTo, func(b *builder) {
 		whole := r.Kind.Parent() && order != b.order

@@ -171,7 +171,8 @@ func TestMatrixOfASplitIsThatOfItsShards(t *testing.T) {
 	}
 }
 
-// TestDeltasOfAParent make its matrix, also where a step's earlier attempt counts no more, and where another process made the earlier ones.
+// TestDeltasOfAParent make its matrix, also where a step's earlier attempt counts no more, and where another process
+// made the earlier ones.
 func TestDeltasOfAParent(t *testing.T) {
 	t.Parallel()
 	g := &runs.Graph{Steps: []runs.StepState{{StepSpec: runs.StepSpec{Name: "s"}}, {StepSpec: runs.StepSpec{Name: "u"}}}}

@@ -20,7 +20,6 @@ const (
 	maxHitText  = 1 << 10
 )
 
-// Find implements runs.Insight.
 func (x *Insight) Find(ctx context.Context, id string, q runs.LogQuery) (*runs.LogHits, error) {
 	match, err := matcher(q)
 	if err != nil {

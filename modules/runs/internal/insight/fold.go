@@ -11,8 +11,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Bounds of the failure groups of one run. A failure beyond the groups joins the last group of its task, or is not told; one beyond the
-// places is counted and stays what it was.
+// Bounds of the failure groups of one run. A failure beyond the groups joins the last group of its task, or is not
+// told; one beyond the places is counted and stays what it was.
 const (
 	maxGroups     = 500
 	maxPlaces     = 200_000
@@ -142,7 +142,8 @@ func replaceName(msg, host, with string) string {
 
 func inToken(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// list returns copies of the groups: what failed before what was rescued, and that before what was ignored, the largest first.
+// list returns copies of the groups: what failed before what was rescued, and that before what was ignored, the
+// largest first.
 func (f *folder) list() []runs.FailureGroup {
 	out := make([]runs.FailureGroup, 0, len(f.groups))
 	for _, g := range f.groups {

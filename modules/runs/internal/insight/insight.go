@@ -62,14 +62,12 @@ func tellsCells(events []runs.Event) bool {
 	return false
 }
 
-// Matrix implements runs.Insight.
 func (x *Insight) Matrix(ctx context.Context, id string, q runs.MatrixQuery) (*runs.Matrix, error) {
 	var m *runs.Matrix
 	err := x.with(ctx, id, func(b *builder) { m = b.matrix(q) })
 	return m, err
 }
 
-// Failures implements runs.Insight.
 func (x *Insight) Failures(ctx context.Context, id string) ([]runs.FailureGroup, error) {
 	var out []runs.FailureGroup
 	err := x.with(ctx, id, func(b *builder) { out = b.fold.list() })

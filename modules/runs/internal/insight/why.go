@@ -10,7 +10,6 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Why implements runs.Insight.
 func (x *Insight) Why(ctx context.Context, id string) (*runs.Explanation, error) {
 	r, err := x.store.ByID(ctx, id)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Cancel ends a run that nothing executes and asks the holder of any other to end it; the children of a parent first. It is
-// RunNotCancelable for a run that has ended.
+// Cancel ends a run that nothing executes and asks the holder of any other to end it; the children of a parent first.
+// It is RunNotCancelable for a run that has ended.
 func (m *Machine) Cancel(ctx context.Context, id string) error {
 	r, err := m.Store.ByID(ctx, id)
 	if err != nil {
@@ -71,8 +71,8 @@ func (m *Machine) ask(ctx context.Context, r *runs.Run) error {
 	return m.Touch(ctx, r.ID)
 }
 
-// cancelTree cancels a parent as it was read without its lock. The request's entry comes before those of the children that end with
-// it; a parent whose state was another one by then is cancelled anew.
+// cancelTree cancels a parent as it was read without its lock. The request's entry comes before those of the children
+// that end with it; a parent whose state was another one by then is cancelled anew.
 func (m *Machine) cancelTree(ctx context.Context, was *runs.Run) error {
 	id := was.ID
 	if err := m.noteCancel(ctx, was); err != nil {

@@ -23,8 +23,8 @@ const attempts = 20
 // Waker tells those who follow a run in this process that it changed.
 type Waker interface{ Wake(runID string) }
 
-// Machine makes transitions and records them. Its methods but Do, Now, NewID, Fold and HostsDigest are called inside a unit of
-// work.
+// Machine makes transitions and records them. Its methods but Do, Now, NewID, Fold and HostsDigest are called inside
+// a unit of work.
 type Machine struct {
 	Unit      tx.Unit
 	Store     runs.Store
@@ -134,8 +134,8 @@ func (m *Machine) rollUp(ctx context.Context, mv runs.Move, p *runs.Run, childre
 	return err
 }
 
-// move makes a transition. An end is recorded as done by the holder whose lease it is made under, else by the given actor, else
-// by that of the context.
+// move makes a transition. An end is recorded as done by the holder whose lease it is made under, else by the given
+// actor, else by that of the context.
 func (m *Machine) move(ctx context.Context, mv runs.Move, by *actor.Actor, a *Ahead) (*runs.Run, error) {
 	if mv.At.IsZero() {
 		mv.At = m.Now()

@@ -12,8 +12,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// ErrBehind says that a run's journal holds more than was folded of it before the unit. The caller undoes the unit, folds again
-// and tries anew.
+// ErrBehind says that a run's journal holds more than was folded of it before the unit. The caller undoes the unit,
+// folds again and tries anew.
 var ErrBehind = errors.New("the run's journal went on meanwhile")
 
 // FewEvents is how many events a unit reads to fold them, beside those that it stored itself.
@@ -22,14 +22,14 @@ const FewEvents = 500
 // eventsPerRead bounds the events that are in memory at once.
 const eventsPerRead = 1000
 
-// Ahead is what was folded of a run's journal before the unit that ends it. What the journal holds never changes: events are only
-// added, so that the unit folds those that came since.
+// Ahead is what was folded of a run's journal before the unit that ends it. What the journal holds never changes:
+// events are only added, so that the unit folds those that came since.
 type Ahead struct {
 	Events digest.Events
 	// Most bounds the events that the unit still reads. Where there are more it is ErrBehind. Zero does not bound.
 	Most int64
-	// Hosts is the digest of the host table where it was made before; then Revision is that of the record before the table was
-	// read, and nothing but the end may have changed it. A Revision of zero is not compared.
+	// Hosts is the digest of the host table where it was made before; then Revision is that of the record before the
+	// table was read, and nothing but the end may have changed it. A Revision of zero is not compared.
 	Hosts    string
 	Revision int64
 }
@@ -58,8 +58,8 @@ func worker(l runs.Lease) *actor.Actor { return &actor.Actor{Type: actor.Worker,
 
 func system() *actor.Actor { return &actor.Actor{Type: actor.System, Name: "system"} }
 
-// final records the end of a run together with the digest of what it left. r is the record after the transition, whose row the
-// unit holds: nothing is added to its journal any more.
+// final records the end of a run together with the digest of what it left. r is the record after the transition,
+// whose row the unit holds: nothing is added to its journal any more.
 func (m *Machine) final(ctx context.Context, r *runs.Run, by *actor.Actor, a *Ahead) error {
 	if a == nil {
 		a = &Ahead{}
@@ -107,7 +107,8 @@ func (m *Machine) hostsOf(ctx context.Context, r *runs.Run, a *Ahead) (string, e
 // Touched reports whether a run's record tells of hosts.
 func Touched(r *runs.Run) bool { return r.HostsTouched > 0 || len(r.Hosts) > 0 }
 
-// TruncatedLog returns the warning that bytes of a run's output are missing, nothing where none are or the record has it.
+// TruncatedLog returns the warning that bytes of a run's output are missing, nothing where none are or the record has
+// it.
 func TruncatedLog(r *runs.Run, omitted int64) []runs.Warning {
 	if omitted <= 0 || runs.HasWarning(r.Warnings, runs.WarnLogTruncated) {
 		return nil
@@ -115,8 +116,8 @@ func TruncatedLog(r *runs.Run, omitted int64) []runs.Warning {
 	return []runs.Warning{{Code: runs.WarnLogTruncated, Message: fmt.Sprintf("%d bytes of the output were not kept", omitted)}}
 }
 
-// HostsDigest returns the digest of a run's host table, of a parent that of its children together. It is empty for a run that
-// has none, see runs.RunDigest.
+// HostsDigest returns the digest of a run's host table, of a parent that of its children together. It is empty for a
+// run that has none, see runs.RunDigest.
 func (m *Machine) HostsDigest(ctx context.Context, r *runs.Run, children []*runs.Run) (string, error) {
 	if !Touched(r) || r.Kind.Parent() && r.HostsTouched > runs.MaxParentHosts {
 		return "", nil
@@ -128,8 +129,8 @@ func (m *Machine) HostsDigest(ctx context.Context, r *runs.Run, children []*runs
 	return digest.Hosts(table)
 }
 
-// Fold adds the events of a run that follow those that were folded, up to the one with the number to; a negative one means all
-// that there are. It may stop earlier, where no more are stored.
+// Fold adds the events of a run that follow those that were folded, up to the one with the number to; a negative one
+// means all that there are. It may stop earlier, where no more are stored.
 func (m *Machine) Fold(ctx context.Context, id string, e *digest.Events, to int64) error {
 	for to < 0 || e.Count() < to {
 		limit := eventsPerRead

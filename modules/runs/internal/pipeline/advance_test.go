@@ -204,8 +204,8 @@ func checkStarts(t *rapid.T, w *fixture) {
 	}
 }
 
-// TestWhatMayBeTemplated tells variables that were saved from data: an output or a variable of the step's own over a saved one is data
-// unless the step's own was saved too.
+// TestWhatMayBeTemplated tells variables that were saved from data: an output or a variable of the step's own over a
+// saved one is data unless the step's own was saved too.
 func TestWhatMayBeTemplated(t *testing.T) {
 	t.Parallel()
 	one := json.RawMessage(`1`)

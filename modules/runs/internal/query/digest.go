@@ -22,7 +22,6 @@ var _ runs.Digests = (*Digests)(nil)
 // NewDigests returns digests over the machine's stores.
 func NewDigests(m *lifecycle.Machine, l runs.LogStore) *Digests { return &Digests{machine: m, logs: l} }
 
-// Digest implements runs.Digests.
 func (q *Digests) Digest(ctx context.Context, id string) (*runs.RunDigest, error) {
 	r, err := q.machine.Store.ByID(ctx, id)
 	if err != nil {
@@ -63,7 +62,8 @@ func (q *Digests) log(ctx context.Context, r *runs.Run) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// events folds as many events as the record counts, or as there are without a gap. Where there is none, retention dropped them.
+// events folds as many events as the record counts, or as there are without a gap. Where there is none, retention
+// dropped them.
 func (q *Digests) events(ctx context.Context, r *runs.Run) (*runs.EventsDigest, error) {
 	var e digest.Events
 	first, err := q.machine.Events.Events(ctx, r.ID, 0, 1)

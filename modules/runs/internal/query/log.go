@@ -8,7 +8,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// Log implements runs.Reader. The view is of what was stored when it was opened.
+// The view is of what was stored when it was opened.
 func (q *Reader) Log(ctx context.Context, id string, rg runs.LogRange) (*runs.LogView, error) {
 	r, err := q.store.ByID(ctx, id)
 	if err != nil {

@@ -45,7 +45,6 @@ func New(store runs.Store, e runs.EventStore, l runs.LogStore, s runs.SummarySto
 	return &Reader{store: store, events: e, logs: l, summaries: s, clock: c}
 }
 
-// Get implements runs.Reader.
 func (q *Reader) Get(ctx context.Context, id string) (*runs.Run, error) {
 	r, err := q.store.ByID(ctx, id)
 	if err != nil {
@@ -54,13 +53,12 @@ func (q *Reader) Get(ctx context.Context, id string) (*runs.Run, error) {
 	return view.Show(r), nil
 }
 
-// List implements runs.Reader. The limit is 200 where none is given, and at most 1,000.
+// The limit is 200 where none is given, and at most 1,000.
 func (q *Reader) List(ctx context.Context, f runs.Filter) (*runs.List, error) {
 	f.Limit = page.Clamp(f.Limit, defaultRuns, maxRuns)
 	return q.store.List(ctx, f)
 }
 
-// Children implements runs.Reader.
 func (q *Reader) Children(ctx context.Context, id string) ([]*runs.Run, error) {
 	r, children, err := q.family(ctx, id)
 	if err != nil {
@@ -83,7 +81,7 @@ func (q *Reader) family(ctx context.Context, id string) (*runs.Run, []*runs.Run,
 	return r, children, err
 }
 
-// Events implements runs.Reader. The limit is 500 where none is given, and at most 5,000.
+// The limit is 500 where none is given, and at most 5,000.
 func (q *Reader) Events(ctx context.Context, id string, after int64, limit int) (*runs.EventPage, error) {
 	r, err := q.store.ByID(ctx, id)
 	if err != nil {
@@ -103,7 +101,7 @@ func (q *Reader) Events(ctx context.Context, id string, after int64, limit int) 
 	return p, nil
 }
 
-// Hosts implements runs.Reader. A parent's are those of its shards or of the newest attempts of its steps.
+// A parent's are those of its shards or of the newest attempts of its steps.
 func (q *Reader) Hosts(ctx context.Context, id string) ([]runs.HostSummary, error) {
 	r, children, err := q.family(ctx, id)
 	if err != nil {
@@ -112,7 +110,6 @@ func (q *Reader) Hosts(ctx context.Context, id string) ([]runs.HostSummary, erro
 	return lifecycle.Hosts(ctx, q.summaries, lifecycle.Counted(r, children))
 }
 
-// Tasks implements runs.Reader.
 func (q *Reader) Tasks(ctx context.Context, id string) ([]runs.TaskSummary, error) {
 	r, children, err := q.family(ctx, id)
 	if err != nil {
@@ -121,8 +118,8 @@ func (q *Reader) Tasks(ctx context.Context, id string) ([]runs.TaskSummary, erro
 	return q.tasks(ctx, r, children)
 }
 
-// Before returns the id of the run that a run is compared with where none is named: the newest one before it that the scope
-// may read. It returns a NoBaseline fault where there is none.
+// Before returns the id of the run that a run is compared with where none is named: the newest one before it that the
+// scope may read. It returns a NoBaseline fault where there is none.
 func (q *Reader) Before(ctx context.Context, id string, s access.Scope) (string, error) {
 	r, err := q.store.ByID(ctx, id)
 	if err != nil {
@@ -135,7 +132,7 @@ func (q *Reader) Before(ctx context.Context, id string, s access.Scope) (string,
 	return before, err
 }
 
-// Compare implements runs.Reader. The run before is the newest one of all; Before knows readers who may not read it.
+// The run before is the newest one of all; Before knows readers who may not read it.
 func (q *Reader) Compare(ctx context.Context, id, with string) (*runs.Comparison, error) {
 	if Previous(with) {
 		var err error

@@ -27,8 +27,8 @@ func (g *Gate) Scope(ctx context.Context) (access.Scope, error) {
 	return s, nil
 }
 
-// May reports whether the caller may go as far as want with every one of the objects. There is no run that names nothing:
-// of no objects nobody may do anything.
+// May reports whether the caller may go as far as want with every one of the objects. There is no run that names
+// nothing: of no objects nobody may do anything.
 func (g *Gate) May(ctx context.Context, want access.Level, objects ...string) (bool, error) {
 	if len(objects) == 0 {
 		return false, nil

@@ -39,5 +39,4 @@ func TestOfNothingNobodyMayDoAnything(t *testing.T) {
 	}
 }
 
-// Unfinished implements runs.ObjectStore.
 func (lenient) Unfinished(context.Context, string, int) ([]string, int, error) { return nil, 0, nil }

@@ -13,8 +13,8 @@ import (
 // WarnOutputsConflict is the code of the warning that shards set one output to different values.
 const WarnOutputsConflict = "outputs_conflict"
 
-// Merge derives the end of a split from its ended shards: the state by roll-up, the outputs by finish time with the last
-// writer on top, the counts summed, and each distinct warning once. ID, From and At are left to the caller.
+// Merge derives the end of a split from its ended shards: the state by roll-up, the outputs by finish time with the
+// last writer on top, the counts summed, and each distinct warning once. ID, From and At are left to the caller.
 func Merge(shards []*runs.Run) runs.Move {
 	m := runs.Move{Counts: runs.HostCounts{}}
 	var states []runs.Status

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Pack divides hosts over at most n shards so that their expected times are alike: the longest host first, each
-// into the least loaded shard. A host without a mean weighs the mean of those that have one. The same hosts and
-// means give the same shards whatever the order they come in, no shard is empty, and there are never more shards than hosts.
+// Pack divides hosts over at most n shards so that their expected times are alike: the longest host first, each into
+// the least loaded shard. A host without a mean weighs the mean of those that have one. The same hosts and means give
+// the same shards whatever the order they come in, no shard is empty, and there are never more shards than hosts.
 func Pack(hosts []string, means map[string]time.Duration, n int) [][]string {
 	hosts = distinct(hosts)
 	n = min(n, len(hosts))

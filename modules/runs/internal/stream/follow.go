@@ -27,8 +27,8 @@ type Streamer struct {
 	times  Times
 }
 
-// Deltas tell what became of a run's matrix since a revision in an order, after at least so many of its own events; nil where that is
-// nothing.
+// Deltas tell what became of a run's matrix since a revision in an order, after at least so many of its own events;
+// nil where that is nothing.
 type Deltas interface {
 	Delta(ctx context.Context, r *runs.Run, rev, order, upTo int64) (*runs.MatrixDelta, error)
 }
@@ -46,7 +46,6 @@ func (s *Streamer) WithMatrix(d Deltas) *Streamer {
 	return s
 }
 
-// Follow implements runs.Streamer.
 func (s *Streamer) Follow(ctx context.Context, id string, after, offset int64, emit func(runs.Update) error) error {
 	sub := s.hub.Subscribe(id)
 	defer sub.Close()

@@ -102,7 +102,6 @@ func (h *Hub) WakeAll() {
 	}
 }
 
-// ShowLog implements runs.Live.
 func (h *Hub) ShowLog(id string, c runs.LogChunk) {
 	h.with(id, false, func(f *feed) { f.addLog(c) })
 }
@@ -130,8 +129,8 @@ func (f *feed) notify(stale bool) {
 	}
 }
 
-// addLog appends what is new of a chunk, copied, since the reporter may use its buffer again. A chunk beyond the end starts a
-// new stretch: what lies between comes from the store.
+// addLog appends what is new of a chunk, copied, since the reporter may use its buffer again. A chunk beyond the end
+// starts a new stretch: what lies between comes from the store.
 func (f *feed) addLog(c runs.LogChunk) {
 	if n := len(f.log); n > 0 {
 		end := f.log[n-1].Offset + int64(len(f.log[n-1].Data))

@@ -36,8 +36,8 @@ func (p *deltaTimer) observe(e *runs.Event) {
 	}
 }
 
-// children makes a delta of a parent due: whether its children have changed the matrix is known when they are asked. No revision follows
-// from the parent's own events, so that a follower holds none at first.
+// children makes a delta of a parent due: whether its children have changed the matrix is known when they are asked.
+// No revision follows from the parent's own events, so that a follower holds none at first.
 func (p *deltaTimer) children(first bool) {
 	if first {
 		p.sentRev = 0

@@ -6,8 +6,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// sendLog tells a chunk that begins at or after the follower's offset. A character whose bytes have not all come is held
-// back until the rest is there, so that every chunk is text by itself wherever the output is.
+// sendLog tells a chunk that begins at or after the follower's offset. A character whose bytes have not all come is
+// held back until the rest is there, so that every chunk is text by itself wherever the output is.
 func (f *follower) sendLog(c runs.LogChunk) error {
 	end := c.Offset + int64(len(c.Data))
 	if end <= f.offset {

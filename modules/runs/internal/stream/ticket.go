@@ -29,7 +29,6 @@ func NewTickets(unit tx.Unit, store runs.Store, tickets runs.TicketStore) *Ticke
 	return &Tickets{unit: unit, store: store, tickets: tickets}
 }
 
-// Mint implements runs.Tickets.
 func (t *Tickets) Mint(ctx context.Context, runID string) (string, error) {
 	if _, err := t.store.ByID(ctx, runID); err != nil {
 		return "", err
@@ -49,7 +48,7 @@ func (t *Tickets) Mint(ctx context.Context, runID string) (string, error) {
 	return ticket, nil
 }
 
-// Redeem implements runs.Tickets. A ticket that is shown for another run is used up too: it has leaked.
+// A ticket that is shown for another run is used up too: it has leaked.
 func (t *Tickets) Redeem(ctx context.Context, ticket, runID string) (runs.TicketOwner, error) {
 	if len(ticket) != hex.EncodedLen(secretBytes) {
 		return runs.TicketOwner{}, runs.BadTicket.New("the stream ticket is not valid")

@@ -12,8 +12,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// union returns the ids of lists in their order, each once. Of nil lists alone it is nil, and never nil otherwise: a step with an empty
-// list has none, one without a list those of its pipeline.
+// union returns the ids of lists in their order, each once. Of nil lists alone it is nil, and never nil otherwise: a
+// step with an empty list has none, one without a list those of its pipeline.
 func union(lists ...[]string) []string {
 	var out []string
 	seen := make(map[string]bool)
@@ -31,8 +31,8 @@ func union(lists ...[]string) []string {
 	return out
 }
 
-// markInherited marks the credentials that come from the inventory as well: whoever may use that needs no right to them. Those that nothing else
-// names follow, under the path of the inventory.
+// markInherited marks the credentials that come from the inventory as well: whoever may use that needs no right to
+// them. Those that nothing else names follow, under the path of the inventory.
 func markInherited(list []reference, inventory string, inherited []string) []reference {
 	from := make(map[string]bool, len(inherited)) // whether it is named beside the inventory
 	for _, id := range inherited {
@@ -51,14 +51,16 @@ func markInherited(list []reference, inventory string, inherited []string) []ref
 	return list
 }
 
-// total judges how many credentials a run has together with those of its inventory. A list that is too long by itself is told of elsewhere.
+// total judges how many credentials a run has together with those of its inventory. A list that is too long by itself
+// is told of elsewhere.
 func (c checks) total(requested, all []string) {
 	if len(requested) <= maxItems && len(all) > maxItems {
 		c.bad("credential_ids", "has more than %d members together with those of the inventory", maxItems)
 	}
 }
 
-// compatible refuses credentials that a run cannot have together, or not use as they are. It comes behind every question of rights.
+// compatible refuses credentials that a run cannot have together, or not use as they are. It comes behind every
+// question of rights.
 func (s *Submitter) compatible(ctx context.Context, path string, credentials []string) error {
 	if s.credentials == nil || len(credentials) == 0 {
 		return nil

@@ -2,17 +2,14 @@ package submit
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/writ-automation/writ/modules/runs/internal/lifecycle"
-	"github.com/writ-automation/writ/modules/runs/internal/pipeline"
 	"github.com/writ-automation/writ/modules/runs/internal/rights"
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/execution"
@@ -82,7 +79,8 @@ func (e inventories) id(name string) string {
 	return padded(ids.Inventory, name)
 }
 
-// submitterOver returns a submitter of inventories that lend credentials, all of which exist; its caller may use everything but what is not for it.
+// submitterOver returns a submitter of inventories that lend credentials, all of which exist; its caller may use
+// everything but what is not for it.
 func submitterOver(e inventories, results map[string]error, not ...string) *Submitter {
 	refs, may := withDefaults{knows{}, map[string][]string{}}, levels{"queue:default": access.Use, "prj_" + used: access.Use}
 	v := vault{knows: knows{}, results: results, asked: map[string]int{}}
@@ -133,7 +131,8 @@ func TestARunHasTheCredentialsOfItsInventory(t *testing.T) {
 // stepCase is a step by its inventory and its own list, with what its run has.
 type stepCase struct{ inventory, own, want string }
 
-// TestAStepHasTheCredentialsOfWhereItRuns beside its own list or the pipeline's. What an inventory lends reaches no step over another one.
+// TestAStepHasTheCredentialsOfWhereItRuns beside its own list or the pipeline's. What an inventory lends reaches no
+// step over another one.
 func TestAStepHasTheCredentialsOfWhereItRuns(t *testing.T) {
 	t.Parallel()
 	e := inventories{"ab": "a b", "c": "c", "none": ""}
@@ -172,7 +171,8 @@ func TestAStepHasTheCredentialsOfWhereItRuns(t *testing.T) {
 	}
 }
 
-// TestCredentialsAreInheritedFromTheInventoryAlone: whoever may use an inventory needs no right to what it lends, there and nowhere else.
+// TestCredentialsAreInheritedFromTheInventoryAlone: whoever may use an inventory needs no right to what it lends,
+// there and nowhere else.
 func TestCredentialsAreInheritedFromTheInventoryAlone(t *testing.T) {
 	t.Parallel()
 	e := inventories{"a": "a", "b": "b", "none": ""}
@@ -210,7 +210,8 @@ func message(err error) string {
 	return err.Error()
 }
 
-// TestStepsInheritWhatTheirInventoryHas: what the pipeline's inventory lends is not the pipeline's to give to steps over another one.
+// TestStepsInheritWhatTheirInventoryHas: what the pipeline's inventory lends is not the pipeline's to give to steps
+// over another one.
 func TestStepsInheritWhatTheirInventoryHas(t *testing.T) {
 	t.Parallel()
 	e := inventories{"a": "a", "b": "b", "none": ""}
@@ -310,89 +311,4 @@ func TestCredentialsAreValidatedLast(t *testing.T) {
 			t.Errorf("%s: one list was judged %d times", at, n)
 		}
 	}
-}
-
-// TestTooManyCredentials counts those of the inventory.
-func TestTooManyCredentials(t *testing.T) {
-	t.Parallel()
-	list := func(from, n int) []string {
-		out := make([]string, n)
-		for i := range out {
-			out[i] = fmt.Sprintf("crd_%026d", from+i)
-		}
-		return out
-	}
-	for _, c := range []struct {
-		requested, inherited []string
-		ok                   bool
-	}{
-		{list(0, 1000), nil, true}, {list(0, 1001), nil, false}, {list(0, 500), list(0, 1000), true}, {list(0, 500), list(400, 1000), false},
-		{nil, list(0, 1001), false},
-	} {
-		s := submitterOver(inventories{"i": ""}, nil)
-		refs := s.refs.(withDefaults)
-		refs.of[inventories{}.id("i")] = c.inherited
-		v := s.credentials.(vault)
-		for _, id := range slices.Concat(c.requested, c.inherited) {
-			v.knows[id] = true
-		}
-		s.gate = rights.New(open{}, nil)
-		q := playbook(func(x *runs.Submission) { x.CredentialIDs, x.InventoryID = c.requested, inventories{}.id("i") })
-		single := s.complete(t.Context(), &q)
-		p := runs.PipelineSubmission{InventoryID: inventories{}.id("i"), Steps: []runs.StepSpec{
-			{Name: "a", Tool: "bash", Command: "true", CredentialIDs: c.requested}, {Name: "b", Tool: "bash", Command: "true", CredentialIDs: c.requested},
-		}}
-		asked := len(v.asked)
-		steps := s.completePipeline(t.Context(), &runs.Run{}, &p)
-		if (single == nil) != c.ok || (steps == nil) != c.ok {
-			t.Errorf("%d and %d: %v, %v", len(c.requested), len(c.inherited), single, steps)
-		}
-		if !c.ok && (!cmp.Equal(locations(single), []string{"credential_ids"}) ||
-			!cmp.Equal(locations(steps), []string{"steps[0].credential_ids", "steps[1].credential_ids"})) {
-			t.Error(locations(single), locations(steps))
-		}
-		if len(v.asked) != asked && c.ok {
-			t.Errorf("what was not asked for a run was asked for its steps")
-		}
-		for id, n := range v.asked {
-			if n > 2 {
-				t.Errorf("%.40s was asked for %d times", id, n)
-			}
-		}
-	}
-}
-
-// TestUnion holds everything once in the order of its first place.
-func TestUnion(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		lists := rapid.SliceOfN(rapid.SampledFrom(strings.Split("abcdef", "")), 0, 8)
-		a, b := lists.Draw(t, "a"), lists.Draw(t, "b")
-		got := union(a, b)
-		var want []string
-		for _, id := range slices.Concat(a, b) {
-			if !slices.Contains(want, id) {
-				want = append(want, id)
-			}
-		}
-		if !slices.Equal(got, want) || got == nil {
-			t.Fatalf("%v and %v: %v", a, b, got)
-		}
-		if union(nil, nil) != nil || union(nil, []string{}) == nil {
-			t.Fatal("nothing and an empty list are one")
-		}
-	})
-}
-
-// carried is what the run of a step gets, after the record was stored and read.
-func carried(r *runs.Run, step int) []string {
-	b, err := json.Marshal(r.Graph)
-	var g runs.Graph
-	if err == nil {
-		err = json.Unmarshal(b, &g)
-	}
-	if err != nil {
-		return []string{err.Error()}
-	}
-	return pipeline.Spec(&r.Spec, &g.Steps[step].StepSpec).CredentialIDs
 }

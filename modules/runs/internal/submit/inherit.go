@@ -10,8 +10,8 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// inherit gives a run that names no queue the one of its inventory, and returns the credentials that the inventory adds. An inventory
-// that does not exist adds nothing: it is refused where references are.
+// inherit gives a run that names no queue the one of its inventory, and returns the credentials that the inventory
+// adds. An inventory that does not exist adds nothing: it is refused where references are.
 func (s *Submitter) inherit(ctx context.Context, inventory string, queue *string) ([]string, error) {
 	if s.refs == nil || !ids.Valid(ids.Inventory, inventory) {
 		return nil, nil
@@ -26,7 +26,8 @@ func (s *Submitter) inherit(ctx context.Context, inventory string, queue *string
 	return credentials, err
 }
 
-// inheritSteps does the same for the pipeline and its steps, where the pipeline itself names no queue. What it returns is by inventory.
+// inheritSteps does the same for the pipeline and its steps, where the pipeline itself names no queue. What it
+// returns is by inventory.
 func (s *Submitter) inheritSteps(ctx context.Context, r *runs.Run, q *runs.PipelineSubmission) (map[string][]string, error) {
 	inherited, queues := make(map[string][]string), make(map[string]string)
 	ask := func(inventory string, queue *string) error {
@@ -59,8 +60,8 @@ func (s *Submitter) inheritSteps(ctx context.Context, r *runs.Run, q *runs.Pipel
 	return inherited, nil
 }
 
-// pin fixes the commit that a run executes. What repeats a part of another run executes what that one did; whatever else is made of
-// one takes the newest. Approval, shards and steps later change nothing about it.
+// pin fixes the commit that a run executes. What repeats a part of another run executes what that one did; whatever
+// else is made of one takes the newest. Approval, shards and steps later change nothing about it.
 func (s *Submitter) pin(ctx context.Context, r *runs.Run, project string, of *runs.Run) error {
 	if project == "" {
 		return nil

@@ -22,8 +22,8 @@ func descend(r, of *runs.Run, steps []runs.StepSpec) {
 	}
 }
 
-// lineage groups the runs of one definition. A run that something saved made belongs to that, to the template whatever launched it;
-// any other to what it executes and where.
+// lineage groups the runs of one definition. A run that something saved made belongs to that, to the template
+// whatever launched it; any other to what it executes and where.
 func lineage(o runs.Origin, s *runs.Spec, steps []runs.StepSpec) string {
 	if s.TemplateID != "" {
 		return s.TemplateID

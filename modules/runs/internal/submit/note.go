@@ -34,7 +34,8 @@ func action(s runs.Source) audit.Action {
 	}
 }
 
-// detail returns what is recorded of a request: what it names by id, and the digest of the rest. Nothing of it is a secret.
+// detail returns what is recorded of a request: what it names by id, and the digest of the rest. Nothing of it is a
+// secret.
 func detail(r *runs.Run) (map[string]any, error) {
 	inputs, err := digest.Inputs(r)
 	if err != nil {

@@ -16,7 +16,6 @@ const (
 	maxRetries = 100
 )
 
-// SubmitPipeline implements runs.Submitter.
 func (s *Submitter) SubmitPipeline(ctx context.Context, q runs.PipelineSubmission) (*runs.Run, bool, error) {
 	return s.TakePipeline(ctx, q, nil)
 }
@@ -34,7 +33,6 @@ func (s *Submitter) TakePipeline(ctx context.Context, q runs.PipelineSubmission,
 	return s.store(ctx, r, q.Idempotency)
 }
 
-// CheckPipeline implements runs.Checker.
 func (s *Submitter) CheckPipeline(ctx context.Context, q runs.PipelineSubmission) error {
 	return s.completePipeline(ctx, &runs.Run{}, &q)
 }
@@ -59,8 +57,9 @@ func (s *Submitter) completePipeline(ctx context.Context, r *runs.Run, q *runs.P
 	return err
 }
 
-// validatePipeline judges a pipeline with what its inventories lend, by their ids, and leaves in the record and in each step the credentials
-// that they have. What an inventory lends to a step is of that step alone, so that it reaches none over another inventory.
+// validatePipeline judges a pipeline with what its inventories lend, by their ids, and leaves in the record and in
+// each step the credentials that they have. What an inventory lends to a step is of that step alone, so that it
+// reaches none over another inventory.
 func (s *Submitter) validatePipeline(
 	ctx context.Context, r *runs.Run, q *runs.PipelineSubmission, inherited map[string][]string,
 ) (*runs.Graph, error) {

@@ -70,14 +70,15 @@ func (r reference) unusable() error {
 	return f
 }
 
-// vouched reports whether somebody else answers for the use of what is named: the inventory that lends it, or the template, which names
-// no queue but its own.
+// vouched reports whether somebody else answers for the use of what is named: the inventory that lends it, or the
+// template, which names no queue but its own.
 func (r reference) vouched(list []string) bool {
 	template := func(id string) bool { return strings.HasPrefix(id, string(ids.Template)) }
 	return r.inherited || slices.Contains(list, r.object()) || r.kind == "" && slices.ContainsFunc(list, template)
 }
 
-// hidden is the fault of what a template names and the caller may not read: the run would be one that its own launcher cannot see.
+// hidden is the fault of what a template names and the caller may not read: the run would be one that its own
+// launcher cannot see.
 func (r reference) hidden() error {
 	message := fmt.Sprintf("this takes the right to read the %s that the template names", rights.Noun(r.object()))
 	f := runs.UseRequired.New("%s: %s", r.path, message)
@@ -102,8 +103,9 @@ func (s *Submitter) seen(ctx context.Context, list []reference, vouched []string
 	return nil
 }
 
-// resolve refuses what does not exist or may not be read, and then what may not be used, with a fault that names its path. Of what is
-// vouched for it asks only whether it exists and may be read, and of credentials not even the latter.
+// resolve refuses what does not exist or may not be read, and then what may not be used, with a fault that names its
+// path. Of what is vouched for it asks only whether it exists and may be read, and of credentials not even the
+// latter.
 func (s *Submitter) resolve(ctx context.Context, list []reference, vouched []string) error {
 	if err := s.resolveNamed(ctx, list, vouched); err != nil {
 		return err
@@ -166,7 +168,8 @@ func (s *Submitter) found(ctx context.Context, known map[string]bool, r referenc
 	return ok, err
 }
 
-// exists reports whether a reference is to something. A queue exists by being named; without those who know of the others none does.
+// exists reports whether a reference is to something. A queue exists by being named; without those who know of the
+// others none does.
 func (s *Submitter) exists(ctx context.Context, r reference) (bool, error) {
 	switch {
 	case r.kind == "":

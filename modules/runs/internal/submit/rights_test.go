@@ -81,7 +81,8 @@ func TestWhatIsNamedMustBeUsable(t *testing.T) {
 	}
 }
 
-// TestWhatATemplateNamesIsVouchedFor lets a caller launch with what only the template's keeper may use; what it names itself is its own.
+// TestWhatATemplateNamesIsVouchedFor lets a caller launch with what only the template's keeper may use; what it names
+// itself is its own.
 func TestWhatATemplateNamesIsVouchedFor(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -38,7 +38,8 @@ var (
 	_ runs.Checker   = (*Submitter)(nil)
 )
 
-// New returns a submitter. refs may be nil: then no object of another context exists; so may creds: then no credential does.
+// New returns a submitter. refs may be nil: then no object of another context exists; so may creds: then no
+// credential does.
 func New(
 	m *lifecycle.Machine, keys runs.KeyStore, tools execution.Catalog, refs References, creds secrets.References, t notify.Targets,
 	g *rights.Gate,
@@ -57,12 +58,10 @@ type Request struct {
 	inherited []string
 }
 
-// Submit implements runs.Submitter.
 func (s *Submitter) Submit(ctx context.Context, sub runs.Submission) (*runs.Run, bool, error) {
 	return s.Take(ctx, Request{Submission: sub})
 }
 
-// Check implements runs.Checker.
 func (s *Submitter) Check(ctx context.Context, sub runs.Submission) error {
 	return s.complete(ctx, &Request{Submission: sub})
 }

@@ -24,8 +24,8 @@ type Digester interface {
 	Digest(ctx context.Context, runID string, to int64) (string, error)
 }
 
-// Sweeper ends or takes back runs whose lease ran out. Any number of servers may sweep: each run is judged under its row's
-// lock, and left alone where its holder beat meanwhile.
+// Sweeper ends or takes back runs whose lease ran out. Any number of servers may sweep: each run is judged under its
+// row's lock, and left alone where its holder beat meanwhile.
 type Sweeper struct {
 	machine *lifecycle.Machine
 	queue   runs.Queue
@@ -38,8 +38,8 @@ func New(m *lifecycle.Machine, q runs.Queue, d Digester, log *slog.Logger) *Swee
 	return &Sweeper{machine: m, queue: q, digest: d, log: log}
 }
 
-// Leases makes one pass over the runs whose lease ran out and returns how many it moved. One that cannot be moved does not
-// keep the others from it.
+// Leases makes one pass over the runs whose lease ran out and returns how many it moved. One that cannot be moved
+// does not keep the others from it.
 func (s *Sweeper) Leases(ctx context.Context) (int, error) {
 	list, err := s.queue.Expired(ctx, batch)
 	if err != nil {

@@ -2,6 +2,6 @@
 // ends what nobody holds any more.
 //
 // Everything that ends a run is one unit of work: the rest of its log and events, its summaries, the transition, the
-// roll-up into its parent, the message to other contexts and the entry in the trail. A holder that repeats an ending, because the answer to
-// the first one was lost, changes nothing.
+// roll-up into its parent, the message to other contexts and the entry in the trail. A holder that repeats an ending,
+// because the answer to the first one was lost, changes nothing.
 package work

@@ -10,12 +10,12 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// refolds bounds how often a journal that goes on meanwhile is folded for one ending. Its holder alone writes it, and ends the run
-// when it has written all.
+// refolds bounds how often a journal that goes on meanwhile is folded for one ending. Its holder alone writes it, and
+// ends the run when it has written all.
 const refolds = 5
 
-// Finish implements runs.Worklist. What the run left is digested from what is stored: a short run's in the one unit that ends
-// it, a long one's before, since long reading has no place in one. Output with a gap is stored whole first, in a unit of its own.
+// What the run left is digested from what is stored: a short run's in the one unit that ends it, a long one's before,
+// since long reading has no place in one. Output with a gap is stored whole first, in a unit of its own.
 func (w *Worklist) Finish(ctx context.Context, l runs.Lease, e runs.Ending) error {
 	switch e.Status {
 	case runs.Succeeded, runs.Failed, runs.Canceled, runs.Interrupted:
@@ -50,8 +50,8 @@ func (w *Worklist) ended(ctx context.Context, l runs.Lease, as runs.Status) bool
 	return err == nil && r.Status == as && r.Epoch == l.Epoch && (r.Worker == l.Worker || r.Worker == "")
 }
 
-// finish ends the run in one unit. The transition comes last, so that its status event follows every other. It is ErrBehind where
-// the journal holds what was not folded.
+// finish ends the run in one unit. The transition comes last, so that its status event follows every other. It is
+// ErrBehind where the journal holds what was not folded.
 func (w *Worklist) finish(ctx context.Context, l runs.Lease, e *runs.Ending, f *folded) error {
 	return w.machine.Do(ctx, func(ctx context.Context) error {
 		s, err := w.lastLog(ctx, l, e, f)
@@ -88,7 +88,8 @@ func (w *Worklist) summaries(ctx context.Context, l runs.Lease, e *runs.Ending) 
 	return nil
 }
 
-// move is the transition of an ending. What is missing of the output is judged by what is stored, not by what the holder says.
+// move is the transition of an ending. What is missing of the output is judged by what is stored, not by what the
+// holder says.
 func (w *Worklist) move(l runs.Lease, e *runs.Ending, s *seal) runs.Move {
 	started, ended := times(e, w.machine.Now())
 	return runs.Move{

@@ -34,8 +34,8 @@ type seal struct {
 	warnings []runs.Warning
 }
 
-// look folds what an ending itself tells to be long: the output before its rest, and events where there were more than a unit
-// should read. What a short run left is in its ending, and nothing is read.
+// look folds what an ending itself tells to be long: the output before its rest, and events where there were more
+// than a unit should read. What a short run left is in its ending, and nothing is read.
 func (w *Worklist) look(ctx context.Context, l runs.Lease, e *runs.Ending) (*folded, error) {
 	f := &folded{}
 	to := e.LogBytes
@@ -127,8 +127,8 @@ func (w *Worklist) foldAll(ctx context.Context, l runs.Lease, e *runs.Ending) (*
 	return f, err
 }
 
-// lastLog stores the rest of the output, unless that was done before, and returns what all of it comes to. It is ErrBehind where
-// there is a gap, or output that was not folded.
+// lastLog stores the rest of the output, unless that was done before, and returns what all of it comes to. It is
+// ErrBehind where there is a gap, or output that was not folded.
 func (w *Worklist) lastLog(ctx context.Context, l runs.Lease, e *runs.Ending, f *folded) (*seal, error) {
 	if f.seal == nil && e.LogBytes == 0 && len(e.Log.Data) == 0 {
 		return &seal{sha: digest.NoLog()}, nil

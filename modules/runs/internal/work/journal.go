@@ -32,7 +32,6 @@ func NewJournal(m *lifecycle.Machine, logs runs.LogStore, events runs.EventStore
 	return &Journal{machine: m, logs: logs, events: events, summaries: m.Summaries, watchers: w, cap: logCap}
 }
 
-// AppendLog implements runs.Journal.
 func (j *Journal) AppendLog(ctx context.Context, l runs.Lease, c runs.LogChunk) (int64, error) {
 	var state runs.LogState
 	err := j.machine.Do(ctx, func(ctx context.Context) error {
@@ -47,8 +46,8 @@ func (j *Journal) AppendLog(ctx context.Context, l runs.Lease, c runs.LogChunk) 
 	return state.Next, nil
 }
 
-// storeChunk stores a chunk, and drops from the middle what the cap leaves no room for: the beginning and the end of an output tell
-// the most.
+// storeChunk stores a chunk, and drops from the middle what the cap leaves no room for: the beginning and the end of
+// an output tell the most.
 func (j *Journal) storeChunk(ctx context.Context, l runs.Lease, c runs.LogChunk) (runs.LogState, error) {
 	state, err := j.logs.AppendLog(ctx, l, c)
 	if err != nil || state.Next-state.Omitted <= j.cap {
@@ -63,7 +62,6 @@ func (j *Journal) storeChunk(ctx context.Context, l runs.Lease, c runs.LogChunk)
 	return state, j.machine.Store.Amend(ctx, l.RunID, runs.Amendment{Lease: &l, Warnings: []runs.Warning{w}})
 }
 
-// AppendEvents implements runs.Journal.
 func (j *Journal) AppendEvents(ctx context.Context, l runs.Lease, events []runs.Event) (int64, error) {
 	var next int64
 	err := j.machine.Do(ctx, func(ctx context.Context) error {
@@ -78,17 +76,14 @@ func (j *Journal) AppendEvents(ctx context.Context, l runs.Lease, events []runs.
 	return next, nil
 }
 
-// SaveHosts implements runs.Journal.
 func (j *Journal) SaveHosts(ctx context.Context, l runs.Lease, hosts []runs.HostSummary) error {
 	return j.underLease(ctx, l, func(ctx context.Context) error { return j.summaries.SaveHosts(ctx, l.RunID, hosts) })
 }
 
-// SaveTasks implements runs.Journal.
 func (j *Journal) SaveTasks(ctx context.Context, l runs.Lease, tasks []runs.TaskSummary) error {
 	return j.underLease(ctx, l, func(ctx context.Context) error { return j.summaries.SaveTasks(ctx, l.RunID, tasks) })
 }
 
-// SaveFacts implements runs.Journal.
 func (j *Journal) SaveFacts(ctx context.Context, l runs.Lease, facts []runs.HostFacts) error {
 	return j.underLease(ctx, l, func(ctx context.Context) error { return j.summaries.SaveFacts(ctx, l.RunID, facts) })
 }

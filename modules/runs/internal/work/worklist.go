@@ -24,7 +24,6 @@ func NewWorklist(m *lifecycle.Machine, q runs.Queue, j *Journal) *Worklist {
 	return &Worklist{machine: m, queue: q, journal: j}
 }
 
-// Claim implements runs.Worklist.
 func (w *Worklist) Claim(ctx context.Context, q runs.ClaimRequest) (*runs.Assignment, error) {
 	if q.Worker == "" {
 		return nil, fault.BadField("worker", "must not be empty")
@@ -52,7 +51,7 @@ func (w *Worklist) Claim(ctx context.Context, q runs.ClaimRequest) (*runs.Assign
 	return got, nil
 }
 
-// Begin implements runs.Worklist. A call that is repeated changes nothing.
+// A call that is repeated changes nothing.
 func (w *Worklist) Begin(ctx context.Context, l runs.Lease) error {
 	return w.machine.Do(ctx, func(ctx context.Context) error {
 		now := w.machine.Now()
@@ -67,7 +66,6 @@ func (w *Worklist) Begin(ctx context.Context, l runs.Lease) error {
 	})
 }
 
-// Beat implements runs.Worklist.
 func (w *Worklist) Beat(ctx context.Context, worker string, leases []runs.Lease) ([]runs.Beat, error) {
 	if len(leases) == 0 {
 		return nil, nil
@@ -81,8 +79,7 @@ func (w *Worklist) Beat(ctx context.Context, worker string, leases []runs.Lease)
 	return out, err
 }
 
-// Release implements runs.Worklist. A run that began is not given back: RunStateChanged. One that somebody wants
-// cancelled is cancelled.
+// A run that began is not given back: RunStateChanged. One that somebody wants cancelled is cancelled.
 func (w *Worklist) Release(ctx context.Context, l runs.Lease) error {
 	return w.machine.Do(ctx, func(ctx context.Context) error {
 		r, err := w.machine.Store.Lock(ctx, l.RunID)
@@ -108,12 +105,11 @@ func giveBack(ctx context.Context, m *lifecycle.Machine, r *runs.Run, l *runs.Le
 	return m.Signals.Signal(ctx, events.TopicQueue, r.Spec.Queue)
 }
 
-// Leased implements runs.Worklist.
 func (w *Worklist) Leased(ctx context.Context, worker string) ([]*runs.Run, error) {
 	return w.queue.Leased(ctx, worker)
 }
 
-// Divide implements runs.Worklist. Without hosts the split ends as succeeded, with the warning that none matched.
+// Without hosts the split ends as succeeded, with the warning that none matched.
 func (w *Worklist) Divide(ctx context.Context, l runs.Lease, hosts []string, warnings []runs.Warning) error {
 	r, err := w.machine.Store.ByID(ctx, l.RunID)
 	if err != nil {

@@ -1,16 +1,18 @@
-// Package cron reads cron expressions and computes when they fire in a time zone. It asks no clock and keeps no state.
+// Package cron reads cron expressions and computes when they fire in a time zone. It asks no clock and keeps no
+// state.
 //
 // # Expressions
 //
-// Five fields stand between spaces: minute (0-59), hour (0-23), day of month (1-31), month (1-12 or jan-dec) and day of
-// week (0-7 or sun-sat; 0 and 7 are Sunday). A field is a list, with commas, of * (every value), a value, or a range a-b.
-// A step /n behind * or a range takes every n-th value of it; behind a single value it runs from there to the end of the
-// field. The name sun at the end of a range is 7, so fri-sun is a weekend. The words @yearly, @annually, @monthly,
-// @weekly, @daily, @midnight and @hourly stand for a whole expression. Names and words are taken in any case.
+// Five fields stand between spaces: minute (0-59), hour (0-23), day of month (1-31), month (1-12 or jan-dec) and day
+// of week (0-7 or sun-sat; 0 and 7 are Sunday). A field is a list, with commas, of * (every value), a value, or a
+// range a-b. A step /n behind * or a range takes every n-th value of it; behind a single value it runs from there to
+// the end of the field. The name sun at the end of a range is 7, so fri-sun is a weekend. The words @yearly,
+// @annually, @monthly, @weekly, @daily, @midnight and @hourly stand for a whole expression. Names and words are taken
+// in any case.
 //
-// A day field counts as restricted unless it begins with *, as in Unix cron. With both day fields restricted a day has to
-// match either of them; otherwise it has to match both. So "0 0 1 * mon" fires on the first and on every Monday, and
-// "0 0 */2 * mon" on those Mondays that have an odd date.
+// A day field counts as restricted unless it begins with *, as in Unix cron. With both day fields restricted a day
+// has to match either of them; otherwise it has to match both. So "0 0 1 * mon" fires on the first and on every
+// Monday, and "0 0 */2 * mon" on those Mondays that have an odd date.
 //
 // # Clocks that change
 //
@@ -23,6 +25,6 @@
 //     every five minutes is silent while the clocks show an hour again.
 //   - A date that a zone leaves out, as Samoa did in 2011, is a gap of a day.
 //
-// Firing instants are whole seconds, and they are ascending both as instants and as readings of the clock: that is why
-// the reading names the slot (see [Expr.Slot]).
+// Firing instants are whole seconds, and they are ascending both as instants and as readings of the clock: that is
+// why the reading names the slot (see [Expr.Slot]).
 package cron

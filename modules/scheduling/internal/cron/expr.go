@@ -56,8 +56,8 @@ type wall = int64
 // onWall returns the reading as a time whose fields are those of the clock.
 func onWall(w wall) time.Time { return time.Unix(w, 0).UTC() }
 
-// slot returns the first slot at or after a reading, which must be a whole minute. It does not search days that begin at
-// or after the other reading, the day of the first one apart.
+// slot returns the first slot at or after a reading, which must be a whole minute. It does not search days that begin
+// at or after the other reading, the day of the first one apart.
 func (e *Expr) slot(w, before wall) (wall, bool) {
 	t := onWall(w)
 	midnight := w - wall(t.Hour()*hour+t.Minute()*minute)

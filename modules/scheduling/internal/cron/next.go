@@ -36,8 +36,8 @@ func (e *Expr) nextUnseen(u int64) wall {
 	return latest - mod(latest, minute) + minute
 }
 
-// reached returns the reading that the clock came up to before a segment, itself not shown. It lies behind the segment's
-// first reading where the clocks were set back.
+// reached returns the reading that the clock came up to before a segment, itself not shown. It lies behind the
+// segment's first reading where the clocks were set back.
 func (e *Expr) reached(s segment) wall {
 	start, high := s.start, wall(-forever)
 	for range nearby {
@@ -64,14 +64,14 @@ func (e *Expr) instant(w wall, after int64) (int64, bool) {
 	return 0, false
 }
 
-// Slot names what fires at an instant that Next returned: the minute that the clock of the zone shows then, and the zone,
-// as in "2026-03-29T03:00 Europe/Berlin"; "local" stands for the server's local time. Each firing instant of a schedule
-// has a slot of its own, so recording slots as unique per schedule lets one server fire each of them. Both passes of a
-// minute that occurs twice have the same slot, and a minute keeps its slot where two servers have different editions of
-// the zone tables. A schedule that moves to another zone names its slots anew.
+// Slot names what fires at an instant that Next returned: the minute that the clock of the zone shows then, and the
+// zone, as in "2026-03-29T03:00 Europe/Berlin"; "local" stands for the server's local time. Each firing instant of a
+// schedule has a slot of its own, so recording slots as unique per schedule lets one server fire each of them. Both
+// passes of a minute that occurs twice have the same slot, and a minute keeps its slot where two servers have
+// different editions of the zone tables. A schedule that moves to another zone names its slots anew.
 //
-// Slots of one zone ascend as text. For a time that Next did not return Slot names the minute all the same, whether or
-// not anything fires then.
+// Slots of one zone ascend as text. For a time that Next did not return Slot names the minute all the same, whether
+// or not anything fires then.
 func (e *Expr) Slot(t time.Time) string {
 	zone := e.zone
 	if zone == "" {

@@ -68,8 +68,8 @@ func TestClockChanges(t *testing.T) {
 	}
 }
 
-// shortTable is a zone whose table ends with a change from CST to EDT in 2007, an hour after the rule that follows it would
-// have gone from EST to EDT. Editions of the zone tables differ in whether they hold such short ones.
+// shortTable is a zone whose table ends with a change from CST to EDT in 2007, an hour after the rule that follows it
+// would have gone from EST to EDT. Editions of the zone tables differ in whether they hold such short ones.
 func shortTable(t *testing.T) *time.Location {
 	t.Helper()
 	header := func(counts ...uint32) []byte {

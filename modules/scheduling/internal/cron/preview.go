@@ -9,8 +9,8 @@ import (
 )
 
 // Preview returns the next n firing instants after a time, and what a person may not expect of them. Zero stands for
-// scheduling.DefaultPreview, more than scheduling.MaxPreview for that many; a negative n is a fault of kind Invalid that
-// names `count`.
+// scheduling.DefaultPreview, more than scheduling.MaxPreview for that many; a negative n is a fault of kind Invalid
+// that names `count`.
 func (e *Expr) Preview(after time.Time, n int) (scheduling.Preview, error) {
 	switch {
 	case n < 0:
@@ -153,8 +153,8 @@ func (e *Expr) skips(was, is wall) bool {
 	return ok
 }
 
-// repeats says whether a slot occurs twice around an instant at which the clocks go from one reading back to another: its
-// first pass not after the last time of the preview, its second not before the preview begins.
+// repeats says whether a slot occurs twice around an instant at which the clocks go from one reading back to another:
+// its first pass not after the last time of the preview, its second not before the preview begins.
 func (e *Expr) repeats(at int64, was, is wall, after, last int64) bool {
 	w, ok := e.due(is, was)
 	return ok && w-(was-at) <= last && at+(was-is) > after

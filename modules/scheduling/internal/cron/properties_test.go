@@ -147,8 +147,8 @@ func TestSlotsAscend(t *testing.T) {
 	})
 }
 
-// TestNothingIsMissed looks at each minute before the next firing, and at what is due at it. A reading is due when it is
-// the expression's and the clock shows it for the first time, or has just skipped it.
+// TestNothingIsMissed looks at each minute before the next firing, and at what is due at it. A reading is due when it
+// is the expression's and the clock shows it for the first time, or has just skipped it.
 func TestNothingIsMissed(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -58,8 +58,8 @@ const forever = 1 << 60
 
 // segmentAt returns the segment of an instant.
 //
-// The bounds that package time gives for years beyond a zone's table need care. On the last day of a leap year the end is
-// a day early; and in the year of the table's last change the start may lie before that change.
+// The bounds that package time gives for years beyond a zone's table need care. On the last day of a leap year the
+// end is a day early; and in the year of the table's last change the start may lie before that change.
 func segmentAt(loc *time.Location, u int64) segment {
 	t := time.Unix(u, 0).In(loc)
 	start, end := t.ZoneBounds()

@@ -21,8 +21,8 @@ type Settings struct {
 	Pool      int           // how many runs are made at once
 }
 
-// Times computes slots: the latest one of a schedule that is due, which is not after now, and the first one after now, zero where it
-// fires no more.
+// Times computes slots: the latest one of a schedule that is due, which is not after now, and the first one after
+// now, zero where it fires no more.
 type Times interface {
 	Slots(s *scheduling.Schedule, now time.Time) (latest, next time.Time, err error)
 }
@@ -44,8 +44,8 @@ type Engine struct {
 	set       Settings
 
 	places chan struct{} // one for each run that is being made
-	// What the loop alone knows: the store's time when it looked last, and how long it waited for a place since it last saw all that
-	// was due. A slot that came in that time was not missed.
+	// What the loop alone knows: the store's time when it looked last, and how long it waited for a place since it last
+	// saw all that was due. A slot that came in that time was not missed.
 	now    time.Time
 	waited time.Duration
 	looked time.Time     // when abandoned slots were looked for
@@ -54,8 +54,8 @@ type Engine struct {
 	work sync.WaitGroup
 }
 
-// New makes an engine. When it is stopped, the runs that it makes are given up where they are not made yet; whoever takes their slots next
-// makes them.
+// New makes an engine. When it is stopped, the runs that it makes are given up where they are not made yet; whoever
+// takes their slots next makes them.
 func New(
 	schedules scheduling.ScheduleStore, slots scheduling.SlotStore, t Times, m Maker, sig events.Signals, c clock.Clock, log *slog.Logger, set Settings,
 ) *Engine {

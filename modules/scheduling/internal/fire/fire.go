@@ -24,7 +24,8 @@ const (
 	lost     = "the server that held this slot ended, and nobody took it over in time; it is not known whether it made a run"
 )
 
-// fire makes the run and notes what became of the slot. What cannot be done within the hold is left to whoever takes the slot next.
+// fire makes the run and notes what became of the slot. What cannot be done within the hold is left to whoever takes
+// the slot next.
 func (e *Engine) fire(ctx context.Context, f *scheduling.Firing, stale bool) {
 	id, slot := f.Schedule.ID, f.Slot
 	run, reason, err := e.outcome(ctx, f, stale)

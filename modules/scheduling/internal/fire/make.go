@@ -27,7 +27,7 @@ func NewLaunch(o scheduling.Owners, l catalog.Launcher, s runs.Submitter) *Launc
 	return &Launch{owners: o, launcher: l, submitter: s}
 }
 
-// Make implements Maker. The schedule acts with the rights of the account that owns it, and under its own name, which is that of its
+// The schedule acts with the rights of the account that owns it, and under its own name, which is that of its
 // idempotency keys on every server.
 func (l *Launch) Make(ctx context.Context, f *scheduling.Firing) (string, error) {
 	ctx, err := l.as(ctx, &f.Schedule)

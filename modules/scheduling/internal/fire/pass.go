@@ -65,8 +65,8 @@ func (e *Engine) due(ctx context.Context) ([]scheduling.Schedule, time.Time, tim
 	return e.slots.Due(ctx, batch)
 }
 
-// advance moves one schedule on. Of several slots that went by the latest makes a run, and no other one: a server that was away does
-// not do at once all that it has missed.
+// advance moves one schedule on. Of several slots that went by the latest makes a run, and no other one: a server
+// that was away does not do at once all that it has missed.
 func (e *Engine) advance(ctx context.Context, s *scheduling.Schedule, now time.Time, grace time.Duration) (ok bool, err error) {
 	slot, next, err := e.times.Slots(s, now)
 	if err != nil {
@@ -118,8 +118,8 @@ func (e *Engine) retake(ctx context.Context) {
 		if !e.place(ctx) {
 			return
 		}
-		// Whoever takes a slot over comes a hold and a look after it was booked. One that is much older was held while no server ran,
-		// and counts as missed; beyond a day nobody would remember its key either.
+		// Whoever takes a slot over comes a hold and a look after it was booked. One that is much older was held while no
+		// server ran, and counts as missed; beyond a day nobody would remember its key either.
 		stale := e.now.Sub(list[i].Slot) > e.set.Catchup+e.set.LeaseTime+2*e.set.Poll
 		one, done := context.WithTimeout(ctx, e.set.LeaseTime)
 		e.start(one, done, &list[i], stale)

@@ -22,8 +22,9 @@ func (seconds) Slots(_ *scheduling.Schedule, now time.Time) (latest, next time.T
 	return latest, latest.Add(time.Second), nil
 }
 
-// TestServers lets four servers fire schedules each second for a while. One of them is paused between booking a slot and
-// making its run, until another one has taken the slot over and made it. The clocks of the servers are hours apart and step; the database's decides.
+// TestServers lets four servers fire schedules each second for a while. One of them is paused between booking a slot
+// and making its run, until another one has taken the slot over and made it. The clocks of the servers are hours
+// apart and step; the database's decides.
 func TestServers(t *testing.T) {
 	t.Parallel()
 	const servers = 4
@@ -97,7 +98,6 @@ type stepping struct {
 	looks atomic.Int64
 }
 
-// Now implements clock.Clock.
 func (c *stepping) Now() time.Time {
 	if c.looks.Add(1)%2 == 0 {
 		return time.Now().Add(-c.by)

@@ -46,8 +46,8 @@ func New(t scheduling.TriggerStore, d scheduling.DeliveryStore, s scheduling.Sea
 	return &Hooks{triggers: t, deliveries: d, sealer: s, owners: o, launcher: l, log: log}
 }
 
-// Deliver implements scheduling.Hooks. A delivery of more than scheduling.MaxHook bytes is TooLarge, and one that is under way since
-// before Unavailable. Faults of the launch come back as they are; the forge may then send the delivery again.
+// A delivery of more than scheduling.MaxHook bytes is TooLarge, and one that is under way since before Unavailable.
+// Faults of the launch come back as they are; the forge may then send the delivery again.
 func (h *Hooks) Deliver(ctx context.Context, d scheduling.Delivery) (scheduling.Delivered, error) {
 	if len(d.Body) > scheduling.MaxHook {
 		return scheduling.Delivered{}, tooLarge()
@@ -194,8 +194,8 @@ func (h *Hooks) launch(ctx context.Context, t *scheduling.Trigger, id string, p 
 	return run.ID, nil
 }
 
-// as returns the context in which the trigger acts: with the rights of the account that owns it, and under its own name. One that
-// nobody owns is a part of the application, and acts as such.
+// as returns the context in which the trigger acts: with the rights of the account that owns it, and under its own
+// name. One that nobody owns is a part of the application, and acts as such.
 func (h *Hooks) as(ctx context.Context, t *scheduling.Trigger) (context.Context, error) {
 	who := actor.Actor{Type: actor.Hook, ID: t.ID, Name: t.Name, IP: actor.From(ctx).IP}
 	if t.Owner == "" {

@@ -19,7 +19,6 @@ type text struct {
 	wrong   bool
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (t *text) UnmarshalJSON(raw []byte) error {
 	if bytes.Equal(raw, []byte("null")) {
 		return nil
@@ -32,7 +31,6 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 // part is an object of a body; anything else there is as good as an empty one.
 type part[T any] struct{ v T }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (p *part[T]) UnmarshalJSON(raw []byte) error {
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil

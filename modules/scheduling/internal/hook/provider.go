@@ -25,7 +25,8 @@ func providers() []provider {
 // maxEvent is how long the name of an event may be, in bytes.
 const maxEvent = 64
 
-// recognise returns the forge that sent a delivery and the event, in lower case with underscores. An Invalid fault names the header.
+// recognise returns the forge that sent a delivery and the event, in lower case with underscores. An Invalid fault
+// names the header.
 func recognise(d *scheduling.Delivery) (f provider, event string, err error) {
 	for _, f := range providers() {
 		raw := d.Header.Get(f.event)

@@ -125,7 +125,8 @@ func (t *pushEvent) take(ref, commit, repository, pusher text) error {
 	return nil
 }
 
-// isRef is stricter than git: nothing that a program could take for an option, a path out of somewhere or more than one word.
+// isRef is stricter than git: nothing that a program could take for an option, a path out of somewhere or more than
+// one word.
 func isRef(s string) bool {
 	return refForm.MatchString(s) && !strings.Contains(s, "..") && !strings.Contains(s, "//") &&
 		!strings.HasSuffix(s, ".lock") && !strings.HasSuffix(s, "/")

@@ -7,7 +7,6 @@ import (
 	"github.com/writ-automation/writ/ports/scheduling"
 )
 
-// Compare implements scheduling.Schedules.
 func (s *Schedules) Compare(ctx context.Context, id string, x scheduling.Schedule) ([]string, error) {
 	was, err := s.reach(ctx, id, 0)
 	if err != nil {

@@ -25,8 +25,8 @@ func notifications(t *scheduling.Target) (list *[]runs.Notification, member stri
 	}
 }
 
-// sealTargets returns the notifications of a target on their way into a schedule: of what is secret in them it holds masks. What repeats masks of
-// the stored target stays what it was.
+// sealTargets returns the notifications of a target on their way into a schedule: of what is secret in them it holds
+// masks. What repeats masks of the stored target stays what it was.
 func (s *Schedules) sealTargets(ctx context.Context, t, stored scheduling.Target) (notify.SealedTargets, error) {
 	input, member := notifications(&t)
 	if input == nil {

@@ -43,7 +43,6 @@ const kind = "schedule"
 
 func missing(id string) error { return scheduling.ScheduleNotFound.New("no schedule %q", id) }
 
-// Create implements scheduling.Schedules.
 func (s *Schedules) Create(ctx context.Context, x scheduling.Schedule) (scheduling.Schedule, error) {
 	if err := s.settle(ctx, &x); err != nil {
 		return scheduling.Schedule{}, err
@@ -138,7 +137,6 @@ func toAny(list []string) []any {
 	return out
 }
 
-// Get implements scheduling.Schedules.
 func (s *Schedules) Get(ctx context.Context, id string) (scheduling.Schedule, error) {
 	x, err := s.store.ScheduleByID(ctx, id)
 	if err != nil {
@@ -154,7 +152,6 @@ func (s *Schedules) Get(ctx context.Context, id string) (scheduling.Schedule, er
 	return x, nil
 }
 
-// List implements scheduling.Schedules.
 func (s *Schedules) List(ctx context.Context, f scheduling.Filter, w page.Window) ([]scheduling.Schedule, int, error) {
 	scope, err := s.permissions.Scope(ctx)
 	if err != nil {
@@ -163,7 +160,6 @@ func (s *Schedules) List(ctx context.Context, f scheduling.Filter, w page.Window
 	return s.store.ListSchedules(ctx, scope, f, w)
 }
 
-// Update implements scheduling.Schedules.
 func (s *Schedules) Update(ctx context.Context, id string, revision int64, x scheduling.Schedule) (out scheduling.Schedule, err error) {
 	err = s.Retry(ctx, revision, func() error {
 		out, err = s.update(ctx, id, revision, x)
@@ -223,7 +219,6 @@ func (s *Schedules) reach(ctx context.Context, id string, revision int64, orgs .
 	return was, nil
 }
 
-// Delete implements scheduling.Schedules.
 func (s *Schedules) Delete(ctx context.Context, id string, revision int64) error {
 	err := s.Retry(ctx, revision, func() error { return s.remove(ctx, id, revision) })
 	if err == nil {

@@ -35,8 +35,9 @@ func clean(t scheduling.Target) scheduling.Target {
 	return t
 }
 
-// target returns the fault that the caller's own submission of the target would be, nil where it would make a run. Whether a template can
-// be launched now is nothing to a schedule that fires nothing: one that cannot fire any more can always be disabled.
+// target returns the fault that the caller's own submission of the target would be, nil where it would make a run.
+// Whether a template can be launched now is nothing to a schedule that fires nothing: one that cannot fire any more
+// can always be disabled.
 func (j TargetChecker) target(ctx context.Context, t *scheduling.Target, enabled bool) error {
 	named := 0
 	for _, is := range []bool{t.TemplateID != "", t.Run != nil, t.Pipeline != nil} {
@@ -82,7 +83,8 @@ func forTemplate(err error, id string) error {
 	}
 }
 
-// plain refuses what only the application itself says of a run: whose values a tool may evaluate, and to which hosts it is bound.
+// plain refuses what only the application itself says of a run: whose values a tool may evaluate, and to which hosts
+// it is bound.
 func plain(s *runs.Spec) error {
 	switch {
 	case s.TemplateID != "":
@@ -139,7 +141,8 @@ func refs(t *scheduling.Target) object.References {
 	return out
 }
 
-// objects returns what decides who may read a schedule with the target: all that it names, with the queues of what it makes.
+// objects returns what decides who may read a schedule with the target: all that it names, with the queues of what it
+// makes.
 func objects(t *scheduling.Target) []string {
 	out := refs(t).IDs()
 	switch {

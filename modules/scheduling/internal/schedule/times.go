@@ -20,8 +20,8 @@ func (t Times) Check(expr, timezone string) (string, error) {
 	return e.String(), nil
 }
 
-// First returns the first slot of a schedule after a time, zero where it is not enabled. One that never fires is an Invalid fault
-// that names cron.
+// First returns the first slot of a schedule after a time, zero where it is not enabled. One that never fires is an
+// Invalid fault that names cron.
 func (t Times) First(s *scheduling.Schedule, now time.Time) (time.Time, error) {
 	e, err := cron.Parse(s.Cron, s.Timezone, t.Local)
 	if err != nil {
@@ -38,8 +38,8 @@ func (t Times) First(s *scheduling.Schedule, now time.Time) (time.Time, error) {
 	}
 }
 
-// Slots returns the latest slot of a schedule that is due, which is not after now, and the first one after now, zero where it fires
-// no more. What it costs does not grow with how many slots went by.
+// Slots returns the latest slot of a schedule that is due, which is not after now, and the first one after now, zero
+// where it fires no more. What it costs does not grow with how many slots went by.
 func (t Times) Slots(s *scheduling.Schedule, now time.Time) (latest, next time.Time, err error) {
 	e, err := cron.Parse(s.Cron, s.Timezone, t.Local)
 	if err != nil {

@@ -24,7 +24,7 @@ func (t *Triggers) reach(ctx context.Context, id string, revision int64, orgs ..
 	return was, nil
 }
 
-// Update implements scheduling.Triggers. Its faults are those of Create, and RevisionChanged.
+// Its faults are those of Create, and RevisionChanged.
 func (t *Triggers) Update(ctx context.Context, id string, revision int64, x scheduling.Trigger) (out scheduling.Trigger, err error) {
 	err = t.Retry(ctx, revision, func() error {
 		out, err = t.update(ctx, id, revision, x)
@@ -58,7 +58,7 @@ func (t *Triggers) update(ctx context.Context, id string, revision int64, x sche
 	return out, err
 }
 
-// Rotate implements scheduling.Triggers. Whose rights the trigger fires with stays as it is.
+// Whose rights the trigger fires with stays as it is.
 func (t *Triggers) Rotate(ctx context.Context, id string) (scheduling.NewTrigger, error) {
 	if _, err := t.reach(ctx, id, 0); err != nil {
 		return scheduling.NewTrigger{}, err
@@ -82,7 +82,6 @@ func (t *Triggers) Rotate(ctx context.Context, id string) (scheduling.NewTrigger
 	return scheduling.NewTrigger{Trigger: out, SigningSecret: signing}, nil
 }
 
-// Delete implements scheduling.Triggers.
 func (t *Triggers) Delete(ctx context.Context, id string, revision int64) error {
 	err := t.Retry(ctx, revision, func() error { return t.remove(ctx, id, revision) })
 	if err == nil {

@@ -19,7 +19,8 @@ const (
 
 var event = regexp.MustCompile(`^[a-z_]{1,64}$`)
 
-// check judges what a caller sets. Invalid faults name template_id, branch or events[i]. A template that cannot exist is missing.
+// check judges what a caller sets. Invalid faults name template_id, branch or events[i]. A template that cannot exist
+// is missing.
 func check(x *scheduling.Trigger) error {
 	switch {
 	case x.TemplateID == "":

@@ -45,8 +45,8 @@ func random() []byte {
 	return b
 }
 
-// Create implements scheduling.Triggers. Invalid faults name name, template_id, branch or events[i]; TemplateNotFound of package
-// catalog and UseRequired of package runs name template_id. NameTaken.
+// Invalid faults name name, template_id, branch or events[i]; TemplateNotFound of package catalog and UseRequired of
+// package runs name template_id. NameTaken.
 func (t *Triggers) Create(ctx context.Context, x scheduling.Trigger) (scheduling.NewTrigger, error) {
 	if err := t.settle(ctx, &x); err != nil {
 		return scheduling.NewTrigger{}, err
@@ -89,8 +89,8 @@ func (t *Triggers) secret(ctx context.Context, id string) (secret.Text, []byte, 
 	return secret.Text(text), sealed, nil
 }
 
-// settle brings what a caller sets into its stored form, and judges it. Whoever changes a trigger is who fires it, and so has to be
-// able to use its template.
+// settle brings what a caller sets into its stored form, and judges it. Whoever changes a trigger is who fires it,
+// and so has to be able to use its template.
 func (t *Triggers) settle(ctx context.Context, x *scheduling.Trigger) (err error) {
 	if x.Name, err = object.Name(x.Name); err != nil {
 		return err
@@ -143,7 +143,6 @@ func (t *Triggers) record(ctx context.Context, a audit.Action, x *scheduling.Tri
 	})
 }
 
-// Get implements scheduling.Triggers.
 func (t *Triggers) Get(ctx context.Context, id string) (scheduling.Trigger, error) {
 	x, err := t.store.TriggerByID(ctx, id)
 	if err != nil {
@@ -159,7 +158,6 @@ func (t *Triggers) Get(ctx context.Context, id string) (scheduling.Trigger, erro
 	return x.Trigger, nil
 }
 
-// List implements scheduling.Triggers.
 func (t *Triggers) List(ctx context.Context, f scheduling.Filter, w page.Window) ([]scheduling.Trigger, int, error) {
 	scope, err := t.permissions.Scope(ctx)
 	if err != nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// Secret judges the secret members that a caller gives a credential of a built-in kind. Private keys are judged by who reads them.
-// Invalid faults name secret.<member> and say nothing of a value. An empty member is one that is cleared.
+// Secret judges the secret members that a caller gives a credential of a built-in kind. Private keys are judged by
+// who reads them. Invalid faults name secret.<member> and say nothing of a value. An empty member is one that is
+// cleared.
 func Secret(kind secrets.Kind, values secrets.Values) error {
 	members := kind.Members()
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -99,7 +100,8 @@ func vars(at, text string) error {
 	return nil
 }
 
-// Stored returns secret members in the form in which they are kept: without those that are empty. An object without members is empty.
+// Stored returns secret members in the form in which they are kept: without those that are empty. An object without
+// members is empty.
 func Stored(kind secrets.Kind, values secrets.Values) secrets.Values {
 	out := make(secrets.Values, len(values))
 	for name, text := range values {

@@ -30,8 +30,8 @@ func member(list []secrets.Member, name string) (secrets.Member, bool) {
 	return list[i], true
 }
 
-// Settings returns the settings of a credential of a built-in kind in the form that is stored: without those that say nothing. Invalid
-// faults name settings.<member>.
+// Settings returns the settings of a credential of a built-in kind in the form that is stored: without those that say
+// nothing. Invalid faults name settings.<member>.
 func Settings(kind secrets.Kind, settings map[string]any) (map[string]any, error) {
 	members, out := kind.Members(), map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(settings)) {

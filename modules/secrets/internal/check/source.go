@@ -15,7 +15,8 @@ import (
 
 const below = "source.config."
 
-// Source is what a caller says of where secrets are fetched, told apart into what everybody may read and what is sealed.
+// Source is what a caller says of where secrets are fetched, told apart into what everybody may read and what is
+// sealed.
 type Source struct {
 	Engine string
 	Public map[string]any
@@ -26,8 +27,8 @@ type Source struct {
 	known  bool // that the fields are all there are
 }
 
-// NewSource tells apart what a caller says of a source. An engine that does not say which members of its config are secrets has only such.
-// Invalid faults name source.engine or source.config.<member>.
+// NewSource tells apart what a caller says of a source. An engine that does not say which members of its config are
+// secrets has only such. Invalid faults name source.engine or source.config.<member>.
 func NewSource(engines map[string]extension.Engine, s *secrets.Source, extra secrets.Values) (*Source, error) {
 	if s == nil {
 		if len(extra) > 0 {
@@ -161,9 +162,9 @@ func alike(a, b map[string]any) bool {
 	return err == nil && other == nil && reflect.DeepEqual(x, y)
 }
 
-// Join returns the secret members of the source with those that are stored where the caller says nothing, and has the engine judge the
-// whole. A stored secret goes nowhere but where it was given for: with another address it has to be given anew. Invalid faults name
-// source.config.<member>.
+// Join returns the secret members of the source with those that are stored where the caller says nothing, and has the
+// engine judge the whole. A stored secret goes nowhere but where it was given for: with another address it has to be
+// given anew. Invalid faults name source.config.<member>.
 func (s *Source) Join(was *secrets.Source, stored map[string]any) (map[string]any, error) {
 	if s == nil {
 		return nil, nil

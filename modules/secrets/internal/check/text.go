@@ -30,10 +30,11 @@ func Identifier(s string) bool { return identifier.MatchString(s) }
 // FileName reports whether s is a plain file name that hides nothing and leaves no directory.
 func FileName(s string) bool { return fileName.MatchString(s) }
 
-// EnvName refuses what no credential may set in the environment of a run: what is no name of a variable; what the executor sets; and the
-// few variables with which a secret would decide what code runs in the programs that the executor itself starts, before they read
-// anything. PATH and what the loader takes are all of that sort that take effect in every program. Others, such as PYTHONPATH or
-// BASH_ENV, change what a run does for itself and are settings that tools ask for.
+// EnvName refuses what no credential may set in the environment of a run: what is no name of a variable; what the
+// executor sets; and the few variables with which a secret would decide what code runs in the programs that the
+// executor itself starts, before they read anything. PATH and what the loader takes are all of that sort that take
+// effect in every program. Others, such as PYTHONPATH or BASH_ENV, change what a run does for itself and are settings
+// that tools ask for.
 func EnvName(at, name string) error {
 	switch {
 	case !envName.MatchString(name):

@@ -35,7 +35,6 @@ func NewCredentials(k object.Kernel, p *object.Permissions, s secrets.Store, t s
 
 func missing(id string) error { return fault.Missing(identity.KindCredential, id) }
 
-// Create implements secrets.Credentials.
 func (k *Credentials) Create(ctx context.Context, c secrets.Change) (out secrets.Credential, w []secrets.Warning, err error) {
 	err = k.Retry(ctx, 0, func() error {
 		s, err := parseInput(k.engines, c)
@@ -97,8 +96,8 @@ func unknownType(id string, err error) error {
 	return err
 }
 
-// save stores a credential in one unit. The type with which the credential was checked is locked: where that has changed, the credential is
-// checked anew.
+// save stores a credential in one unit. The type with which the credential was checked is locked: where that has
+// changed, the credential is checked anew.
 func (k *Credentials) save(ctx context.Context, message string, s *input, t secrets.Type, store func(ctx context.Context) error) error {
 	return k.Store(ctx, message, s.now.Record, func(ctx context.Context) error {
 		if t.ID != "" {
@@ -114,7 +113,6 @@ func (k *Credentials) save(ctx context.Context, message string, s *input, t secr
 	})
 }
 
-// Get implements secrets.Credentials.
 func (k *Credentials) Get(ctx context.Context, id string) (secrets.Credential, error) {
 	return k.reach(ctx, access.Read, id)
 }
@@ -131,7 +129,6 @@ func (k *Credentials) reach(ctx context.Context, want access.Level, id string) (
 	return c, nil
 }
 
-// List implements secrets.Credentials.
 func (k *Credentials) List(ctx context.Context, f secrets.Filter, w page.Window) ([]secrets.Credential, int, error) {
 	s, err := k.permissions.Scope(ctx)
 	if err != nil {
@@ -140,7 +137,6 @@ func (k *Credentials) List(ctx context.Context, f secrets.Filter, w page.Window)
 	return k.store.ListCredentials(ctx, s, f, w)
 }
 
-// Update implements secrets.Credentials.
 func (k *Credentials) Update(ctx context.Context, id string, revision int64, c secrets.Change) (out secrets.Credential, w []secrets.Warning, err error) {
 	err = k.Retry(ctx, 0, func() error {
 		out, w, err = k.update(ctx, id, revision, c)
@@ -190,8 +186,8 @@ func (k *Credentials) update(ctx context.Context, id string, revision int64, c s
 	return out, s.warnings(out), err
 }
 
-// another refuses in the open unit to make a credential one of another kind while something counts on what it is. It is removed from what
-// can be named, so that all names that were given are seen, and put back.
+// another refuses in the open unit to make a credential one of another kind while something counts on what it is. It
+// is removed from what can be named, so that all names that were given are seen, and put back.
 func (k *Credentials) another(ctx context.Context, was, now secrets.Credential) error {
 	if was.Kind == now.Kind && was.TypeID == now.TypeID {
 		return nil
@@ -205,7 +201,7 @@ func (k *Credentials) another(ctx context.Context, was, now secrets.Credential) 
 	return k.Objects.Put(ctx, identity.Object{ID: now.ID, Org: now.Org})
 }
 
-// Delete implements secrets.Credentials. A key that is lost does not hinder it.
+// A key that is lost does not hinder it.
 func (k *Credentials) Delete(ctx context.Context, id string, revision int64) error {
 	c, err := k.reach(ctx, access.Manage, id)
 	if err != nil {

@@ -39,7 +39,8 @@ func full(kind secrets.Kind) secrets.Change {
 	return c
 }
 
-// TestEveryKind stores a credential of every kind with everything: nothing of it that is secret is read back or stored in the open.
+// TestEveryKind stores a credential of every kind with everything: nothing of it that is secret is read back or
+// stored in the open.
 func TestEveryKind(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()

@@ -43,8 +43,8 @@ func TestNamedWhileDeleted(t *testing.T) {
 	})
 }
 
-// TestNamedBeforeItIsAnother: a credential does not become one of another kind while somebody is naming it. Whoever does so waits for the
-// names that are being given, and sees them.
+// TestNamedBeforeItIsAnother: a credential does not become one of another kind while somebody is naming it. Whoever
+// does so waits for the names that are being given, and sees them.
 func TestNamedBeforeItIsAnother(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()

@@ -75,8 +75,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNoSecretIsPrinted puts a secret into every member of every kind, where it fits and where it does not, lets everything fail that can,
-// and looks for it in what is said.
+// TestNoSecretIsPrinted puts a secret into every member of every kind, where it fits and where it does not, lets
+// everything fail that can, and looks for it in what is said.
 func TestNoSecretIsPrinted(t *testing.T) {
 	t.Parallel()
 	b := onSQLite(t)

@@ -161,7 +161,8 @@ func TestLists(t *testing.T) {
 	})
 }
 
-// TestInUse: what something names, or a run that has not ended needs, is not deleted, and the fault tells of that what may be read.
+// TestInUse: what something names, or a run that has not ended needs, is not deleted, and the fault tells of that
+// what may be read.
 func TestInUse(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bundle) {
 		ctx := t.Context()

@@ -25,8 +25,8 @@ type stored struct {
 	sealed []byte
 }
 
-// renew fills what of a credential follows from its secrets, and returns them sealed. Where nothing of them changes they stay as they
-// are, and are not opened. Otherwise what is stored is opened if something of it has to be kept.
+// renew fills what of a credential follows from its secrets, and returns them sealed. Where nothing of them changes
+// they stay as they are, and are not opened. Otherwise what is stored is opened if something of it has to be kept.
 func (v *vault) renew(ctx context.Context, s *input, t secrets.Type, was stored) ([]byte, error) {
 	same := was.ID != "" && was.Kind == s.now.Kind && was.TypeID == s.now.TypeID
 	s.now.SecretVersion = was.SecretVersion

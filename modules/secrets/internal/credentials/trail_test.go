@@ -95,7 +95,8 @@ func ofTypes() []step {
 	}
 }
 
-// TestOneEntry: every change has exactly one entry, which names its object and which members were given, and holds no value.
+// TestOneEntry: every change has exactly one entry, which names its object and which members were given, and holds no
+// value.
 func TestOneEntry(t *testing.T) {
 	t.Parallel()
 	for _, c := range steps() {

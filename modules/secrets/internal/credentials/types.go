@@ -15,7 +15,8 @@ import (
 // kindType is what decisions call a type. No rule of the matrix gives anybody but an admin a right to one.
 const kindType = "credential_type"
 
-// Types keeps custom types. They carry no grants and nobody but a credential names one, so that they are counted where those are kept.
+// Types keeps custom types. They carry no grants and nobody but a credential names one, so that they are counted
+// where those are kept.
 type Types struct {
 	object.Kernel
 	permissions *object.Permissions
@@ -42,7 +43,6 @@ func typeEntry(a audit.Action, t secrets.Type) audit.Entry {
 	return object.Entry(a, t.Record, d.List("files", names(t.Inject.Files)))
 }
 
-// Create implements secrets.Types.
 func (k *Types) Create(ctx context.Context, t secrets.Type) (secrets.Type, error) {
 	t, err := types.Checked(t)
 	if err == nil {
@@ -65,7 +65,6 @@ func (k *Types) Create(ctx context.Context, t secrets.Type) (secrets.Type, error
 	return t, nil
 }
 
-// Get implements secrets.Types.
 func (k *Types) Get(ctx context.Context, id string) (secrets.Type, error) {
 	if err := k.admins(ctx); err != nil {
 		return secrets.Type{}, err
@@ -73,7 +72,6 @@ func (k *Types) Get(ctx context.Context, id string) (secrets.Type, error) {
 	return k.store.TypeByID(ctx, id)
 }
 
-// List implements secrets.Types.
 func (k *Types) List(ctx context.Context, name string, w page.Window) ([]secrets.Type, int, error) {
 	if err := k.admins(ctx); err != nil {
 		return nil, 0, err
@@ -81,7 +79,6 @@ func (k *Types) List(ctx context.Context, name string, w page.Window) ([]secrets
 	return k.store.ListTypes(ctx, name, w)
 }
 
-// Update implements secrets.Types.
 func (k *Types) Update(ctx context.Context, id string, revision int64, t secrets.Type) (out secrets.Type, err error) {
 	err = k.Retry(ctx, 0, func() error {
 		out, err = k.update(ctx, id, revision, t)
@@ -94,8 +91,8 @@ func (k *Types) Update(ctx context.Context, id string, revision int64, t secrets
 	return out, nil
 }
 
-// update changes the revision with which the new fields were compared, and no other one. Once that is stored in the open unit nobody else
-// makes a credential of the type, so that those that there are can be counted.
+// update changes the revision with which the new fields were compared, and no other one. Once that is stored in the
+// open unit nobody else makes a credential of the type, so that those that there are can be counted.
 func (k *Types) update(ctx context.Context, id string, revision int64, t secrets.Type) (out secrets.Type, err error) {
 	t, err = types.Checked(t)
 	if err == nil {
@@ -130,7 +127,6 @@ func (k *Types) update(ctx context.Context, id string, revision int64, t secrets
 	return out, err
 }
 
-// Delete implements secrets.Types.
 func (k *Types) Delete(ctx context.Context, id string, revision int64) error {
 	if err := k.admins(ctx); err != nil {
 		return err

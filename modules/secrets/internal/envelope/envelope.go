@@ -34,7 +34,8 @@ type form struct {
 	Source map[string]any    `json:"source,omitempty"`
 }
 
-// Encode returns the JSON of a document. It fails for values of Source that no JSON holds; the error tells nothing of them.
+// Encode returns the JSON of a document. It fails for values of Source that no JSON holds; the error tells nothing of
+// them.
 func Encode(d Document) ([]byte, error) {
 	out := form{Source: d.Source}
 	if len(d.Secret) > 0 {

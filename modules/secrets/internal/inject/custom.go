@@ -43,7 +43,8 @@ func (p *part) custom() error {
 	return nil
 }
 
-// tell says in variables where the files are. What the type sets itself stays, and of two names that become one the first.
+// tell says in variables where the files are. What the type sets itself stays, and of two names that become one the
+// first.
 func (p *part) tell(paths map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(paths)) {
 		names := []string{secrets.FileVariable + upper(name)}
@@ -58,8 +59,8 @@ func (p *part) tell(paths map[string]string) {
 	}
 }
 
-// fields returns the texts of all fields, and of the switches among them what they are. A field that is not set has its default, a text
-// without one is empty, and a switch without one is off and, as a text, empty.
+// fields returns the texts of all fields, and of the switches among them what they are. A field that is not set has
+// its default, a text without one is empty, and a switch without one is off and, as a text, empty.
 func (p *part) fields() (values map[string]string, switches map[string]bool) {
 	values, switches = map[string]string{}, map[string]bool{}
 	for _, f := range p.Type.Fields {

@@ -10,8 +10,8 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// hideSecrets hides every secret value, and what is secret inside of documents. A switch is no secret: hiding one would take the words
-// true and false out of everything that the run says.
+// hideSecrets hides every secret value, and what is secret inside of documents. A switch is no secret: hiding one
+// would take the words true and false out of everything that the run says.
 func (p *part) hideSecrets() {
 	switches := map[string]bool{}
 	for _, f := range p.Type.Fields {
@@ -26,7 +26,8 @@ func (p *part) hideSecrets() {
 	}
 }
 
-// hideInside hides the texts of a JSON document whose names say that they are secret, such as the private key of a service account.
+// hideInside hides the texts of a JSON document whose names say that they are secret, such as the private key of a
+// service account.
 func (p *part) hideInside(text secret.Text) {
 	trimmed := strings.TrimSpace(text.Reveal())
 	if !strings.HasPrefix(trimmed, "{") {

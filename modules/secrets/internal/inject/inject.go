@@ -32,9 +32,9 @@ type part struct {
 	out secrets.Injection
 }
 
-// Of returns what a credential puts into a run. Its files lie in a directory that is named by the credential's id, so that files of
-// several credentials never meet. Members that are not set set nothing. The error goes on from "the credential ...: ", holds nothing
-// secret, and tells what is wrong with a secret that was stored or fetched.
+// Of returns what a credential puts into a run. Its files lie in a directory that is named by the credential's id, so
+// that files of several credentials never meet. Members that are not set set nothing. The error goes on from "the
+// credential ...: ", holds nothing secret, and tells what is wrong with a secret that was stored or fetched.
 func Of(o Opened, keys secrets.KeyReader) (secrets.Injection, error) {
 	p := &part{Opened: o, out: secrets.Injection{Env: map[string]secret.Text{}, ExtraVars: map[string]any{}}}
 	for _, name := range slices.Sorted(maps.Keys(o.Secret)) {

@@ -13,7 +13,8 @@ import (
 	"github.com/writ-automation/writ/ports/secret"
 )
 
-// network makes what both sorts of modules for devices read: those that take the environment, and those that use a connection plugin.
+// network makes what both sorts of modules for devices read: those that take the environment, and those that use a
+// connection plugin.
 func (p *part) network() {
 	password, authorize := p.Secret["password"], p.Secret["authorize_password"]
 	p.show("username", "ANSIBLE_NET_USERNAME")
@@ -86,7 +87,8 @@ const (
 	dockerHubKey = "https://index.docker.io/v1/"
 )
 
-// registry makes a file of logins as Docker writes it. Docker is told its directory, Podman and its relatives the file itself.
+// registry makes a file of logins as Docker writes it. Docker is told its directory, Podman and its relatives the
+// file itself.
 func (p *part) registry() error {
 	server := p.setting("server")
 	if server == "" {
@@ -111,7 +113,8 @@ func (p *part) registry() error {
 	return nil
 }
 
-// registryKey is how a file of logins names a registry: by its host alone, but for Docker's own, which is older than that.
+// registryKey is how a file of logins names a registry: by its host alone, but for Docker's own, which is older than
+// that.
 func registryKey(server string) string {
 	for _, scheme := range []string{"https://", "http://"} {
 		server = strings.TrimPrefix(server, scheme)

@@ -22,8 +22,8 @@ type merger struct {
 	vaults map[string]secret.Text
 }
 
-// Merge puts together what several credentials put into a run. Two that set the same thing alike agree; Clash, which names both
-// credentials and the thing and no value, where they do not.
+// Merge puts together what several credentials put into a run. Two that set the same thing alike agree; Clash, which
+// names both credentials and the thing and no value, where they do not.
 func Merge(parts []Part) (secrets.Injection, error) {
 	m := &merger{
 		out:    secrets.Injection{Env: map[string]secret.Text{}, ExtraVars: map[string]any{}},

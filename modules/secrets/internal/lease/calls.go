@@ -18,8 +18,8 @@ const (
 // ErrSilent is the error of a call that did not end in its time.
 var ErrSilent = errors.New("it did not answer in time")
 
-// Calls bounds the calls of engines, which may be anybody's code: their number, their time, and what a panic does. It is safe for
-// concurrent use.
+// Calls bounds the calls of engines, which may be anybody's code: their number, their time, and what a panic does. It
+// is safe for concurrent use.
 type Calls struct {
 	mu    sync.Mutex
 	slots map[string]chan struct{}
@@ -30,9 +30,9 @@ type Calls struct {
 // NewCalls returns the bounds of the calls of all engines.
 func NewCalls() *Calls { return &Calls{slots: map[string]chan struct{}{}} }
 
-// Do calls fn within a time, and waits for it as long and little more. ErrSilent where it did not end: then late is called when it has,
-// wherever that is, with what it returned. Of an engine that panics the error says so and not with what. A ctx that was cancelled is its
-// error.
+// Do calls fn within a time, and waits for it as long and little more. ErrSilent where it did not end: then late is
+// called when it has, wherever that is, with what it returned. Of an engine that panics the error says so and not
+// with what. A ctx that was cancelled is its error.
 func Do[T any](
 	ctx context.Context, c *Calls, engine string, within time.Duration, fn func(ctx context.Context) (T, error), late func(T, error),
 ) (T, error) {

@@ -84,8 +84,8 @@ type handle struct {
 	Config map[string]any `json:"config,omitempty"`
 }
 
-// Record takes down what an engine minted, and keeps it sealed in the store where the engine can revoke it by its handle. It returns nil
-// where nobody can revoke it. After an error it is revoked already, or was tried to be.
+// Record takes down what an engine minted, and keeps it sealed in the store where the engine can revoke it by its
+// handle. It returns nil where nobody can revoke it. After an error it is revoked already, or was tried to be.
 func (b *Ledger) Record(ctx context.Context, o secrets.Owner, credential, engine string, config map[string]any, l *extension.SecretLease) (*Entry, error) {
 	h := &Entry{ID: b.IDs.New(ids.Lease), CredentialID: credential, Engine: engine, hidden: Texts(config)}
 	if l == nil {
@@ -191,8 +191,8 @@ func (b *Ledger) Release(ctx context.Context, o secrets.Owner) {
 	})
 }
 
-// Revoke revokes now. What fails and is in the store is left to whoever takes leases; what only this process knows is tried again by
-// its own passes.
+// Revoke revokes now. What fails and is in the store is left to whoever takes leases; what only this process knows is
+// tried again by its own passes.
 func (b *Ledger) Revoke(ctx context.Context, list []*Entry) {
 	each(list, func(h *Entry) { b.revoke(ctx, h) })
 }

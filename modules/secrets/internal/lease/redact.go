@@ -17,7 +17,8 @@ const (
 	maxMessage = 300
 	// maxRead bounds how much of it is looked at.
 	maxRead = 64 << 10
-	// shortest is the length in bytes of a secret that can be taken out of a text. Words with a shorter one are not told at all.
+	// shortest is the length in bytes of a secret that can be taken out of a text. Words with a shorter one are not told
+	// at all.
 	shortest = 4
 )
 
@@ -45,8 +46,8 @@ func Texts(value any) []string {
 	}
 }
 
-// Redact returns what an engine said of a failure, in one line without any of the secrets, also as they are written in addresses and
-// in documents. It is empty where nothing can be told.
+// Redact returns what an engine said of a failure, in one line without any of the secrets, also as they are written
+// in addresses and in documents. It is empty where nothing can be told.
 func Redact(err error, secrets ...string) string {
 	if err == nil {
 		return ""

@@ -12,7 +12,8 @@ import (
 const (
 	// renewTime bounds one call of an engine that renews.
 	renewTime = 10 * time.Second
-	// leastWait is the least time between two renewals of one lease. A renewal that brings no more than that is the last one.
+	// leastWait is the least time between two renewals of one lease. A renewal that brings no more than that is the last
+	// one.
 	leastWait = time.Second
 	// mostWait is the longest time between two looks at the clock.
 	mostWait = time.Minute
@@ -73,7 +74,8 @@ func (b *Ledger) renewOne(ctx context.Context, r renewal) {
 	}
 }
 
-// renewed notes what came of a renewal and when the next one is due. It returns why the secret may end before its owner is done.
+// renewed notes what came of a renewal and when the next one is due. It returns why the secret may end before its
+// owner is done.
 func (b *Ledger) renewed(h *Entry, life time.Duration, message string, ok bool) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

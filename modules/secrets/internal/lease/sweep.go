@@ -16,13 +16,14 @@ const (
 	// batch is how many leases are taken at once, and batches how often a pass takes some.
 	batch   = 50
 	batches = 10
-	// leaseTime is for how long a lease that was taken is left alone: longer than a batch takes, and long enough that the attempts outlast
-	// an engine that is away for most of an hour.
+	// leaseTime is for how long a lease that was taken is left alone: longer than a batch takes, and long enough that
+	// the attempts outlast an engine that is away for most of an hour.
 	leaseTime = 5 * time.Minute
 )
 
-// Work returns the background work of the book, which has to end before End: it renews what owners hold, and unless sweep is false revokes
-// what is left behind, which is leases whose owner is done with them, and those that could not be revoked at once.
+// Work returns the background work of the book, which has to end before End: it renews what owners hold, and unless
+// sweep is false revokes what is left behind, which is leases whose owner is done with them, and those that could not
+// be revoked at once.
 func (b *Ledger) Work(sweep bool) background.Group {
 	if !sweep {
 		return background.Group{b.renewing}
@@ -30,8 +31,8 @@ func (b *Ledger) Work(sweep bool) background.Group {
 	return background.Group{b.renewing, {Name: "lease revocation", Every: every, Pass: b.Pass}}
 }
 
-// End revokes what only this process can revoke as far as ctx allows, and returns when no call of an engine is under way any more, or when
-// ctx ends.
+// End revokes what only this process can revoke as far as ctx allows, and returns when no call of an engine is under
+// way any more, or when ctx ends.
 func (b *Ledger) End(ctx context.Context) error {
 	b.Revoke(ctx, b.due(true))
 	if err := b.Calls.Wait(ctx); err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// loginTime is for how long what an engine minted for a repository is kept: nobody says when git is done with it, and no exchange
-// with a server takes longer.
+// loginTime is for how long what an engine minted for a repository is kept: nobody says when git is done with it, and
+// no exchange with a server takes longer.
 const loginTime = 30 * time.Minute
 
 // Logins implements catalog.Logins. It is safe for concurrent use.
@@ -32,8 +32,8 @@ var _ catalog.Logins = (*Logins)(nil)
 // New returns logins out of what a provider opens.
 func New(p *provide.Provider, b *lease.Ledger) *Logins { return &Logins{provider: p, ledger: b} }
 
-// Login implements catalog.Logins. A token comes without a user name, so that one in the address counts, as deploy tokens need it; where
-// there is none, adapters send a name of theirs, and GitHub, GitLab and Gitea take any name beside a token.
+// A token comes without a user name, so that one in the address counts, as deploy tokens need it; where there is
+// none, adapters send a name of theirs, and GitHub, GitLab and Gitea take any name beside a token.
 func (l *Logins) Login(ctx context.Context, credentialID string) (catalog.Login, error) {
 	owner := secrets.Owner{ID: credentialID}
 	opened, injection, entries, err := l.provider.Fetch(ctx, owner, []string{credentialID}, opensRepositories)
@@ -64,8 +64,8 @@ func opensRepositories(c secrets.Credential) error {
 	}
 }
 
-// Access implements catalog.Logins. A token goes into the header Authorization of requests as a bearer's, a name with a password in the
-// basic form; both are beside what the credential gives to programs.
+// A token goes into the header Authorization of requests as a bearer's, a name with a password in the basic form;
+// both are beside what the credential gives to programs.
 func (l *Logins) Access(ctx context.Context, sourceID, credentialID string) (catalog.Access, func(), error) {
 	owner := secrets.Owner{ID: sourceID}
 	opened, injection, entries, err := l.provider.Fetch(ctx, owner, []string{credentialID}, helpsSources)

@@ -29,7 +29,8 @@ type answer struct {
 	err   error
 }
 
-// ask fetches what the sources say and fills the credentials with it. It returns what was minted; after a fault nothing is.
+// ask fetches what the sources say and fills the credentials with it. It returns what was minted; after a fault
+// nothing is.
 func (p *Provider) ask(ctx context.Context, o secrets.Owner, list []*unsealed) ([]*lease.Entry, error) {
 	bound, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -75,7 +76,8 @@ func (p *Provider) askOne(ctx context.Context, o secrets.Owner, u *unsealed) (*l
 	config := config(u)
 	got, err := lease.Do(ctx, p.Calls, u.Source.Engine, engineTime, func(ctx context.Context) (minted, error) {
 		if engine.Minter != nil {
-			// An engine that is stopped while it mints may have made what nobody hears of. Whoever gave up waiting has it revoked.
+			// An engine that is stopped while it mints may have made what nobody hears of. Whoever gave up waiting has it
+			// revoked.
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), engineTime)
 			defer cancel()

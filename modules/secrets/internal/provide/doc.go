@@ -1,2 +1,3 @@
-// Package provide opens the credentials of a run: it reads them, asks the engines behind them, and puts together what they give.
+// Package provide opens the credentials of a run: it reads them, asks the engines behind them, and puts together what
+// they give.
 package provide

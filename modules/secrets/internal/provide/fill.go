@@ -48,9 +48,9 @@ func other(k secrets.Kind) map[string]string {
 	}
 }
 
-// fill puts what an engine gave into a credential, before what is stored of it: the members of an object by their names, and a text
-// into the one secret that the credential has. The returned text, empty where all is well, goes on from the engine's name and holds
-// nothing of the value.
+// fill puts what an engine gave into a credential, before what is stored of it: the members of an object by their
+// names, and a text into the one secret that the credential has. The returned text, empty where all is well, goes on
+// from the engine's name and holds nothing of the value.
 func fill(u *unsealed, value string) string {
 	u.Secret, u.Settings, u.Fields = cloneValues(u.Secret), clone(u.Settings), clone(u.Fields)
 	object, isObject := object(value)
@@ -94,8 +94,8 @@ func object(value string) (map[string]json.RawMessage, bool) {
 	return out, true
 }
 
-// named reports whether an object is one of members of the credential: it has one of its secrets. The key file of a service account,
-// which is an object as well, is none.
+// named reports whether an object is one of members of the credential: it has one of its secrets. The key file of a
+// service account, which is an object as well, is none.
 func named(o inject.Opened, object map[string]json.RawMessage) bool {
 	names := other(o.Kind)
 	for name := range object {

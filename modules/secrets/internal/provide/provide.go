@@ -34,7 +34,6 @@ var _ secrets.Provider = (*Provider)(nil)
 // New returns a provider.
 func New(p Params) *Provider { return &Provider{p} }
 
-// Provide implements secrets.Provider.
 func (p *Provider) Provide(ctx context.Context, o secrets.Owner, credentials []string) (secrets.Injection, error) {
 	_, injection, tracked, err := p.Fetch(ctx, o, credentials, nil)
 	if err != nil {
@@ -44,14 +43,12 @@ func (p *Provider) Provide(ctx context.Context, o secrets.Owner, credentials []s
 	return injection, nil
 }
 
-// Warnings implements secrets.Provider.
 func (p *Provider) Warnings(o secrets.Owner) []string { return p.Ledger.Warnings(o) }
 
-// Release implements secrets.Provider.
 func (p *Provider) Release(ctx context.Context, o secrets.Owner) { p.Ledger.Release(ctx, o) }
 
-// Fetch does what Provide does, and returns what was minted to its caller, with the credentials as they were opened. Where fits is not nil
-// its fault is returned for a credential that it refuses, before any engine is asked.
+// Fetch does what Provide does, and returns what was minted to its caller, with the credentials as they were opened.
+// Where fits is not nil its fault is returned for a credential that it refuses, before any engine is asked.
 func (p *Provider) Fetch(
 	ctx context.Context, o secrets.Owner, credentials []string, fits func(secrets.Credential) error,
 ) ([]inject.Opened, secrets.Injection, []*lease.Entry, error) {

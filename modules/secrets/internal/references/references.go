@@ -25,7 +25,6 @@ func New(s secrets.Store, sealer secrets.Sealer) *References {
 	return &References{store: s, sealer: sealer}
 }
 
-// Exists implements secrets.References.
 func (r *References) Exists(ctx context.Context, id string) (bool, error) {
 	_, err := r.store.CredentialByID(ctx, id)
 	if secrets.CredentialNotFound.Is(err) {
@@ -37,7 +36,7 @@ func (r *References) Exists(ctx context.Context, id string) (bool, error) {
 	return true, nil
 }
 
-// Validate implements secrets.References. A credential that is named twice counts once.
+// A credential that is named twice counts once.
 func (r *References) Validate(ctx context.Context, credentials []string) error {
 	var list []secrets.Credential
 	for i, id := range credentials {
@@ -70,8 +69,8 @@ func Ready(c secrets.Credential) error {
 	return secrets.SecretMissing.New("the credential %s has no secret yet", c.ID)
 }
 
-// Open returns what is sealed of a credential. KeyLost names the credential, and so does Unresolved, which is that of one that was altered,
-// and any other fault; none holds what is sealed.
+// Open returns what is sealed of a credential. KeyLost names the credential, and so does Unresolved, which is that of
+// one that was altered, and any other fault; none holds what is sealed.
 func Open(ctx context.Context, sealer secrets.Sealer, c secrets.Credential, sealed []byte) (envelope.Document, error) {
 	if len(sealed) == 0 {
 		return envelope.Document{}, nil
@@ -95,8 +94,9 @@ func Open(ctx context.Context, sealer secrets.Sealer, c secrets.Credential, seal
 	return doc, nil
 }
 
-// Compatible returns Clash, naming both, for two credentials that no run can have at once: two of one kind, but for vault passwords of
-// different vault ids and custom credentials of different types; and one of become beside a password of become alone.
+// Compatible returns Clash, naming both, for two credentials that no run can have at once: two of one kind, but for
+// vault passwords of different vault ids and custom credentials of different types; and one of become beside a
+// password of become alone.
 func Compatible(list []secrets.Credential) error {
 	first := map[string]string{}
 	for _, c := range list {

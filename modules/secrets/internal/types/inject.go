@@ -81,8 +81,8 @@ func (n names) tree(at string, v any) error {
 	return nil
 }
 
-// template judges a text. Whatever is no placeholder is literal, but for two opening braces: somebody meant one. Closing braces stand
-// at the end of every JSON document of two levels, and so mean nothing.
+// template judges a text. Whatever is no placeholder is literal, but for two opening braces: somebody meant one.
+// Closing braces stand at the end of every JSON document of two levels, and so mean nothing.
 func (n names) template(at, text string) error {
 	if err := check.Multiline(at, text); err != nil {
 		return err

@@ -11,7 +11,8 @@ import (
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
-// TestTemplates: what is accepted has no placeholder of anything but a field, and no braces left over that somebody meant for one.
+// TestTemplates: what is accepted has no placeholder of anything but a field, and no braces left over that somebody
+// meant for one.
 func TestTemplates(t *testing.T) {
 	t.Parallel()
 	part := rapid.SampledFrom([]string{"{{key}}", "{{ key }}", "{{nope}}", "{{files.a}}", "{{files.b}}", "{", "}", "{{", "}}", "{%", "text", "key", "\n", " "})

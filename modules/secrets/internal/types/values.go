@@ -16,8 +16,9 @@ type Values struct {
 	Secret secrets.Values // an empty text clears what is stored
 }
 
-// Split tells what a caller gives apart into what everybody may read and secrets, and judges it. A secret may be given among the fields or
-// beside them, where that is a boolean as true or false. Invalid faults name fields.<name> or secret.<name> and hold no value.
+// Split tells what a caller gives apart into what everybody may read and secrets, and judges it. A secret may be
+// given among the fields or beside them, where that is a boolean as true or false. Invalid faults name fields.<name>
+// or secret.<name> and hold no value.
 func Split(t secrets.Type, input map[string]any, beside secrets.Values) (Values, error) {
 	out := Values{Fields: map[string]any{}, Secret: secrets.Values{}}
 	for _, name := range slices.Sorted(maps.Keys(input)) {

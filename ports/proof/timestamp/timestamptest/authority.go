@@ -23,7 +23,8 @@ type Authority struct {
 	Key        crypto.Signer
 }
 
-// Begin is when the certificates of an authority begin. The library signs the present time as well, so that they last beyond it.
+// Begin is when the certificates of an authority begin. The library signs the present time as well, so that they last
+// beyond it.
 var Begin = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // New makes an authority, whose certificate may be changed before it is signed.

@@ -37,7 +37,8 @@ type Document struct {
 	last int64 // number of the last of Receipts
 }
 
-// Run is the record of the run, by the names that the API has. Values of variables are left out, and what a run put out.
+// Run is the record of the run, by the names that the API has. Values of variables are left out, and what a run put
+// out.
 type Run struct {
 	ID              string            `json:"id"`
 	Name            string            `json:"name,omitempty"`

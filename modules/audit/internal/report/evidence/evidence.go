@@ -39,8 +39,9 @@ type Evidence struct{ p Params }
 // New returns the maker of dossiers.
 func New(p Params) *Evidence { return &Evidence{p: p} }
 
-// Evidence collects what is known of a run that the actor of ctx may read: runs.RunNotFound for any other. Where no signed
-// receipt can be made, or the trail says something else than the record, the dossier is made and says so under problems.
+// Evidence collects what is known of a run that the actor of ctx may read: runs.RunNotFound for any other. Where no
+// signed receipt can be made, or the trail says something else than the record, the dossier is made and says so under
+// problems.
 func (e *Evidence) Evidence(ctx context.Context, run string) (audit.Evidence, error) {
 	d, err := e.Collect(ctx, run)
 	if err != nil {

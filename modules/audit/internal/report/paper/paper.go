@@ -124,9 +124,9 @@ func visible(b []byte, write func(out []byte, r rune) []byte) []byte {
 	return out
 }
 
-// Invisible reports whether a character changes how others are shown, cannot be seen itself or looks like a space: controls
-// but the line feed and the tab, bidirectional formatting, joiners, fillers, variation selectors, tags, odd spaces, private
-// use. The brackets of Visible are among them.
+// Invisible reports whether a character changes how others are shown, cannot be seen itself or looks like a space:
+// controls but the line feed and the tab, bidirectional formatting, joiners, fillers, variation selectors, tags, odd
+// spaces, private use. The brackets of Visible are among them.
 func Invisible(r rune) bool {
 	switch r {
 	case '\n', '\t', ' ':

@@ -92,8 +92,8 @@ func clockOf(s *audit.Stored) (time.Time, bool) {
 // maxLookups bounds the runs that are asked for one by one: those that began before the period.
 const maxLookups = 2_000
 
-// label adds what the records of the runs say: their change, their name and how they are now. A run that is not kept any
-// more keeps what the trail says of it.
+// label adds what the records of the runs say: their change, their name and how they are now. A run that is not kept
+// any more keeps what the trail says of it.
 func (r *Register) label(ctx context.Context, b *ledger) error {
 	wanted := len(b.runs)
 	f := runs.Filter{After: b.period.From, Before: b.period.To, Oldest: true, Limit: 1000, SkipTotal: true}

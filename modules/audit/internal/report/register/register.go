@@ -21,7 +21,8 @@ const (
 	MaxRows = 50_000
 	// DefaultSpan is the period that ends now, where nobody names one.
 	DefaultSpan = 90 * 24 * time.Hour
-	// slack is how far the clock that wrote the trail may have stepped back without an entry of the period being overlooked.
+	// slack is how far the clock that wrote the trail may have stepped back without an entry of the period being
+	// overlooked.
 	slack = 24 * time.Hour
 )
 
@@ -46,9 +47,9 @@ func New(p Params) *Register {
 	return &Register{p: p}
 }
 
-// Register returns the changes from p.From on and before p.To. A zero To is now, and a zero From the DefaultSpan before To.
-// A period that ends before it begins is an Invalid fault that names from; then, without the licence, it is the Unlicensed fault
-// of Licence.Require, and nothing was read.
+// Register returns the changes from p.From on and before p.To. A zero To is now, and a zero From the DefaultSpan
+// before To. A period that ends before it begins is an Invalid fault that names from; then, without the licence, it
+// is the Unlicensed fault of Licence.Require, and nothing was read.
 func (r *Register) Register(ctx context.Context, p audit.Period) ([]byte, error) {
 	now := r.p.Clock.Now().UTC()
 	if p.To.IsZero() {

@@ -81,7 +81,6 @@ func sum(start []byte, texts ...string) []byte {
 
 var _ audit.ChainReader = Chain{}
 
-// Range implements audit.ChainReader.
 func (c Chain) Range(ctx context.Context, from, to int64, private bool, fn func(e *audit.Stored) error) error {
 	for _, e := range c {
 		if err := ctx.Err(); err != nil {
@@ -105,7 +104,6 @@ func (Chain) Page(context.Context, audit.Filter) ([]audit.Stored, bool, error) {
 	return nil, false, errors.New("nobody asks for a page")
 }
 
-// OfRun implements audit.ChainReader.
 func (c Chain) OfRun(_ context.Context, run string, limit int) ([]audit.Stored, error) {
 	var out []audit.Stored
 	for _, e := range c {
@@ -116,7 +114,6 @@ func (c Chain) OfRun(_ context.Context, run string, limit int) ([]audit.Stored, 
 	return out, nil
 }
 
-// Count implements audit.ChainReader.
 func (c Chain) Count(context.Context) (n, last int64, err error) {
 	for _, e := range c {
 		last = max(last, e.Seq)
@@ -127,5 +124,4 @@ func (c Chain) Count(context.Context) (n, last int64, err error) {
 // Now is a clock that stands still.
 type Now time.Time
 
-// Now implements clock.Clock.
 func (n Now) Now() time.Time { return time.Time(n) }
