@@ -38,7 +38,7 @@ func doctorChecks(s *Settings, dir *dataDir, runsDir string) fx.Option {
 			return probes.NewWorkers(w, named{t, i, r}.queues)
 		}),
 		check(credentialCheck), check(system.NewDeadLetterCheck),
-		check(func(r auditmodule.Result) (*auditmodule.HeadCheck, error) { return auditmodule.NewHeadCheck(r), nil }),
+		check(auditmodule.NewHeadCheck),
 	)))
 }
 

@@ -14,8 +14,8 @@ type HeadCheck struct{ who *install.Install }
 
 var _ system.Check = (*HeadCheck)(nil)
 
-// NewHeadCheck returns the check of the trail that r records.
-func NewHeadCheck(r Result) *HeadCheck { return &HeadCheck{who: r.core.who} }
+// NewHeadCheck returns the check of the trail that c records.
+func NewHeadCheck(c *Core) *HeadCheck { return &HeadCheck{who: c.who} }
 
 func (*HeadCheck) Name() string { return "audit_heads" }
 

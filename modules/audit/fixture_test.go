@@ -73,8 +73,8 @@ func newFixture(t testing.TB, engine db.Engine) *fixture {
 	kept := &memory{}
 	var err error
 	w.Result, err = auditmodule.New(auditmodule.Params{
-		Stores: auditmodule.Stores{Chain: w.store, Reader: w.store, Tiles: w.store, Anchors: w.store, Identity: w.store},
-		Kernel: auditmodule.Kernel{Unit: d, Clock: clock.New(), IDs: ids.New(clock.New())},
+		Chain: w.store, Reader: w.store, Tiles: w.store, Anchors: w.store, Identity: w.store,
+		Unit: d, Clock: clock.New(), IDs: ids.New(clock.New()),
 		Config: auditmodule.Config{Site: "bench.example.org", Version: "1", HeadFile: kept, Keys: signing{kept}, Beat: time.Hour},
 	})
 	if err != nil {
@@ -83,7 +83,7 @@ func newFixture(t testing.TB, engine db.Engine) *fixture {
 	if err := w.Opening.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.prover = auditmodule.NewProver(w.Result, nil)
+	w.prover = auditmodule.NewProver(w.Core, nil)
 	return w
 }
 

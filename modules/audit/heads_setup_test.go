@@ -115,13 +115,13 @@ func (s *site) joins(t *testing.T, key *signing) *process {
 		cfg.Keys = key
 	}
 	r, err := auditmodule.New(auditmodule.Params{
-		Stores: auditmodule.Stores{Chain: store, Reader: store, Tiles: store, Anchors: store, Identity: store},
-		Kernel: auditmodule.Kernel{Unit: d, Clock: s.clock, IDs: ids.New(clock.New()), Log: slog.New(logged)}, Config: cfg,
+		Chain: store, Reader: store, Tiles: store, Anchors: store, Identity: store,
+		Unit: d, Clock: s.clock, IDs: ids.New(clock.New()), Log: slog.New(logged), Config: cfg,
 	})
 	must(t, err)
 	must(t, r.Opening.Join(t.Context()))
 	return &process{
-		trail: trail{Result: r, Tamperer: tampertest.New(d), prover: auditmodule.NewProver(r, nil), store: store.Store, d: d}, log: logged, asked: store,
+		trail: trail{Result: r, Tamperer: tampertest.New(d), prover: auditmodule.NewProver(r.Core, nil), store: store.Store, d: d}, log: logged, asked: store,
 	}
 }
 
@@ -189,7 +189,7 @@ func (p *process) checkHead(t *testing.T, want string) {
 	if got := problems(v.AnchorProblems); got != want || v.OK != (want == "") || want != "" && v.Reason != proof.AnchorUnsatisfied {
 		t.Errorf("problems %q, want %q: %+v", got, want, v.Verdict)
 	}
-	x, err := auditmodule.NewHeadCheck(p.Result).Examine(t.Context())
+	x, err := auditmodule.NewHeadCheck(p.Core).Examine(t.Context())
 	if err != nil || len(x.Findings) != len(v.AnchorProblems) || x.Examined < len(x.Findings) {
 		t.Errorf("the doctor finds %+v, %v", x, err)
 	}

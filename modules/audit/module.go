@@ -1,33 +1,51 @@
 package audit
 
 import (
+	"go.uber.org/fx"
+
+	"github.com/writ-automation/writ/platform/background"
+
 	"context"
 	"log/slog"
 
-	"go.uber.org/fx"
-
+	"github.com/writ-automation/writ/modules/audit/internal/heads"
+	"github.com/writ-automation/writ/modules/audit/internal/install"
+	"github.com/writ-automation/writ/modules/audit/internal/prove"
+	"github.com/writ-automation/writ/modules/audit/internal/record"
+	"github.com/writ-automation/writ/modules/audit/internal/report/evidence"
+	"github.com/writ-automation/writ/modules/audit/internal/report/register"
+	"github.com/writ-automation/writ/modules/audit/internal/treelog"
+	"github.com/writ-automation/writ/modules/audit/internal/upkeep"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/proof/keys"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
-// Module provides the roles of the context. It needs a Config, the audit stores, a unit of work, a clock, ids and a
-// logger; for the reporter also a runs.Reader. An audit.Licence is optional.
-var Module = fx.Module("audit", fx.Provide(provide, provideProver, provideReporter))
+// Module provides the roles of the context.
+var Module = fx.Module("audit", fx.Provide(New, NewProver, NewReporter))
 
 // Upkeep runs the context's background work with the application.
-var Upkeep = fx.Module("audit.upkeep", fx.Invoke(background))
+var Upkeep = fx.Module("audit.upkeep", fx.Invoke(func(life fx.Lifecycle, b *upkeep.Background) {
+	life.Append(fx.StartStopHook(b.Start, b.Stop))
+}))
 
-// HeadCopies has a worker that reaches the database keep heads of the trail, for the life of the application. It
-// needs an audit.HeadShelf and a HolderName beside what Module provides.
-var HeadCopies = fx.Module("audit.holding", fx.Invoke(runHeadCopies))
+// HeadCopies has a worker that reaches the database store heads of the trail, for the life of the application. It needs
+// an audit.HeadStore and a WorkerName beside what Module provides.
+var HeadCopies = fx.Module("audit.copies", fx.Invoke(func(
+	life fx.Lifecycle, of audit.Heads, store audit.HeadStore, name WorkerName, log *slog.Logger,
+) {
+	c := NewHeadCopies(of, store, string(name), log)
+	life.Append(fx.StartStopHook(c.Start, c.Stop))
+}))
 
-// WorkerName is the name under which a worker shows the heads that it holds.
+// WorkerName is the name under which a worker shows the heads that it stores.
 type WorkerName string
 
-type params struct {
+// Params is all that the context is made of. Log may be nil.
+type Params struct {
 	fx.In
 
 	Chain    audit.ChainStore
@@ -35,62 +53,127 @@ type params struct {
 	Tiles    audit.TileStore
 	Anchors  audit.AnchorStore
 	Identity audit.IdentityStore
-
-	Unit   tx.Unit
-	Clock  clock.Clock
-	IDs    ids.Generator
-	Log    *slog.Logger
-	Config Config
+	Unit     tx.Unit
+	Clock    clock.Clock
+	IDs      ids.Generator
+	Log      *slog.Logger
+	Config   Config
+	Observer background.Observer `optional:"true"`
 }
 
-type results struct {
+// Result is what the context provides. Background has to be started; Opening comes before it, and before anything is
+// signed.
+type Result struct {
 	fx.Out
 
-	Result   Result
-	Recorder audit.Recorder
-	Trail    audit.Trail
-	Admin    audit.Admin
-	Heads    audit.Heads
-	Opening  *Opening
+	Recorder   audit.Recorder
+	Trail      audit.Trail
+	Admin      audit.Admin
+	Heads      audit.Heads
+	Opening    *Opening
+	Background *upkeep.Background
+	Core       *Core
 }
 
-func provide(p params) (results, error) {
-	r, err := New(Params{
-		Stores: Stores{p.Chain, p.Reader, p.Tiles, p.Anchors, p.Identity},
-		Kernel: Kernel{p.Unit, p.Clock, p.IDs, p.Log}, Config: p.Config,
-	})
-	if err != nil {
-		return results{}, err
+// Core is what the provers and the checks of the trail share.
+type Core struct {
+	p    Params
+	tree *treelog.Tree
+	who  *install.Install
+}
+
+// New makes the writing side of the context and starts nothing.
+func New(p Params) (Result, error) {
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
 	}
-	return results{Result: r, Recorder: r.Recorder, Trail: r.Trail, Admin: r.Admin, Heads: r.Heads, Opening: r.Opening}, nil
+	tree := treelog.New(p.Reader, p.Tiles)
+	recorder := record.New(record.Params{Chain: p.Chain, IDs: p.IDs})
+	var load func() ([]byte, error)
+	if p.Config.Keys != nil {
+		load = p.Config.Keys.Load
+	}
+	who := install.New(install.Params{
+		Unit: p.Unit, Identity: p.Identity, Chain: p.Chain, Reader: p.Reader, Anchors: p.Anchors, Tree: tree, Recorder: recorder,
+		Clock: p.Clock, IDs: p.IDs, Log: p.Log,
+		Config: install.Config{Site: p.Config.site(), Version: p.Config.Version, HeadFile: p.Config.HeadFile, Load: load},
+	})
+	work := upkeep.New(upkeep.Params{
+		Install: who, Chain: p.Chain, Reader: p.Reader, Tree: tree, Recorder: recorder, Unit: p.Unit, Clock: p.Clock, Log: p.Log,
+		Config: upkeep.Config{Beat: p.Config.Beat},
+	})
+	work.Log, work.Observer = p.Log, p.Observer
+	return Result{
+		Recorder: recorder,
+		Trail:    record.NewTrail(p.Chain, p.Reader),
+		Admin: heads.NewAdmin(heads.AdminParams{
+			Install: who, Tree: tree, Recorder: recorder, Unit: p.Unit, Clock: p.Clock,
+			Stores: heads.AdminStores{Chain: p.Chain, Identity: p.Identity, Anchors: p.Anchors, Tiles: p.Tiles},
+		}),
+		Heads: heads.New(heads.Params{
+			Install: who, Identity: p.Identity, Anchors: p.Anchors, Unit: p.Unit, Clock: p.Clock, Log: p.Log, Apart: upkeep.Apart,
+		}),
+		Opening:    &Opening{keys: p.Config.Keys, stored: p.Identity, who: who},
+		Background: work,
+		Core:       &Core{p: p, tree: tree, who: who},
+	}, nil
 }
 
-func provideProver(r Result, store runs.Store) audit.Prover { return NewProver(r, store) }
+// NewHeadCopies returns what keeps the newest head of a trail on the shelf of a worker that reaches its database, and
+// shows what is there under the worker's name: when it starts, once an hour, and before one takes the place of
+// another. Between Start and Stop it owns one goroutine. A nil log says nothing.
+func NewHeadCopies(of audit.Heads, store audit.HeadStore, worker string, log *slog.Logger) *heads.Copies {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return heads.NewCopies(heads.CopiesParams{Heads: of, Store: store, Worker: worker, Log: log})
+}
 
-type reporterParams struct {
+// NewProver returns what makes signed files of the trail that c records. A run that has not ended is shown with its
+// status.
+func NewProver(c *Core, store runs.Store) audit.Prover {
+	p := c.p
+	return prove.New(prove.Params{
+		Reader: p.Reader, Chain: p.Chain, Anchors: p.Anchors, HeadFile: p.Config.HeadFile, Tree: c.tree, Install: c.who, Clock: p.Clock,
+		Settings: prove.Settings{
+			Service: keys.Product{Name: "writ", Version: p.Config.Version}, VerifyPage: "/verify", Beat: p.Config.Beat, Outsiders: p.Config.Outsiders,
+			Status: statusOf(store),
+		},
+	})
+}
+
+// ReporterParams is what documents for people are made of. Without a licence the register is refused.
+type ReporterParams struct {
 	fx.In
 
-	Result  Result
+	Core    *Core
 	Runs    runs.Reader
 	Prover  audit.Prover
 	Licence audit.Licence `optional:"true"`
 }
 
-func provideReporter(p reporterParams) audit.Reporter {
-	return NewReporter(p.Result, p.Runs, p.Prover, p.Licence)
+// NewReporter returns what makes documents for people.
+func NewReporter(p ReporterParams) audit.Reporter {
+	c := p.Core.p
+	if p.Licence == nil {
+		p.Licence = register.Unlicensed{}
+	}
+	return reporter{
+		dossiers: evidence.New(evidence.Params{Runs: p.Runs, Chain: c.Reader, Anchors: c.Anchors, Prover: p.Prover, Clock: c.Clock}),
+		register: register.New(register.Params{Chain: c.Reader, Runs: p.Runs, Licence: p.Licence, Clock: c.Clock}),
+	}
 }
 
-func background(l fx.Lifecycle, r Result) {
-	l.Append(fx.Hook{
-		OnStart: func(context.Context) error { r.Background.Start(); return nil },
-		OnStop:  r.Background.Stop,
-	})
+// reporter makes both kinds of documents.
+type reporter struct {
+	dossiers *evidence.Evidence
+	register *register.Register
 }
 
-func runHeadCopies(l fx.Lifecycle, of audit.Heads, store audit.HeadStore, name WorkerName, log *slog.Logger) {
-	h := NewHeadCopies(of, store, string(name), log)
-	l.Append(fx.Hook{
-		OnStart: func(context.Context) error { h.Start(); return nil },
-		OnStop:  h.Stop,
-	})
+func (r reporter) Evidence(ctx context.Context, run string) (audit.Evidence, error) {
+	return r.dossiers.Evidence(ctx, run)
+}
+
+func (r reporter) Register(ctx context.Context, p audit.Period) ([]byte, error) {
+	return r.register.Register(ctx, p)
 }

@@ -56,8 +56,8 @@ func open(t *testing.T, url string, head *paper, key *keyFile) *trail {
 		t.Fatal(err)
 	}
 	r, err := auditmodule.New(auditmodule.Params{
-		Stores: auditmodule.Stores{Chain: store, Reader: store, Tiles: store, Anchors: store, Identity: store},
-		Kernel: auditmodule.Kernel{Unit: d, Clock: c, IDs: ids.New(c)},
+		Chain: store, Reader: store, Tiles: store, Anchors: store, Identity: store,
+		Unit: d, Clock: c, IDs: ids.New(c),
 		Config: auditmodule.Config{Site: "audit.example.org", Version: "1", HeadFile: head, Keys: key, Beat: time.Hour, Outsiders: believed},
 	})
 	if err == nil {
@@ -66,7 +66,7 @@ func open(t *testing.T, url string, head *paper, key *keyFile) *trail {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &trail{Result: r, Tamperer: tampertest.New(d), prover: auditmodule.NewProver(r, nil), store: store, d: d, head: head, key: key}
+	return &trail{Result: r, Tamperer: tampertest.New(d), prover: auditmodule.NewProver(r.Core, nil), store: store, d: d, head: head, key: key}
 }
 
 // eachEngine calls fn with a chain of n entries on each engine, which has kept heads at 6 and at n.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/proof/checkpoint"
 )
@@ -28,7 +28,7 @@ const (
 	saving  = "keep"
 )
 
-// CopiesParams is what a Holding is made of.
+// CopiesParams is what Copies are made of.
 type CopiesParams struct {
 	Heads  audit.Heads
 	Store  audit.HeadStore
@@ -39,15 +39,14 @@ type CopiesParams struct {
 
 // Copies is the loop. It owns one goroutine between Start and Stop.
 type Copies struct {
+	*background.Loop
+
 	p   CopiesParams
 	cfg CopiesConfig
 
-	mu   sync.Mutex
-	stop context.CancelFunc
-	done chan struct{}
-
 	// What follows belongs to the loop.
 	reported bool            // whether what was kept was held against the trail at the last attempt
+	looks    int             // since everything was shown
 	held     string          // the newest head that was kept
 	failed   map[string]bool // work that failed the last time, and that was told
 }
@@ -61,63 +60,18 @@ func NewCopies(p CopiesParams) *Copies {
 	if h.cfg.Show <= 0 {
 		h.cfg.Show = time.Hour
 	}
+	h.Loop = &background.Loop{Name: "copies of heads", Every: h.cfg.Every, Pass: h.look}
 	return h
 }
 
-// Start begins the work and returns at once. It does nothing where the work has begun.
-func (h *Copies) Start() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.stop != nil {
-		return
+// look shows what is stored before it stores anything else, and again once the time has come.
+func (h *Copies) look(ctx context.Context) error {
+	if h.looks++; !h.reported || time.Duration(h.looks)*h.cfg.Every >= h.cfg.Show {
+		h.looks = 0
+		h.pass(ctx, showing, h.show)
 	}
-	// The work outlives the call that started it; Stop ends it.
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	h.stop, h.done = cancel, done
-	go func() {
-		defer close(done)
-		h.loop(ctx)
-	}()
-}
-
-// Stop ends the work and returns when it has ended, or when ctx ends. It does nothing where the work has not begun.
-func (h *Copies) Stop(ctx context.Context) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.stop == nil {
-		return nil
-	}
-	h.stop()
-	select {
-	case <-h.done:
-		h.stop = nil
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// loop shows what is kept before it keeps anything else.
-func (h *Copies) loop(ctx context.Context) {
-	keep, show := time.NewTimer(0), time.NewTicker(h.cfg.Show)
-	defer keep.Stop()
-	defer show.Stop()
-	h.pass(ctx, showing, h.show)
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-show.C:
-			h.pass(ctx, showing, h.show)
-		case <-keep.C:
-			if !h.reported {
-				h.pass(ctx, showing, h.show)
-			}
-			h.pass(ctx, saving, h.save)
-			keep.Reset(h.cfg.Every)
-		}
-	}
+	h.pass(ctx, saving, h.save)
+	return nil
 }
 
 // pass does one part of the work and tells of it where it fails, once until it succeeds again.

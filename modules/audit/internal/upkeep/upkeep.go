@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/writ-automation/writ/modules/audit/internal/install"
 	"github.com/writ-automation/writ/modules/audit/internal/treelog"
+	"github.com/writ-automation/writ/platform/background"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/clock"
 	"github.com/writ-automation/writ/ports/tx"
@@ -46,12 +46,10 @@ type Params struct {
 
 // Background is the loop. It owns one goroutine between Start and Stop.
 type Background struct {
+	*background.Loop
+
 	p   Params
 	cfg Config
-
-	mu   sync.Mutex
-	stop context.CancelFunc
-	done chan struct{}
 
 	// What follows belongs to the loop.
 	full   int64           // full tiles of the lowest level that were written
@@ -62,7 +60,7 @@ type Background struct {
 	failed map[string]bool // work that failed the last time, and that was told
 }
 
-// New makes the loop; Start begins it.
+// New makes the loop. Stop returns when the last head is stored, too.
 func New(p Params) *Background {
 	b := &Background{p: p, cfg: p.Config, failed: make(map[string]bool)}
 	for _, d := range []struct {
@@ -74,68 +72,25 @@ func New(p Params) *Background {
 		}
 	}
 	b.cfg.Every = min(b.cfg.Every, b.cfg.Beat)
+	b.Loop = &background.Loop{
+		Name: "audit trail", First: b.cfg.Every, Every: b.cfg.Every, Timeout: passTimeout, Pass: b.pass, Last: b.last,
+	}
 	return b
 }
 
-// Start begins the work and returns at once. It does nothing where the work has begun.
-func (b *Background) Start() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.stop != nil {
-		return
-	}
-	// The work outlives the call that started it; Stop ends it.
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	b.stop, b.done = cancel, done
-	go func() {
-		defer close(done)
-		b.loop(ctx)
-	}()
-}
-
-// Stop ends the work, signs a last head and keeps it in the head file and as an anchor. It returns when all of that has
-// ended, or when ctx ends. It does nothing where the work has not begun.
-func (b *Background) Stop(ctx context.Context) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.stop == nil {
-		return nil
-	}
-	b.stop()
-	select {
-	case <-b.done:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	b.stop = nil
-	bound, cancel := context.WithTimeout(ctx, lastTimeout)
-	defer cancel()
-	b.sign(bound, 0)
-	return nil
-}
-
-func (b *Background) loop(ctx context.Context) {
-	t := time.NewTimer(b.cfg.Every)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-		}
-		bound, cancel := context.WithTimeout(ctx, passTimeout)
-		b.pass(bound)
-		cancel()
-		t.Reset(b.cfg.Every)
-	}
-}
-
 // pass does the work once. What fails keeps nothing else from being done.
-func (b *Background) pass(ctx context.Context) {
+func (b *Background) pass(ctx context.Context) error {
 	b.report(ctx, "beat", b.beat(ctx))
 	b.report(ctx, "tiles", b.grow(ctx))
 	b.sign(ctx, b.cfg.Anchor)
+	return nil
+}
+
+// last signs a last head and stores it in the head file and as an anchor.
+func (b *Background) last() {
+	ctx, cancel := context.WithTimeout(context.Background(), lastTimeout)
+	defer cancel()
+	b.sign(ctx, 0)
 }
 
 // report tells of work that failed, once until it succeeds again.
