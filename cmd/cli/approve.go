@@ -3,5 +3,5 @@ package cli
 import "github.com/spf13/cobra"
 
 func approveCommand(w environment) *cobra.Command {
-	return actionCommand(w, "approve", "Release a held run", true)
+	return actionCommand(w, "approve", "Approve a held run", true)
 }

@@ -51,7 +51,7 @@ func deadLetterListCommand(w environment) *cobra.Command {
 	var conn connection
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "list", Short: "List events that a subscriber did not handle", Args: args(cobra.NoArgs),
+		Use: "list", Short: "List dead letters", Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			cl, err := conn.client(w)
 			if err != nil {

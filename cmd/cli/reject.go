@@ -3,5 +3,5 @@ package cli
 import "github.com/spf13/cobra"
 
 func rejectCommand(w environment) *cobra.Command {
-	return actionCommand(w, "reject", "Deny a held run", true)
+	return actionCommand(w, "reject", "Reject a held run", true)
 }

@@ -30,7 +30,7 @@ func quiet() map[string]string {
 		"Authorizer.Authorize": decides, "Authorizer.Scope": reads,
 		"Accounts.Get": reads, "Accounts.ByName": reads, "Accounts.List": reads,
 		"Tokens.Get": reads, "Tokens.List": reads, "SignIn.Check": reads, "Self.Me": reads,
-		"Beginnings.Begin": "counts in memory", "Provider.Begin": outside, "Provider.Complete": outside, "Metadata.Metadata": reads,
+		"SignInLimiter.Begin": "counts in memory", "Provider.Begin": outside, "Provider.Complete": outside, "Metadata.Metadata": reads,
 		"Teams.Get": reads, "Teams.List": reads, "Teams.Members": reads, "Orgs.Get": reads, "Orgs.List": reads, "Orgs.Members": reads,
 		"Grants.Get": reads, "Grants.List": reads, "Objects.Put": owner, "Objects.Remove": owner,
 		"Bootstrap.EnsureAdmin": "only an empty install has entries of it: see TestFirstStartIsRecorded",

@@ -70,7 +70,7 @@ func (h *handlers) trail(r *httpapi.Router) {
 func (h *handlers) proofs(r *httpapi.Router) {
 	verify := httpapi.Needs("audit", "verify")
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: "/v1/audit/verify", ID: "verify-audit-chain", Tag: tag, Summary: "Recompute the chain and ask every anchor",
+		Method: http.MethodGet, Path: "/v1/audit/verify", ID: "verify-audit-chain", Tag: tag, Summary: "Verify the audit trail and its anchors",
 		Description: "Answers 200 whether the chain holds or not. A server makes four verifications at once, three for one account; " +
 			"more answer 429.",
 		Access: verify, Status: http.StatusOK, Example: exampleVerdict(), Errors: []int{http.StatusTooManyRequests},
@@ -104,7 +104,7 @@ func (h *handlers) ofRuns(r *httpapi.Router) {
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, h.receipt)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: "/v1/runs/{id}/evidence", ID: "get-run-evidence", Tag: tag, Summary: "Read all that is known of a run as one document",
+		Method: http.MethodGet, Path: "/v1/runs/{id}/evidence", ID: "get-run-evidence", Tag: tag, Summary: "Read the evidence document of a run",
 		Description: "One HTML file that loads nothing; format=json answers the same as application/json.",
 		Access:      read, Status: http.StatusOK, Produces: "text/html", Example: "<!doctype html>\n", Errors: []int{http.StatusNotFound},
 	}, h.evidence)

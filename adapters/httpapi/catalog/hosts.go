@@ -94,7 +94,7 @@ func (h *handlers) hosts(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: inventoriesPath + "/{id}/resolve", ID: "resolve-inventory", Tag: tag, Harmless: true,
 		Description: "What Ansible would select with the same --limit. Nothing is run.",
-		Summary:     "Tell which hosts a limit selects", Access: read(), Status: http.StatusOK, Request: LimitBody{Limit: "web:!web9"}, Errors: getStatuses(),
+		Summary:     "List the hosts that a limit selects", Access: read(), Status: http.StatusOK, Request: LimitBody{Limit: "web:!web9"}, Errors: getStatuses(),
 		Example: ResolutionBody{Count: 2, Groups: []string{"web"}, Sample: []string{"web1", "web2"}, Warnings: []string{}},
 	}, h.resolve)
 }

@@ -54,7 +54,7 @@ func write() httpapi.Access { return httpapi.Needs("catalog", "write") }
 func compared(path, noun string, example any, maxBody int64) httpapi.Route {
 	return httpapi.Route{
 		Method: http.MethodPost, Path: path + "/{id}/compare", ID: "compare-" + noun, Tag: tag, Harmless: true,
-		Summary: "Tell which members with secrets an update would change",
+		Summary: "List the members with secrets that an update would change",
 		Description: "It takes the right to change the object, and a whole body of an update. What reads back masked is compared with what is " +
 			"stored; nothing of that is told.",
 		Access: write(), Status: http.StatusOK, Example: httpapi.DifferenceBody{Changed: []string{}}, Request: example, MaxBody: maxBody,

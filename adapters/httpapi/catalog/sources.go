@@ -124,7 +124,7 @@ func (h *handlers) sources(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: sourcesPath, ID: "create-inventory-source", Action: audit.SourceCreate, Tag: tag,
 		Description: "It fills the inventory when it is refreshed: on demand, by its interval, or before a launch.",
-		Summary:     "Register something that fills an inventory", Access: write(), Status: http.StatusCreated, Example: exampleSource(),
+		Summary:     "Create an inventory source", Access: write(), Status: http.StatusCreated, Example: exampleSource(),
 		Request: exampleNewSource(), Errors: createStatuses(),
 	}, h.createSource)
 	httpapi.Handle(r, httpapi.Route{

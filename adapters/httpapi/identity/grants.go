@@ -124,7 +124,7 @@ func (h *handlers) granting(r *httpapi.Router) {
 		Status:      http.StatusOK, Example: exampleGrant(), Errors: getStatuses(),
 	}, h.getGrant)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodDelete, Path: "/v1/grants/{id}", ID: "delete-grant", Action: audit.GrantDelete, Tag: tag, Summary: "Take a grant back",
+		Method: http.MethodDelete, Path: "/v1/grants/{id}", ID: "delete-grant", Action: audit.GrantDelete, Tag: tag, Summary: "Delete a grant",
 		Description: "With its last grant an object follows the global roles again.", Access: write,
 		Status: http.StatusNoContent, Errors: deleteStatuses(),
 	}, h.deleteGrant)

@@ -90,7 +90,7 @@ func (h *handlers) orgs(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: orgsPath + "/{id}", ID: "delete-org", Action: audit.OrgDelete, Tag: tag,
 		Description: "A conflict says that objects belong to it.",
-		Summary:     "Delete an organization to which nothing belongs, with its memberships", Access: write, Status: http.StatusNoContent,
+		Summary:     "Delete an empty organization with its memberships", Access: write, Status: http.StatusNoContent,
 		Errors: append(deleteStatuses(), http.StatusConflict),
 	}, h.deleteOrg)
 	httpapi.Handle(r, httpapi.Route{
@@ -107,6 +107,6 @@ func (h *handlers) orgs(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: orgsPath + "/{id}/members/{userID}", ID: "remove-org-member", Action: audit.OrgMemberDrop, Tag: tag,
 		Description: "Rights that came from the membership end at once.",
-		Summary:     "Take an account out of an organization", Access: write, Status: http.StatusNoContent, Errors: deleteStatuses(),
+		Summary:     "Remove an account from an organization", Access: write, Status: http.StatusNoContent, Errors: deleteStatuses(),
 	}, h.removeOrgMember)
 }

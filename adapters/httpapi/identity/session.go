@@ -211,14 +211,14 @@ func (h *handlers) sessions(r *httpapi.Router) {
 		Access: httpapi.Public(), Session: true, Status: http.StatusOK, Example: exampleSession(), Request: exampleLogin(), Errors: slow,
 	}, h.login)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: "/v1/auth/check", ID: "check-token", Tag: tag, Summary: "Tell whether a token is good, and whose",
+		Method: http.MethodPost, Path: "/v1/auth/check", ID: "check-token", Tag: tag, Summary: "Check a token and read its owner",
 		Description: "A bad token in the body answers valid false; without one the request's own token is checked, and a bad one is 401. " +
 			"An open install answers the admin there.",
 		Access: httpapi.Public(), Harmless: true, Status: http.StatusOK, Example: exampleChecked(),
 		Request: CheckBody{Token: exampleSecret}, Errors: []int{http.StatusUnauthorized, http.StatusForbidden},
 	}, func(ctx context.Context, in *CheckInput) (*CheckOutput, error) { return h.check(ctx, in, r) })
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: "/v1/auth/me", ID: "read-me", Tag: tag, Summary: "Tell who the server resolved the caller to be",
+		Method: http.MethodGet, Path: "/v1/auth/me", ID: "read-me", Tag: tag, Summary: "Read the caller's account",
 		Description: "With its role, its teams and organizations, the token that it presented, and whether the install asks for none.",
 		Access:      self(), Status: http.StatusOK, Example: exampleMe(), Errors: listStatuses(),
 	}, h.me)

@@ -210,7 +210,7 @@ func (h *handlers) providerRoutes(r *httpapi.Router) {
 	}, once(h.complete(h.Providers.OIDC, bindingCookieOf(false), query)))
 	r.Raw(httpapi.Route{
 		Method: http.MethodPost, Path: "/auth/saml/acs", ID: "complete-saml", Action: audit.AuthLogin, Tag: tag,
-		Summary:     "Take the SAML provider's assertion",
+		Summary:     "Receive the SAML provider's assertion",
 		Description: answers, Access: httpapi.Public(), Session: true, Consumes: form, Status: http.StatusOK, Example: exampleSession(),
 		Request: "SAMLResponse=PHNhbWxwOlJlc3BvbnNlLz4%3D&RelayState=", Errors: refused,
 	}, h.complete(h.Providers.SAML, bindingCookieOf(true), posted))

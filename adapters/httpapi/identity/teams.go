@@ -104,6 +104,6 @@ func (h *handlers) teams(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: teamsPath + "/{id}/members/{userID}", ID: "remove-team-member", Action: audit.TeamMemberDrop, Tag: tag,
 		Description: "Rights that came from the team end at once.",
-		Summary:     "Take an account out of a team", Access: write, Status: http.StatusNoContent, Errors: deleteStatuses(),
+		Summary:     "Remove an account from a team", Access: write, Status: http.StatusNoContent, Errors: deleteStatuses(),
 	}, h.removeTeamMember)
 }

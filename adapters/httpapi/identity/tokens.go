@@ -86,7 +86,7 @@ func (h *handlers) revoke(ctx context.Context, in *httpapi.DeleteInput) (*httpap
 func (h *handlers) minting(r *httpapi.Router) {
 	read := httpapi.Needs("token", "read")
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodPost, Path: "/v1/tokens", ID: "mint-token", Action: audit.TokenCreate, Tag: tag, Summary: "Mint a token, shown once",
+		Method: http.MethodPost, Path: "/v1/tokens", ID: "mint-token", Action: audit.TokenCreate, Tag: tag, Summary: "Create a token; its secret is shown once",
 		Description: "Everybody mints for the own account; for another one it takes an admin.", Access: httpapi.Needs("token", "mint"),
 		Status: http.StatusCreated, Example: exampleMinted(), Request: exampleMint(), Errors: getStatuses(),
 	}, h.mint)

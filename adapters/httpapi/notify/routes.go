@@ -44,7 +44,7 @@ func New(reader notify.Reader) httpapi.Routes {
 	return httpapi.Routes{Name: "notify", Register: func(r *httpapi.Router) {
 		httpapi.Handle(r, httpapi.Route{
 			Method: http.MethodGet, Path: "/v1/runs/{id}/notifications", ID: "list-run-notifications", Tag: "notify",
-			Summary: "List who heard of a run, and who did not and why",
+			Summary: "List a run's notifications and their results",
 			Description: "There is a row for each target and event. One that does not hear of the event is skipped at once; the others are tried up to " +
 				"three times.",
 			Access: httpapi.Needs("run", "read"), Status: http.StatusOK, Example: example(), Errors: []int{http.StatusNotFound},

@@ -54,14 +54,14 @@ type HealthOutput struct{ Body HealthBody }
 
 func (h *handlers) health(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: "/healthz", ID: "check-liveness", Tag: tag, Summary: "Tell whether the process serves",
+		Method: http.MethodGet, Path: "/healthz", ID: "check-liveness", Tag: tag, Summary: "Report whether the process serves",
 		Description: "Asks nothing of the store, so that a store that is gone restarts no process.",
 		Access:      httpapi.Public(), Status: http.StatusOK, Example: HealthBody{Status: "ok"}, Errors: []int{http.StatusInternalServerError},
 	}, func(context.Context, *struct{}) (*HealthOutput, error) {
 		return &HealthOutput{Body: HealthBody{Status: "ok"}}, nil
 	})
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: "/readyz", ID: "check-readiness", Tag: tag, Summary: "Tell whether the store answers",
+		Method: http.MethodGet, Path: "/readyz", ID: "check-readiness", Tag: tag, Summary: "Report whether the database answers",
 		Description: "Reads one row of the store within a second; 503 says that requests would fail now.",
 		Access:      httpapi.Public(), Status: http.StatusOK, Example: HealthBody{Status: "ready"}, Errors: []int{http.StatusServiceUnavailable},
 	}, func(ctx context.Context, _ *struct{}) (*HealthOutput, error) {

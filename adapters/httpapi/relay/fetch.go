@@ -30,15 +30,15 @@ type ArchiveOutput struct{ Body func(huma.Context) }
 
 func (h *handlers) fetching(r *httpapi.Router) {
 	declare(r, http.MethodGet, "", httpapi.Route{
-		ID: "fetch-run", Summary: "Fetch the run that is held", Example: exampleRun(),
+		ID: "fetch-run", Summary: "Read the claimed run", Example: exampleRun(),
 		Description: "As it stands, with variables that look secret redacted: what the run needs of them came with the claim.",
 	}, h.run)
 	declare(r, http.MethodGet, "/inventory", httpapi.Route{
-		ID: "fetch-inventory", Summary: "Fetch the inventory of the run that is held", Example: exampleInventory(),
+		ID: "fetch-inventory", Summary: "Read the inventory of the claimed run", Example: exampleInventory(),
 		Description: "Its content and format as they were when the run was claimed.",
 	}, h.inventory)
 	declare(r, http.MethodGet, "/project", httpapi.Route{
-		ID: "fetch-project", Summary: "Fetch the project of the run that is held", Produces: "application/x-tar", Example: "project/site.yml",
+		ID: "fetch-project", Summary: "Read the project of the claimed run", Produces: "application/x-tar", Example: "project/site.yml",
 		Description: "A tar archive: the work tree below project/, its installed requirements below roles/ and collections/. Where it cannot be " +
 			"finished the connection is cut, which HTTP/1.0 cannot tell from an end: there the archive lacks the zeros that end one.",
 	}, h.project)

@@ -72,7 +72,7 @@ type FactsInput struct {
 
 func (h *handlers) reporting(r *httpapi.Router) {
 	declare(r, http.MethodPost, "/save", httpapi.Route{
-		ID: "save-run", Summary: "Move a run", Request: exampleSave(), Status: http.StatusNoContent,
+		ID: "save-run", Summary: "Save the state of a run", Request: exampleSave(), Status: http.StatusNoContent,
 		Description: "With running the run begins, which has to be answered before a process is started; with pending a run that did not begin is " +
 			"given back; with succeeded, failed, canceled or interrupted it ends, after everything else was reported. With running and split_hosts " +
 			"a split is divided over the hosts, which ends the claim. The same again is no error.",

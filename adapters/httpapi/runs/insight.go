@@ -135,7 +135,7 @@ func (h *handlers) explaining(r *httpapi.Router) {
 		Errors: []int{http.StatusNotFound},
 	}, h.matrix)
 	part(r, "failures", httpapi.Route{
-		ID: "list-failures", Summary: "Fold a run's failures into groups that are alike",
+		ID: "list-failures", Summary: "Group a run's failures by message",
 		Description: "Messages that differ by names of hosts, digits and paths alone are one group.",
 		Example: FailuresBody{
 			Groups: []FailureBody{{Task: "Install packages", Message: "No package matching 'ngnix'", Outcome: string(runs.HostFailed), Count: 2, Hosts: []string{"web1", "web2"}}},
@@ -151,7 +151,7 @@ func (h *handlers) explaining(r *httpapi.Router) {
 	}, h.find)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodGet, Path: "/v1/runs/{id}/why", ID: "explain-state", Tag: tag,
-		Summary: "Tell why a run waits, is held or ended as it did", Description: whyForm, Access: read(), Status: http.StatusOK,
+		Summary: "Explain why a run waits, is held or ended as it did", Description: whyForm, Access: read(), Status: http.StatusOK,
 		Example: WhyBody{State: string(runs.PendingApproval), Reasons: []WhyReasonBody{{
 			Code: "held_for_approval", Text: "require_approval holds the run until somebody decides", Object: "require_approval",
 			Since: &since, Next: "approve or reject the run",

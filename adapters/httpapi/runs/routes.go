@@ -93,15 +93,15 @@ func (h *handlers) acting(r *httpapi.Router) {
 		Description: "A held or pending run ends at once; a running one is asked to, and its process tree is ended. It may be repeated.",
 	}, h.cancel)
 	act(r, "approve", httpapi.Route{
-		ID: "approve-run", Summary: "Release a held run", Access: approve, Action: audit.RunApprove, Status: http.StatusOK, Request: reason,
+		ID: "approve-run", Summary: "Approve a held run", Access: approve, Action: audit.RunApprove, Status: http.StatusOK, Request: reason,
 		Description: "The run is queued. A conflict says that it is not held any more.",
 	}, h.approve)
 	act(r, "reject", httpapi.Route{
-		ID: "reject-run", Summary: "Deny a held run", Access: approve, Action: audit.RunReject, Status: http.StatusOK, Request: reason,
+		ID: "reject-run", Summary: "Reject a held run", Access: approve, Action: audit.RunReject, Status: http.StatusOK, Request: reason,
 		Description: "The run ends as rejected, with the reason in its record.",
 	}, h.reject)
 	act(r, "retry", httpapi.Route{
-		ID: "retry-run", Summary: "Split the failed shards of a finished split anew", Access: control(), Action: audit.RunRetry,
+		ID: "retry-run", Summary: "Retry the failed shards of a finished split", Access: control(), Action: audit.RunRetry,
 		Description: "The hosts of the shards that succeeded are left alone. Only a split that has ended can be retried.",
 		Status:      http.StatusCreated,
 	}, h.retry)
@@ -146,7 +146,7 @@ func (h *handlers) readRoutes(r *httpapi.Router) {
 		Example:     exampleTasks(),
 	}, h.tasks)
 	part(r, "compare", httpapi.Route{
-		ID: "compare-runs", Summary: "Hold a run against a baseline",
+		ID: "compare-runs", Summary: "Compare a run with a baseline",
 		Description: "with names the baseline, a run's id or prev for the one before of the same source. Without a baseline it is 404 with no_baseline.",
 		Example:     exampleCompare(),
 	}, h.compare)
@@ -168,7 +168,7 @@ func (h *handlers) following(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: "/v1/runs/{id}/stream-ticket", ID: "mint-stream-ticket", Tag: tag,
 		Description: "For clients that cannot send a header, such as EventSource. It is good once, for this run, for a short time.",
-		Summary:     "Mint a single-use ticket for a run's live stream", Access: read(), Harmless: true, Status: http.StatusOK,
+		Summary:     "Create a single-use ticket for a run's live stream", Access: read(), Harmless: true, Status: http.StatusOK,
 		Example: TicketBody{Ticket: "<STREAM_TICKET>", ExpiresIn: 30}, Errors: []int{http.StatusNotFound},
 	}, h.mint)
 	httpapi.Handle(r, httpapi.Route{

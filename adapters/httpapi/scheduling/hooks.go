@@ -49,7 +49,7 @@ func (h *handlers) deliver(w http.ResponseWriter, r *http.Request) {
 func (h *handlers) hooks(r *httpapi.Router) {
 	r.Raw(httpapi.Route{
 		Method: http.MethodPost, Path: hooksPath + "{token}", ID: "deliver-hook", Action: audit.RunSubmit, Tag: tag,
-		Summary: "Take a delivery of a forge",
+		Summary: "Receive a webhook delivery",
 		Description: "For GitHub (X-Hub-Signature-256), Gitea and Forgejo (X-Gitea-Signature) and GitLab (X-Gitlab-Token). 202 with run_id " +
 			"where a run was launched; 200 with ignored for a ping, another event and another branch. A delivery that came before is " +
 			"answered as it was then.",

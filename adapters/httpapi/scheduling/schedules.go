@@ -195,7 +195,7 @@ func (h *handlers) schedules(r *httpapi.Router) {
 		Example: ScheduleList{Schedules: []ScheduleBody{exampleSchedule()}, Listed: httpapi.ExampleListed()},
 	}, h.listSchedules)
 	httpapi.Handle(r, httpapi.Route{
-		Method: http.MethodGet, Path: schedulesPath + "/preview", ID: "preview-schedule", Tag: tag, Summary: "Tell when an expression fires next",
+		Method: http.MethodGet, Path: schedulesPath + "/preview", ID: "preview-schedule", Tag: tag, Summary: "Preview when an expression fires",
 		Description: "Nothing is stored. Notes tell of hours that the clocks skip or repeat.",
 		Access:      readAccess(), Status: http.StatusOK, Example: examplePreview(), Errors: []int{http.StatusBadRequest},
 	}, h.preview)
@@ -213,7 +213,7 @@ func (h *handlers) schedules(r *httpapi.Router) {
 	}, h.updateSchedule)
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodPost, Path: schedulesPath + "/{id}/compare", ID: "compare-schedule", Tag: tag, Harmless: true,
-		Summary: "Tell which members with secrets an update would change",
+		Summary: "List the members with secrets that an update would change",
 		Description: "It takes the right to change the schedule, and a whole body of an update. What reads back masked is compared with what " +
 			"is stored; nothing of that is told.",
 		Access: writeAccess(), Status: http.StatusOK, Example: httpapi.DifferenceBody{Changed: []string{}}, Request: exampleNewSchedule(),

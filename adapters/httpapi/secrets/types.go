@@ -153,6 +153,6 @@ func (h *handlers) types(r *httpapi.Router) {
 	httpapi.Handle(r, httpapi.Route{
 		Method: http.MethodDelete, Path: typesPath + "/{id}", ID: "delete-credential-type", Action: audit.CredentialTypeDelete, Tag: tag,
 		Description: "A conflict counts the credentials that are of it.",
-		Summary:     "Delete a custom type that no credential is of", Access: write, Status: http.StatusNoContent, Errors: updateStatuses(),
+		Summary:     "Delete a custom type of credentials that nothing uses", Access: write, Status: http.StatusNoContent, Errors: updateStatuses(),
 	}, h.deleteType)
 }

@@ -64,7 +64,7 @@ func New(letters system.DeadLetters) httpapi.Routes {
 	return httpapi.Routes{Name: "system", Register: func(r *httpapi.Router) {
 		httpapi.Handle(r, httpapi.Route{
 			Method: http.MethodGet, Path: "/v1/dead-letters", ID: "list-dead-letters", Tag: tag,
-			Summary:     "List events that a subscriber did not handle",
+			Summary:     "List dead letters",
 			Description: "An event is tried four times for each subscriber. The one that failed last comes first.",
 			Access:      httpapi.Needs("dead_letter", "read"), Status: http.StatusOK, Example: exampleList(),
 			Errors: []int{http.StatusServiceUnavailable},
@@ -78,7 +78,7 @@ func New(letters system.DeadLetters) httpapi.Routes {
 		})
 		httpapi.Handle(r, httpapi.Route{
 			Method: http.MethodPost, Path: "/v1/dead-letters/{id}/retry", ID: "retry-dead-letter", Action: audit.DeadLetterRetry,
-			Tag: tag, Summary: "Hand an event to its subscriber again",
+			Tag: tag, Summary: "Retry a dead letter",
 			Description: "No other subscriber hears of it. The dead letter stays in the list until the subscriber has handled the " +
 				"event; where it fails again, the attempts are counted together.",
 			Access: httpapi.Needs("dead_letter", "retry"), Status: http.StatusOK, Example: exampleLetter(),
@@ -92,7 +92,7 @@ func New(letters system.DeadLetters) httpapi.Routes {
 		})
 		httpapi.Handle(r, httpapi.Route{
 			Method: http.MethodDelete, Path: "/v1/dead-letters/{id}", ID: "delete-dead-letter", Action: audit.DeadLetterDelete,
-			Tag: tag, Summary: "Drop an event that a subscriber did not handle", Description: "The subscriber never hears of it.",
+			Tag: tag, Summary: "Delete a dead letter", Description: "The subscriber never gets the event.",
 			Access: httpapi.Needs("dead_letter", "delete"), Status: http.StatusNoContent,
 			Errors: []int{http.StatusNotFound, http.StatusPreconditionFailed},
 		}, func(ctx context.Context, in *DeleteInput) (*struct{}, error) {

@@ -60,6 +60,12 @@ func (r *renewable) lease(life time.Duration) *extension.SecretLease {
 	})
 }
 
+func (r *renewable) state() (ends time.Time, renewed int, revoked bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ends, r.renewed, r.revoked
+}
+
 func (r *renewable) set(fn func()) { r.mu.Lock(); defer r.mu.Unlock(); fn() }
 
 func TestRenewer(t *testing.T) {
@@ -99,21 +105,22 @@ func TestRenewer(t *testing.T) {
 					r.set(func() { c.alter(r) })
 				}
 				time.Sleep(runTime - c.after)
-				if lives := time.Now().Before(r.ends); lives != c.lives {
-					t.Errorf("it lives: %t after %d renewals", lives, r.renewed)
+				ends, renewed, _ := r.state()
+				if lives := time.Now().Before(ends); lives != c.lives {
+					t.Errorf("it lives: %t after %d renewals", lives, renewed)
 				}
-				if r.renewed > 60 {
-					t.Errorf("%d renewals in %s", r.renewed, runTime)
+				if renewed > 60 {
+					t.Errorf("%d renewals in %s", renewed, runTime)
 				}
 				list := b.Warnings(owner)
 				if got := strings.Join(list, " "); (c.warning == "") != (got == "") || !strings.Contains(got, c.warning) {
 					t.Errorf("warnings %q", list)
 				}
 				b.Release(t.Context(), owner)
-				renewed := r.renewed
+				_, renewed, _ = r.state()
 				time.Sleep(runTime)
-				if !r.revoked || r.renewed != renewed || b.Warnings(owner) != nil {
-					t.Errorf("revoked %t, %d renewals after the end", r.revoked, r.renewed-renewed)
+				if _, after, revoked := r.state(); !revoked || after != renewed || b.Warnings(owner) != nil {
+					t.Errorf("revoked %t, %d renewals after the end", revoked, after-renewed)
 				}
 				if err := w.Stop(t.Context()); err != nil {
 					t.Error(err)
