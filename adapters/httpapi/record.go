@@ -3,8 +3,8 @@ package httpapi
 import (
 	"time"
 
-	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
 )
 
 // Stamps are the members of an object that the server alone sets. Embed them in what GET answers and in what PUT
@@ -22,7 +22,7 @@ type Record struct {
 }
 
 // RecordOf returns the members of a record that the server sets.
-func RecordOf(r catalog.Record) Record {
+func RecordOf(r object.Record) Record {
 	return Record{Stamps: Stamps{ID: r.ID, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}, CreatedBy: r.CreatedBy}
 }
 

@@ -19,8 +19,8 @@ func TestRevocationWorksOnEveryServer(t *testing.T) {
 	a := harness.Start(t, harness.Options{DB: url, Flags: []string{"--executors", "0"}})
 	b := harness.Start(t, harness.Options{DB: url, Flags: []string{"--executors", "0"}, Admin: a.Admin})
 	run := a.Submit(on("vault"))
-	keeper := join(t, a, "keeper", "admin")
-	grant(t, a, "user:"+keeper.ID, "queue:vault", "read")
+	owner := join(t, a, "owner", "admin")
+	grant(t, a, "user:"+owner.ID, "queue:vault", "read")
 	team := made(t, a.Client, "/v1/teams", harness.Body{"name": "Vault"})
 	grant(t, a, "team:"+team, "queue:vault", "use")
 	for i := range depthtest.Of(4, 12) {

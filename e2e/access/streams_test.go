@@ -81,13 +81,13 @@ func losses(t *testing.T, on, off *harness.Server) (lost []loss, kept []*viewing
 		grantIDs[name] = grant(t, on, "user:"+p.ID, "queue:vault", "read")
 		return p
 	}
-	keeper, holder, silent, riser, leaver := granted("keeper"), granted("holder"), granted("silent"), granted("riser"), granted("leaver")
+	owner, holder, silent, riser, leaver := granted("owner"), granted("holder"), granted("silent"), granted("riser"), granted("leaver")
 	mate, guest := member("mate"), member("guest")
 	team := made(t, on.Client, "/v1/teams", harness.Body{"name": "Vault"})
 	grant(t, on, "team:"+team, "queue:vault", "use")
 	want(t, on.Client, http.MethodPost, "/v1/teams/"+team+"/members", harness.Body{"user_id": mate.ID}, 201)
 
-	kept = []*viewing{view(t, here(keeper), vault, true), view(t, off.Client, open, false)}
+	kept = []*viewing{view(t, here(owner), vault, true), view(t, off.Client, open, false)}
 	for _, c := range []struct {
 		name   string
 		who    account
@@ -100,7 +100,7 @@ func losses(t *testing.T, on, off *harness.Server) (lost []loss, kept []*viewing
 		{"the reader leaves the team", mate, vault, false, func() {
 			want(t, on.Client, http.MethodDelete, "/v1/teams/"+team+"/members/"+mate.ID, nil, 204)
 		}},
-		{"somebody else is given the open queue", guest, open, true, func() { grant(t, on, "user:"+keeper.ID, "queue:open", "use") }},
+		{"somebody else is given the open queue", guest, open, true, func() { grant(t, on, "user:"+owner.ID, "queue:open", "use") }},
 		{"the role is another one", riser, vault, true, func() {
 			want(t, on.Client, http.MethodPut, "/v1/users/"+riser.ID, harness.Body{"role": "operator"}, 200)
 		}},

@@ -43,8 +43,8 @@ func shell(t *testing.T, dir, script string) (string, error) {
 	return string(out), err
 }
 
-// lay writes the files of an archive into a new directory.
-func lay(t *testing.T, files map[string][]byte) (dir string) {
+// write writes the files of an archive into a new directory.
+func write(t *testing.T, files map[string][]byte) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	for name, data := range files {
@@ -94,7 +94,7 @@ func TestInstructions(t *testing.T) {
 	if len(names) != 5 || !slices.Equal(names[:4], []string{"files", "signature", "fsck", "go"}) || !strings.HasPrefix(names[4], "time-anc_") {
 		t.Fatalf("VERIFY.txt has the steps %q", names)
 	}
-	dir := lay(t, files)
+	dir := write(t, files)
 	for _, name := range names {
 		if out, err := shell(t, dir, commands[name]); err != nil {
 			t.Errorf("step %s: %v\n%s", name, err, out)

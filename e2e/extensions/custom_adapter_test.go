@@ -14,7 +14,7 @@ import (
 // example is the binary that the guide on swapping adapters builds.
 const example = "github.com/writ-automation/writ/docs/examples/custom-adapter"
 
-// TestCustomAdapter: a server with a log store of its own serves what runs printed, and the stock server over the same
+// TestCustomAdapter: a server with a log store of its own serves what runs printed, and the plain server over the same
 // database cannot read it.
 func TestCustomAdapter(t *testing.T) {
 	t.Parallel()
@@ -29,11 +29,11 @@ func TestCustomAdapter(t *testing.T) {
 
 		o := mine.Options
 		o.Main, o.Admin = "", mine.Token
-		stock := harness.Start(t, o)
-		if log := stock.Log(run.ID); len(log) != len(printed)+1 || strings.Contains(log, "run") {
-			t.Errorf("the stock server reads %q", log)
+		plain := harness.Start(t, o)
+		if log := plain.Log(run.ID); len(log) != len(printed)+1 || strings.Contains(log, "run") {
+			t.Errorf("the plain server reads %q", log)
 		}
-		stock.Stop()
+		plain.Stop()
 
 		o.Main, o.Admin = example, mine.Token
 		mine = harness.Start(t, o)

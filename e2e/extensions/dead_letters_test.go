@@ -80,7 +80,7 @@ func TestDeadLetters(t *testing.T) {
 		w := start(t, db)
 		w.failing(t, true)
 		run := w.Await(w.Submit(harness.Body{"tool": "bash", "command": "true"}).ID)
-		eventually(t, "the notifier is told", func() bool { return len(w.noted(t)) == 1 })
+		eventually(t, "the notifier is delivered", func() bool { return len(w.noted(t)) == 1 })
 		eventually(t, "there is a dead letter", func() bool { return len(w.letters(t)) == 1 })
 		first := w.letters(t)[0]
 		if first.Event != "runs.run_finished" || first.Subscriber != "brittle" || first.Attempts != 4 ||
@@ -106,8 +106,8 @@ func TestDeadLetters(t *testing.T) {
 		if handled := w.lines(t, "handled"); !slices.Contains(handled, run.ID) {
 			t.Errorf("handled are %v", handled)
 		}
-		if told := w.noted(t); len(told) != 1 {
-			t.Errorf("the retry reached another subscriber: %+v", told)
+		if delivered := w.noted(t); len(delivered) != 1 {
+			t.Errorf("the retry reached another subscriber: %+v", delivered)
 		}
 		w.deleted(t)
 	})

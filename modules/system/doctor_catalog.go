@@ -9,6 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/system"
 )
@@ -133,7 +134,7 @@ func (l *catalogExamination) templates(ctx context.Context) error {
 	})
 }
 
-func subject(r catalog.Record) system.Subject {
+func subject(r object.Record) system.Subject {
 	return system.Subject{Kind: ids.KindOf(r.ID), ID: r.ID, Name: r.Name}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 	"github.com/writ-automation/writ/ports/system"
@@ -127,8 +128,8 @@ func looks(t *testing.T, c system.Check, examined int, want ...string) {
 	}
 }
 
-func record(p ids.Prefix, n int, name string) catalog.Record {
-	return catalog.Record{ID: id(p, n), Name: name, CreatedAt: noon.Add(-24 * time.Hour), UpdatedAt: noon.Add(-24 * time.Hour)}
+func record(p ids.Prefix, n int, name string) object.Record {
+	return object.Record{ID: id(p, n), Name: name, CreatedAt: noon.Add(-24 * time.Hour), UpdatedAt: noon.Add(-24 * time.Hour)}
 }
 
 func TestProjectsAndInventories(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 
 	module "github.com/writ-automation/writ/modules/system"
 	"github.com/writ-automation/writ/ports/access"
-	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/secrets"
 	"github.com/writ-automation/writ/ports/system"
@@ -96,7 +96,7 @@ func (k *fakeSealedStore) Reseal(context.Context, secrets.Sealed, []byte) (bool,
 }
 
 func credential(n int, name, engine string, has bool) secrets.Credential {
-	c := secrets.Credential{Record: catalog.Record{ID: id(ids.Credential, n), Name: name}, Kind: secrets.Token, HasSecret: has, SecretVersion: 3}
+	c := secrets.Credential{Record: object.Record{ID: id(ids.Credential, n), Name: name}, Kind: secrets.Token, HasSecret: has, SecretVersion: 3}
 	if engine != "" {
 		c.Source = &secrets.Source{Engine: engine}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/secret"
 )
@@ -24,7 +25,7 @@ const MaxInventory = 8 << 20
 
 // Inventory is a stored inventory. Lists leave Content out.
 type Inventory struct {
-	Record
+	object.Record
 	Content       []byte
 	Format        Format
 	CredentialIDs []string
@@ -116,7 +117,7 @@ type SourceConfig struct {
 
 // InventorySource fills an inventory from somewhere else. A refresh that fails keeps what was there.
 type InventorySource struct {
-	Record
+	object.Record
 	Kind           SourceKind
 	Config         SourceConfig
 	Path           string // a file of the project: of the kinds project and script

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/secret"
 )
 
 // Project is a git repository that runs take their playbooks from.
 type Project struct {
-	Record
+	object.Record
 	RepoURL      string // https, ssh (also user@host:path), git, or file below the allowed root
 	Branch       string // empty: the remote's own
 	CredentialID string

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/writ-automation/writ/ports/access"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -12,7 +13,7 @@ import (
 // Template is a preset for runs, or a saved workflow where it has steps. Everything in it was saved by somebody who
 // may manage it: its variables may be templates of the tool, whereas what a launch brings is data.
 type Template struct {
-	Record
+	object.Record
 	TemplateSpec
 }
 

@@ -188,7 +188,7 @@ func TestStatementKeysAreNotForTheFileToChoose(t *testing.T) {
 		t.Fatal(err)
 	}
 	thief := private(t, 9, keys.Statement)
-	forge := func(change func(k *keys.Key)) (file, slip []byte) {
+	forge := func(change func(k *keys.Key)) (file, signed []byte) {
 		f := runs{fixture: &fixture{head: r.head, passphrase: thief, entries: r.entries, roots: r.roots, nodes: r.nodes}, docs: r.docs}
 		f.listed = []keys.Key{r.listed[0], r.listed[1], public(t, thief)}
 		change(&f.listed[0])
@@ -200,12 +200,12 @@ func TestStatementKeysAreNotForTheFileToChoose(t *testing.T) {
 		"as a revoked one":  func(k *keys.Key) { k.Status, k.TrustedSize = keys.Revoked, n },
 		"as one that comes": func(k *keys.Key) { k.Status = keys.Next },
 	} {
-		file, slip := forge(change)
+		file, signed := forge(change)
 		for what, trust := range map[string]Trust{"a seal": {Seal: seal}, "a pin": {Known: pins}} {
 			if v := verdictOf(t, file, trust); v.OK || result(v, "manifest").Result != Failed {
 				t.Errorf("%s, listed %s: a bundle is %+v", what, name, v)
 			}
-			if v := verdictOf(t, slip, trust); v.OK || result(v, "signature").Result != Failed {
+			if v := verdictOf(t, signed, trust); v.OK || result(v, "signature").Result != Failed {
 				t.Errorf("%s, listed %s: a receipt is %+v", what, name, v)
 			}
 		}

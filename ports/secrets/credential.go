@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/writ-automation/writ/ports/access"
-	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/secret"
 )
@@ -52,7 +52,7 @@ type Source struct {
 
 // Credential opens something to the runs that name it. It never holds a secret when it is read.
 type Credential struct {
-	catalog.Record
+	object.Record
 	Kind     Kind
 	Settings map[string]any // strings and booleans by name, of the built-in kinds
 	TypeID   string         // of Custom

@@ -4,7 +4,7 @@ import (
 	"context"
 	"regexp"
 
-	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 )
 
@@ -45,7 +45,7 @@ var Placeholder = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z
 
 // Type is a kind of credential that an install defines for itself. Org is always empty.
 type Type struct {
-	catalog.Record
+	object.Record
 	Fields []Field
 	Inject Injectors
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -67,8 +68,8 @@ func (s *fakeModule) last() []any {
 	return s.asked
 }
 
-func record() catalog.Record {
-	return catalog.Record{ID: "known", Name: "web", CreatedBy: "usr_admin", CreatedAt: past, UpdatedAt: past, Revision: 3}
+func record() object.Record {
+	return object.Record{ID: "known", Name: "web", CreatedBy: "usr_admin", CreatedAt: past, UpdatedAt: past, Revision: 3}
 }
 
 type projects struct{ *fakeModule }

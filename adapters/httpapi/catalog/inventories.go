@@ -7,6 +7,7 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/object"
 )
 
 const inventoriesPath = "/v1/inventories"
@@ -22,7 +23,7 @@ type InventoryFields struct {
 
 func (b *InventoryFields) inventory(content []byte) catalog.Inventory {
 	return catalog.Inventory{
-		Record: catalog.Record{Name: b.Name, Org: b.Org}, Content: content, Format: catalog.Format(b.Format), CredentialIDs: b.CredentialIDs,
+		Record: object.Record{Name: b.Name, Org: b.Org}, Content: content, Format: catalog.Format(b.Format), CredentialIDs: b.CredentialIDs,
 		Queue: b.Queue,
 	}
 }
@@ -67,7 +68,7 @@ func inventoryBody(i catalog.Inventory) InventoryBody {
 	return InventoryBody{InventoryRow: inventoryRow(i), Content: string(i.Content)}
 }
 
-func inventoryRecord(i catalog.Inventory) catalog.Record { return i.Record }
+func inventoryRecord(i catalog.Inventory) object.Record { return i.Record }
 
 // InventoryList is inventories by name.
 type InventoryList struct {

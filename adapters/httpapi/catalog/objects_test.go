@@ -139,7 +139,7 @@ func TestProjects(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	want := catalog.Project{
-		Record: catalog.Record{Name: "web", Org: "org_1"}, RepoURL: "https://git.test/a.git", Branch: "main", CredentialID: "crd_1", InstallDeps: true,
+		Record: object.Record{Name: "web", Org: "org_1"}, RepoURL: "https://git.test/a.git", Branch: "main", CredentialID: "crd_1", InstallDeps: true,
 	}
 	f.Call("POST", "/v1/projects", "operator", projectInput).Is(201, projectJSON)
 	f.wasAsked(want)
@@ -151,7 +151,7 @@ func TestProjects(t *testing.T) {
 	f.Call("POST", "/v1/projects/known/sync", "operator", `{"force":true}`).Problem(400, "invalid")
 	f.fake.bare = true
 	f.Call("POST", "/v1/projects", "operator", `{"name":"web","repo_url":"r","branch":null}`).Is(201, bareProject)
-	f.wasAsked(catalog.Project{Record: catalog.Record{Name: "web"}, RepoURL: "r"})
+	f.wasAsked(catalog.Project{Record: object.Record{Name: "web"}, RepoURL: "r"})
 }
 
 func TestFiles(t *testing.T) {
@@ -203,7 +203,7 @@ func TestInventories(t *testing.T) {
 	f.Call("POST", "/v1/inventories", "operator", `{"name":"web","content":"web1 <&>\n","format":"ini","credential_ids":["crd_1"],"queue":"far","org_id":"org_1"}`).
 		Is(201, inventoryJSON)
 	want := catalog.Inventory{
-		Record: catalog.Record{Name: "web", Org: "org_1"}, Content: []byte("web1 <&>\n"), Format: catalog.INI, CredentialIDs: []string{"crd_1"}, Queue: "far",
+		Record: object.Record{Name: "web", Org: "org_1"}, Content: []byte("web1 <&>\n"), Format: catalog.INI, CredentialIDs: []string{"crd_1"}, Queue: "far",
 	}
 	f.wasAsked(want)
 	f.Call("PUT", "/v1/inventories/known", "operator", `{"name":"web","content":"web1 <&>\n","format":"ini","credential_ids":["crd_1"],"queue":"far","org_id":"org_1"}`).
@@ -213,11 +213,11 @@ func TestInventories(t *testing.T) {
 		`{"name":"web","format":"yaml"}`: nil, `{"name":"web","format":"yaml","content":null}`: nil, `{"name":"web","format":"yaml","content":""}`: {},
 	} {
 		f.Call("PUT", "/v1/inventories/known", "operator", body).Is(200, inventoryJSON)
-		f.wasAsked("known", int64(0), catalog.Inventory{Record: catalog.Record{Name: "web"}, Format: catalog.YAML, Content: content})
+		f.wasAsked("known", int64(0), catalog.Inventory{Record: object.Record{Name: "web"}, Format: catalog.YAML, Content: content})
 	}
 	f.fake.bare = true
 	f.Call("POST", "/v1/inventories", "operator", `{"name":"web","content":"","format":"json"}`).Is(201, bareInventory)
-	f.wasAsked(catalog.Inventory{Record: catalog.Record{Name: "web"}, Format: catalog.JSON, Content: []byte{}})
+	f.wasAsked(catalog.Inventory{Record: object.Record{Name: "web"}, Format: catalog.JSON, Content: []byte{}})
 
 	large := strings.Repeat("a", 8<<20-100)
 	if a := f.Call("POST", "/v1/inventories", "operator", `{"name":"web","format":"ini","content":"`+large+`"}`); a.Status != 201 {

@@ -8,6 +8,7 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/object"
 )
 
 const projectsPath = "/v1/projects"
@@ -24,7 +25,7 @@ type ProjectFields struct {
 
 func (b *ProjectFields) project() catalog.Project {
 	return catalog.Project{
-		Record: catalog.Record{Name: b.Name, Org: b.Org}, RepoURL: b.RepoURL, Branch: b.Branch, CredentialID: b.CredentialID,
+		Record: object.Record{Name: b.Name, Org: b.Org}, RepoURL: b.RepoURL, Branch: b.Branch, CredentialID: b.CredentialID,
 		InstallDeps: b.InstallDeps,
 	}
 }
@@ -47,7 +48,7 @@ func projectBody(p catalog.Project) ProjectBody {
 	}
 }
 
-func projectRecord(p catalog.Project) catalog.Record { return p.Record }
+func projectRecord(p catalog.Project) object.Record { return p.Record }
 
 // ProjectList is projects by name.
 type ProjectList struct {

@@ -8,6 +8,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/clock"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 )
 
@@ -84,7 +85,7 @@ func listOutput[T, B, L any](
 }
 
 // objectOutput answers with an object, or hands on the error.
-func objectOutput[T, B any](object T, err error, body func(T) B, record func(T) catalog.Record) (*httpapi.ObjectOutput[B], error) {
+func objectOutput[T, B any](object T, err error, body func(T) B, record func(T) object.Record) (*httpapi.ObjectOutput[B], error) {
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func objectOutput[T, B any](object T, err error, body func(T) B, record func(T) 
 }
 
 // newObjectOutput answers with an object that was made, which is found below its list.
-func newObjectOutput[T, B any](list string, object T, err error, body func(T) B, record func(T) catalog.Record) (*httpapi.NewObjectOutput[B], error) {
+func newObjectOutput[T, B any](list string, object T, err error, body func(T) B, record func(T) object.Record) (*httpapi.NewObjectOutput[B], error) {
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func newObjectOutput[T, B any](list string, object T, err error, body func(T) B,
 
 // updateStatuses refuses a PUT that changes what it may only repeat of what it read.
 func updateStatuses[T, B any](
-	ctx context.Context, in *httpapi.ChangeInput[B], sent httpapi.Record, get func(context.Context, string) (T, error), record func(T) catalog.Record,
+	ctx context.Context, in *httpapi.ChangeInput[B], sent httpapi.Record, get func(context.Context, string) (T, error), record func(T) object.Record,
 ) error {
 	return sent.Unchanged(in.ID, func() (httpapi.Record, error) {
 		object, err := get(ctx, in.ID)

@@ -9,6 +9,7 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/object"
 )
 
 const sourcesPath = "/v1/inventory-sources"
@@ -29,7 +30,7 @@ type SourceFields struct {
 
 func (b *SourceFields) source() (catalog.InventorySource, error) {
 	s := catalog.InventorySource{
-		Record: catalog.Record{Name: b.Name, Org: b.Org}, Kind: catalog.SourceKind(b.Kind), Path: b.Path, ProjectID: b.ProjectID,
+		Record: object.Record{Name: b.Name, Org: b.Org}, Kind: catalog.SourceKind(b.Kind), Path: b.Path, ProjectID: b.ProjectID,
 		CredentialID: b.CredentialID, InventoryID: b.InventoryID, UpdateOnLaunch: b.UpdateOnLaunch, SyncInterval: b.SyncInterval,
 	}
 	var err error
@@ -56,7 +57,7 @@ func sourceBody(s catalog.InventorySource) SourceBody {
 	}
 }
 
-func sourceRecord(s catalog.InventorySource) catalog.Record { return s.Record }
+func sourceRecord(s catalog.InventorySource) object.Record { return s.Record }
 
 // SourceList is inventory sources by name.
 type SourceList struct {

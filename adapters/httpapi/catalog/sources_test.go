@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/object"
 )
 
 func TestSources(t *testing.T) {
@@ -17,7 +18,7 @@ func TestSources(t *testing.T) {
 		Is(201, `{"id":"known","name":"web","kind":"script","config":{"content":"#!/bin/sh"},"path":"a/b","project_id":"prj_1","credential_id":"crd_1",
 		"inventory_id":"inv_1","update_on_launch":true,"sync_interval":60,`+stamps+`}`)
 	f.wasAsked(catalog.InventorySource{
-		Record: catalog.Record{Name: "web", Org: "org_1"}, Kind: catalog.ScriptSource, Config: catalog.SourceConfig{Content: "#!/bin/sh"}, Path: "a/b",
+		Record: object.Record{Name: "web", Org: "org_1"}, Kind: catalog.ScriptSource, Config: catalog.SourceConfig{Content: "#!/bin/sh"}, Path: "a/b",
 		ProjectID: "prj_1", CredentialID: "crd_1", InventoryID: "inv_1", UpdateOnLaunch: true, SyncInterval: 60,
 	})
 	f.Call("POST", "/v1/inventory-sources/known/refresh", "operator", "").Is(200, sourceJSON).Has("ETag", `"3"`)
@@ -55,7 +56,7 @@ func TestSourceConfigs(t *testing.T) {
 		}, `{"url":"u","headers":{"X-Key":"***","X-Old":"***","X-None":"***"}}`},
 	} {
 		body := `{"name":"a","kind":"` + c.kind + `","inventory_id":"inv_1","config":` + c.config + `}`
-		want := catalog.InventorySource{Record: catalog.Record{Name: "a"}, Kind: catalog.SourceKind(c.kind), InventoryID: "inv_1", Config: c.want}
+		want := catalog.InventorySource{Record: object.Record{Name: "a"}, Kind: catalog.SourceKind(c.kind), InventoryID: "inv_1", Config: c.want}
 		a := f.Call("POST", "/v1/inventory-sources", "operator", body).
 			Is(201, `{"id":"known","name":"web","kind":"`+c.kind+`","config":`+c.wantBody+`,"inventory_id":"inv_1","update_on_launch":false,"sync_interval":0,`+stamps+`}`)
 		f.wasAsked(want)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -25,7 +26,7 @@ type TemplateFields struct {
 func (b *TemplateFields) template() catalog.Template {
 	s := b.Spec()
 	return catalog.Template{
-		Record: catalog.Record{Name: b.Name, Org: b.Org},
+		Record: object.Record{Name: b.Name, Org: b.Org},
 		TemplateSpec: catalog.TemplateSpec{
 			Tool: s.Tool, Playbook: s.Playbook, Command: s.Command, Shards: s.Shards, InventoryID: s.InventoryID, Inventory: s.Inventory,
 			ProjectID: s.ProjectID, ExtraVars: b.ExtraVars, Controls: s.Controls, TimeoutSeconds: s.TimeoutSeconds, Notifications: s.Notifications,

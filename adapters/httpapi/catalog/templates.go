@@ -7,6 +7,7 @@ import (
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/object"
 )
 
 const templatesPath = "/v1/templates"
@@ -21,7 +22,7 @@ func templateBody(t catalog.Template) TemplateBody {
 	return TemplateBody{Record: httpapi.RecordOf(t.Record), TemplateFields: fieldsOf(t)}
 }
 
-func templateRecord(t catalog.Template) catalog.Record { return t.Record }
+func templateRecord(t catalog.Template) object.Record { return t.Record }
 
 // TemplateList is templates by name.
 type TemplateList struct {

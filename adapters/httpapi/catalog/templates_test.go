@@ -10,6 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/depthtest"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/runs"
 )
 
@@ -25,7 +26,7 @@ const wholeTemplate = `{"name":"deploy","tool":"ansible","playbook":"site.yml","
 	"allow_overrides":["limit"],"org_id":"org_1"}`
 
 func wanted() catalog.Template {
-	return catalog.Template{Record: catalog.Record{Name: "deploy", Org: "org_1"}, TemplateSpec: catalog.TemplateSpec{
+	return catalog.Template{Record: object.Record{Name: "deploy", Org: "org_1"}, TemplateSpec: catalog.TemplateSpec{
 		Tool: "ansible", Playbook: "site.yml", Command: "c", Shards: 4, InventoryID: "inv_1", Inventory: "hosts", ProjectID: "prj_1",
 		ExtraVars: runs.Vars{
 			"n": json.RawMessage("9007199254740993"), "f": json.RawMessage("1.50"), "db_password": json.RawMessage(`"hunter2"`),
@@ -51,7 +52,7 @@ func TestTemplates(t *testing.T) {
 	f.wasAsked("known", int64(0), wanted())
 	// What keeps the stored value is the port's to replace.
 	f.Call("PUT", "/v1/templates/known", "operator", `{"name":"a","extra_vars":{"db_password":"[redacted]"}}`).Is(200, templateJSON)
-	f.wasAsked("known", int64(0), catalog.Template{Record: catalog.Record{Name: "a"}, TemplateSpec: catalog.TemplateSpec{
+	f.wasAsked("known", int64(0), catalog.Template{Record: object.Record{Name: "a"}, TemplateSpec: catalog.TemplateSpec{
 		ExtraVars: runs.Vars{"db_password": json.RawMessage(`"[redacted]"`)},
 	}})
 	for body, want := range map[string]catalog.TemplateSpec{
@@ -60,7 +61,7 @@ func TestTemplates(t *testing.T) {
 		`"survey":null`: {}, `"survey":[]`: {Survey: json.RawMessage(`[]`)}, `"steps":[]`: {}, `"tool":null`: {}, `"tags":[]`: {Controls: runs.Controls{Tags: []string{}}},
 	} {
 		f.Call("POST", "/v1/templates", "operator", `{"name":"a",`+body+`}`)
-		f.wasAsked(catalog.Template{Record: catalog.Record{Name: "a"}, TemplateSpec: want})
+		f.wasAsked(catalog.Template{Record: object.Record{Name: "a"}, TemplateSpec: want})
 	}
 	large := strings.Repeat("a", 8<<20-100)
 	if depthtest.Long { // a quick run has an inventory of that size
@@ -79,7 +80,7 @@ func TestWorkflows(t *testing.T) {
 		"inventory_id":"inv_1","queue":"q"},{"name":"b"}]`
 	f.Call("POST", "/v1/templates", "operator", `{"name":"flow","steps":`+steps+`}`).
 		Is(201, `{"id":"known","name":"flow","steps":`+strings.ReplaceAll(steps, "hunter2", "[redacted]")+`,`+stamps+`}`)
-	f.wasAsked(catalog.Template{Record: catalog.Record{Name: "flow"}, TemplateSpec: catalog.TemplateSpec{Steps: []runs.StepSpec{{
+	f.wasAsked(catalog.Template{Record: object.Record{Name: "flow"}, TemplateSpec: catalog.TemplateSpec{Steps: []runs.StepSpec{{
 		Name: "a", Tool: "bash", Playbook: "p", Command: "c", DependsOn: []string{"b"}, Retries: 2, ContinueOnFailure: true,
 		ExtraVars: runs.Vars{"token": json.RawMessage(`"hunter2"`), "n": json.RawMessage("9007199254740993")}, Limit: "l", Tags: []string{"t"},
 		SkipTags: []string{"s"}, TimeoutSeconds: 5, CredentialIDs: []string{"crd_1"}, InventoryID: "inv_1", Queue: "q",

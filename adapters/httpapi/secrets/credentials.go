@@ -7,7 +7,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
-	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
@@ -49,7 +49,7 @@ type ChangedCredentialBody struct {
 
 func (b *CredentialInputBody) change() (secrets.Change, error) {
 	c := secrets.Change{Credential: secrets.Credential{
-		Record: catalog.Record{Name: b.Name, Org: b.Org}, Kind: secrets.Kind(b.Kind), Settings: b.Settings, TypeID: b.TypeID, Fields: b.Fields,
+		Record: object.Record{Name: b.Name, Org: b.Org}, Kind: secrets.Kind(b.Kind), Settings: b.Settings, TypeID: b.TypeID, Fields: b.Fields,
 	}}
 	if b.Source != nil {
 		c.Source = &secrets.Source{Engine: b.Source.Engine, Config: b.Source.Config}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/secrets"
 )
@@ -59,8 +60,8 @@ func (s *fakeModule) last() []any {
 	return s.asked
 }
 
-func record() catalog.Record {
-	return catalog.Record{ID: "known", Name: "web", CreatedBy: "usr_admin", CreatedAt: past, UpdatedAt: past, Revision: 3}
+func record() object.Record {
+	return object.Record{ID: "known", Name: "web", CreatedBy: "usr_admin", CreatedAt: past, UpdatedAt: past, Revision: 3}
 }
 
 type credentials struct{ *fakeModule }

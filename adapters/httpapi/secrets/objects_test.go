@@ -145,7 +145,7 @@ func TestCredentialBodies(t *testing.T) {
 	f := setup(t)
 	for body, want := range map[string]secrets.Change{
 		`"kind":"ssh_key","org_id":"org_1","settings":{"username":"ops"},"secret":{"private_key":"P\nQ","passphrase":"","x":null}`: change(
-			secrets.Credential{Record: catalog.Record{Org: "org_1"}, Kind: secrets.SSHKey, Settings: map[string]any{"username": "ops"}},
+			secrets.Credential{Record: object.Record{Org: "org_1"}, Kind: secrets.SSHKey, Settings: map[string]any{"username": "ops"}},
 			secrets.Values{"private_key": "P\nQ", "passphrase": ""}),
 		`"kind":"vmware","settings":{"validate_certs":true,"server":null},"secret":null,"source":null,"fields":null`: change(secrets.Credential{
 			Kind: secrets.VMware, Settings: map[string]any{"validate_certs": true, "server": nil}}, nil),
@@ -196,7 +196,7 @@ func TestTypeBodies(t *testing.T) {
 		{"name":"r","type":"choice","default":"eu","choices":["eu"]}],
 		"inject":{"env":{"A":"{{key}}"},"extra_vars":{"a":[98765432109876543210,{"b":null}]},"files":{"f":"x"}}}`
 	want := secrets.Type{
-		Record: catalog.Record{Name: "a"},
+		Record: object.Record{Name: "a"},
 		Fields: []secrets.Field{
 			{Name: "key", Label: "Key", Type: secrets.Text, Secret: true, Required: true}, {Name: "on", Type: secrets.Bool, Default: true},
 			{Name: "r", Type: secrets.Choice, Default: "eu", Choices: []string{"eu"}},

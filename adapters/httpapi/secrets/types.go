@@ -6,7 +6,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/httpapi"
 	"github.com/writ-automation/writ/ports/audit"
-	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
@@ -39,7 +39,7 @@ type TypeFields struct {
 
 func (b *TypeFields) custom() secrets.Type {
 	t := secrets.Type{
-		Record: catalog.Record{Name: b.Name},
+		Record: object.Record{Name: b.Name},
 		Inject: secrets.Injectors{Env: b.Inject.Env, ExtraVars: b.Inject.ExtraVars, Files: b.Inject.Files},
 	}
 	for _, f := range b.Fields {

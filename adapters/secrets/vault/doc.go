@@ -6,8 +6,9 @@
 // be taken back and ends on its own. The policies have to allow beside that:
 //
 //   - KV, version 1: read on the path; version 2: read on MOUNT/data/NAME;
-//   - Dynamic: read on the path, and update on sys/leases/revoke. Without the latter a lease of an AppRole login is revoked with the
-//     token of that login, as long as the process lives that minted it, and a lease of a token only ends with its TTL.
+//   - Dynamic: read on the path, and update on sys/leases/revoke. Without the latter a lease of an AppRole login is
+//     revoked with the token of that login, as long as the process lives that minted it, and a lease of a token only
+//     ends with its TTL.
 //
 // A lease is a child of the token that it was made with and ends with it at the latest. As long as its run lasts it
 // is renewed by sys/leases/renew, and the token of a login by auth/token/renew-self; the policy "default" allows

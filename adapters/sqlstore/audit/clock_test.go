@@ -13,7 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/audit"
 )
 
-// TestTheClockIsReadOnceTheTipIsHeld lets one unit wait for another that holds the tip. What the waiting one is told
+// TestTheClockIsReadOnceTheTipIsHeld lets one unit wait for another that holds the tip. What the waiting one is given
 // is not before the other reads the clock, whether that then appends or gives up.
 func TestTheClockIsReadOnceTheTipIsHeld(t *testing.T) {
 	t.Parallel()
@@ -30,7 +30,7 @@ func TestTheClockIsReadOnceTheTipIsHeld(t *testing.T) {
 			url := dbtest.Fresh(t, db.Postgres, migrations.FS)
 			d := dbtest.Connect(t, db.Config{URL: url, UnitTimeout: time.Minute})
 			s := sqlaudit.New(d)
-			var told, before time.Time
+			var reported, before time.Time
 			done := make(chan error, 1)
 			err := d.Do(t.Context(), func(ctx context.Context) error {
 				tip, now, err := s.Lock(ctx)
@@ -39,7 +39,7 @@ func TestTheClockIsReadOnceTheTipIsHeld(t *testing.T) {
 				}
 				go func() {
 					done <- d.Do(t.Context(), func(ctx context.Context) (err error) {
-						_, told, err = s.Lock(ctx)
+						_, reported, err = s.Lock(ctx)
 						return err
 					})
 				}()
@@ -57,8 +57,8 @@ func TestTheClockIsReadOnceTheTipIsHeld(t *testing.T) {
 			if err := <-done; err != nil {
 				t.Fatal(err)
 			}
-			if told.Before(before) {
-				t.Errorf("the unit that waited is told %v, %s before it had the tip", told, before.Sub(told))
+			if reported.Before(before) {
+				t.Errorf("the unit that waited got %v, %s before it had the tip", reported, before.Sub(reported))
 			}
 		})
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/runs"
 )
@@ -37,8 +38,8 @@ const (
 
 var at = time.Date(2025, 1, 2, 3, 4, 5, 6000, time.UTC)
 
-func record(id, name string) catalog.Record {
-	return catalog.Record{ID: id, Name: name, CreatedBy: "usr_x", CreatedAt: at, UpdatedAt: at, Revision: 1}
+func record(id, name string) object.Record {
+	return object.Record{ID: id, Name: name, CreatedBy: "usr_x", CreatedAt: at, UpdatedAt: at, Revision: 1}
 }
 
 // seed stores n templates, of which every fourth is granted to one team, and the inventories. Names come in no order.

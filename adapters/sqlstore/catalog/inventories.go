@@ -12,6 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 )
 
@@ -23,14 +24,14 @@ type inventory struct {
 
 // inventoryColumns is a catalog.Inventory with the names of its columns.
 type inventoryColumns struct {
-	catalog.Record `bun:"-"`
-	Content        []byte `bun:"-"`
-	Format         catalog.Format
-	CredentialIDs  []string `bun:"credential_ids"`
-	Queue          string
-	Hosts          int `bun:"host_count"`
-	Groups         int `bun:"group_count"`
-	Digest         string
+	object.Record `bun:"-"`
+	Content       []byte `bun:"-"`
+	Format        catalog.Format
+	CredentialIDs []string `bun:"credential_ids"`
+	Queue         string
+	Hosts         int `bun:"host_count"`
+	Groups        int `bun:"group_count"`
+	Digest        string
 }
 
 type inventoryContent struct {
@@ -46,7 +47,7 @@ func inventoryRow(i catalog.Inventory) inventory {
 
 func (i inventory) Object() catalog.Inventory {
 	out := catalog.Inventory(i.inventoryColumns)
-	out.Record = catalog.Record(i.Record)
+	out.Record = object.Record(i.Record)
 	return out
 }
 

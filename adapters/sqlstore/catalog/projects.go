@@ -12,6 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 )
 
@@ -23,14 +24,14 @@ type project struct {
 
 // projectColumns is a catalog.Project with the names of its columns.
 type projectColumns struct {
-	catalog.Record `bun:"-"`
-	RepoURL        string
-	Branch         string
-	CredentialID   string
-	InstallDeps    bool
-	Commit         string    `bun:"commit_id"`
-	SyncedAt       time.Time `bun:",nullzero"`
-	LastError      string    `bun:",skipupdate"`
+	object.Record `bun:"-"`
+	RepoURL       string
+	Branch        string
+	CredentialID  string
+	InstallDeps   bool
+	Commit        string    `bun:"commit_id"`
+	SyncedAt      time.Time `bun:",nullzero"`
+	LastError     string    `bun:",skipupdate"`
 }
 
 func projectRow(p catalog.Project) project {
@@ -39,7 +40,7 @@ func projectRow(p catalog.Project) project {
 
 func (p project) Object() catalog.Project {
 	out := catalog.Project(p.projectColumns)
-	out.Record = catalog.Record(p.Record)
+	out.Record = object.Record(p.Record)
 	return out
 }
 

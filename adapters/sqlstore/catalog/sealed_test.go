@@ -11,6 +11,7 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/secrets/secretstest"
 )
 
@@ -50,7 +51,7 @@ func sealedSource(n int, sealed []byte) catalog.InventorySource {
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	id := fmt.Sprintf("src_%026d", n)
 	return catalog.InventorySource{
-		Record: catalog.Record{ID: id, Name: "name of " + id, CreatedBy: "usr_1", CreatedAt: at, UpdatedAt: at, Revision: 3},
+		Record: object.Record{ID: id, Name: "name of " + id, CreatedBy: "usr_1", CreatedAt: at, UpdatedAt: at, Revision: 3},
 		Kind:   catalog.HTTPSource, InventoryID: "inv_1", Sealed: sealed,
 		Config: catalog.SourceConfig{URL: "https://x.example/", Headers: map[string]string{"A": "***"}},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 )
 
@@ -25,7 +26,7 @@ type source struct {
 
 // sourceColumns is a catalog.InventorySource with the names of its columns.
 type sourceColumns struct {
-	catalog.Record `bun:"-"`
+	object.Record  `bun:"-"`
 	Kind           catalog.SourceKind
 	Config         catalog.SourceConfig
 	Path           string
@@ -45,7 +46,7 @@ func sourceRow(i catalog.InventorySource) source {
 
 func (i source) Object() catalog.InventorySource {
 	out := catalog.InventorySource(i.sourceColumns)
-	out.Record = catalog.Record(i.Record)
+	out.Record = object.Record(i.Record)
 	return out
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 )
 
@@ -24,7 +25,7 @@ func templateRow(t catalog.Template) template {
 }
 
 func (t template) Object() catalog.Template {
-	return catalog.Template{Record: catalog.Record(t.Record), TemplateSpec: t.Spec}
+	return catalog.Template{Record: object.Record(t.Record), TemplateSpec: t.Spec}
 }
 
 var templates = objects.Kind[catalog.Template, template]{Noun: "template", Missing: catalog.TemplateNotFound}

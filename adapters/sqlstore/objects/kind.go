@@ -16,7 +16,7 @@ import (
 	"github.com/writ-automation/writ/ports/page"
 )
 
-// Record is a catalog.Record with the names of its columns.
+// Record is a object.Record with the names of its columns.
 type Record struct {
 	ID        string `bun:",pk"`
 	Name      string

@@ -13,6 +13,7 @@ import (
 	"github.com/writ-automation/writ/ports/access"
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/identity"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/secrets"
 )
@@ -26,14 +27,14 @@ type credential struct {
 
 // credentialColumns is a secrets.Credential with the names of its columns.
 type credentialColumns struct {
-	catalog.Record `bun:"-"`
-	Kind           secrets.Kind
-	Settings       map[string]any
-	TypeID         string
-	Fields         map[string]any
-	Source         *secrets.Source
-	HasSecret      bool
-	SecretVersion  int64
+	object.Record `bun:"-"`
+	Kind          secrets.Kind
+	Settings      map[string]any
+	TypeID        string
+	Fields        map[string]any
+	Source        *secrets.Source
+	HasSecret     bool
+	SecretVersion int64
 }
 
 func credentialRow(c secrets.Credential, sealed []byte) credential {
@@ -42,7 +43,7 @@ func credentialRow(c secrets.Credential, sealed []byte) credential {
 
 func (c credential) Object() secrets.Credential {
 	out := secrets.Credential(c.credentialColumns)
-	out.Record = catalog.Record(c.Record)
+	out.Record = object.Record(c.Record)
 	return out
 }
 

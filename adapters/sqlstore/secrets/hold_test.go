@@ -10,7 +10,7 @@ import (
 	sqlsecrets "github.com/writ-automation/writ/adapters/sqlstore/secrets"
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
-	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/secrets"
 )
 
@@ -22,7 +22,7 @@ func TestLocksOfOneTypeDoNotWait(t *testing.T) {
 	d := dbtest.Open(t, db.Postgres, migrations.FS)
 	s := sqlsecrets.New(d)
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	made := secrets.Type{Record: catalog.Record{ID: id, Name: "n", CreatedAt: at, UpdatedAt: at}}
+	made := secrets.Type{Record: object.Record{ID: id, Name: "n", CreatedAt: at, UpdatedAt: at}}
 	if err := d.Do(t.Context(), func(ctx context.Context) error { return s.InsertType(ctx, made) }); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/writ-automation/writ/adapters/sqlstore/objects"
 	"github.com/writ-automation/writ/ports/catalog"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/secrets"
 )
@@ -19,9 +20,9 @@ type credentialType struct {
 
 // typeColumns is a secrets.Type with the names of its columns.
 type typeColumns struct {
-	catalog.Record `bun:"-"`
-	Fields         []secrets.Field
-	Inject         secrets.Injectors
+	object.Record `bun:"-"`
+	Fields        []secrets.Field
+	Inject        secrets.Injectors
 }
 
 // typeRow is a type of no organization.
@@ -32,7 +33,7 @@ func typeRow(t secrets.Type) credentialType {
 
 func (t credentialType) Object() secrets.Type {
 	out := secrets.Type(t.typeColumns)
-	out.Record = catalog.Record(t.Record)
+	out.Record = object.Record(t.Record)
 	return out
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 )
 
 func projectCases() map[string]func(*testing.T, *env) {
@@ -130,7 +131,7 @@ func fills(t *testing.T, e *env) {
 	}
 	for n, content := range [][]byte{[]byte("[all]\n"), {}, nil, noise(5000), []byte(odd)} {
 		i := catalog.Inventory{
-			Record:  catalog.Record{ID: want.ID, Name: "x", Org: "org_none", CreatedBy: "x", UpdatedAt: at(time.Hour), Revision: 9},
+			Record:  object.Record{ID: want.ID, Name: "x", Org: "org_none", CreatedBy: "x", UpdatedAt: at(time.Hour), Revision: 9},
 			Content: content, Format: catalog.JSON, CredentialIDs: []string{"x"}, Queue: "x", Hosts: n, Groups: 10 * n, Digest: fmt.Sprint("d", n),
 		}
 		e.must(t, func(ctx context.Context) error { return e.Inventories.FillInventory(ctx, i) })

@@ -8,6 +8,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
 )
 
 // crowd is how many race at once.
@@ -29,7 +30,7 @@ func names[T any](t *testing.T, e *env, s objectStore[T]) {
 	same(t, "stored", len(stored)+2, len(all(t, s, catalog.Filter{})))
 
 	// Another name and another organization are asked for alike, and a refusal changes nothing.
-	for _, to := range []func(*catalog.Record){named("N"), inOrg(a), inOrg(b)} {
+	for _, to := range []func(*object.Record){named("N"), inOrg(a), inOrg(b)} {
 		next := stored[0]
 		to(s.record(&next))
 		e.refused(t, catalog.NameTaken, func(ctx context.Context) error {

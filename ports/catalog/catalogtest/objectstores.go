@@ -9,6 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 )
 
@@ -16,10 +17,10 @@ import (
 type objectStore[T any] struct {
 	prefix  ids.Prefix
 	missing fault.Code
-	record  func(v *T) *catalog.Record
+	record  func(v *T) *object.Record
 
-	plain func(r catalog.Record) T // next to nothing beside the record
-	full  func(r catalog.Record) T // every member
+	plain func(r object.Record) T // next to nothing beside the record
+	full  func(r object.Record) T // every member
 	// change sets every member that a caller may set, beside the record, to what neither plain nor full has.
 	change func(v *T)
 	// bare is a value as a store reads it back.
@@ -36,9 +37,9 @@ func projects(e *env) objectStore[catalog.Project] {
 	s := e.Projects
 	return objectStore[catalog.Project]{
 		prefix: ids.Project, missing: catalog.ProjectNotFound,
-		record: func(p *catalog.Project) *catalog.Record { return &p.Record },
-		plain:  func(r catalog.Record) catalog.Project { return catalog.Project{Record: r} },
-		full: func(r catalog.Record) catalog.Project {
+		record: func(p *catalog.Project) *object.Record { return &p.Record },
+		plain:  func(r object.Record) catalog.Project { return catalog.Project{Record: r} },
+		full: func(r object.Record) catalog.Project {
 			return catalog.Project{
 				Record: r, RepoURL: "git@host:" + odd, Branch: odd, CredentialID: "crd_1", InstallDeps: true,
 				Commit: "0123456789abcdef0123456789abcdef01234567", SyncedAt: at(time.Microsecond).In(elsewhere), LastError: odd,
@@ -57,9 +58,9 @@ func inventories(e *env) objectStore[catalog.Inventory] {
 	s := e.Inventories
 	return objectStore[catalog.Inventory]{
 		prefix: ids.Inventory, missing: catalog.InventoryNotFound,
-		record: func(i *catalog.Inventory) *catalog.Record { return &i.Record },
-		plain:  func(r catalog.Record) catalog.Inventory { return catalog.Inventory{Record: r, Format: catalog.INI} },
-		full: func(r catalog.Record) catalog.Inventory {
+		record: func(i *catalog.Inventory) *object.Record { return &i.Record },
+		plain:  func(r object.Record) catalog.Inventory { return catalog.Inventory{Record: r, Format: catalog.INI} },
+		full: func(r object.Record) catalog.Inventory {
 			return catalog.Inventory{
 				Record: r, Content: []byte("a\nb\n" + odd), Format: catalog.YAML, CredentialIDs: []string{"crd_2", "crd_1", odd},
 				Queue: odd, Hosts: 1 << 33, Groups: 3, Digest: "00ff",
@@ -81,11 +82,11 @@ func sources(e *env) objectStore[catalog.InventorySource] {
 	s := e.Sources
 	return objectStore[catalog.InventorySource]{
 		prefix: ids.Source, missing: catalog.SourceNotFound,
-		record: func(i *catalog.InventorySource) *catalog.Record { return &i.Record },
-		plain: func(r catalog.Record) catalog.InventorySource {
+		record: func(i *catalog.InventorySource) *object.Record { return &i.Record },
+		plain: func(r object.Record) catalog.InventorySource {
 			return catalog.InventorySource{Record: r, Kind: catalog.ScriptSource, InventoryID: "inv_1"}
 		},
-		full: func(r catalog.Record) catalog.InventorySource {
+		full: func(r object.Record) catalog.InventorySource {
 			return catalog.InventorySource{
 				Record: r, Kind: catalog.PluginSource, Path: "a/" + odd, ProjectID: "prj_1", CredentialID: "crd_1", InventoryID: "inv_1",
 				Config: catalog.SourceConfig{
@@ -113,9 +114,9 @@ func templates(e *env) objectStore[catalog.Template] {
 	s := e.Templates
 	return objectStore[catalog.Template]{
 		prefix: ids.Template, missing: catalog.TemplateNotFound,
-		record: func(v *catalog.Template) *catalog.Record { return &v.Record },
-		plain:  func(r catalog.Record) catalog.Template { return catalog.Template{Record: r} },
-		full:   func(r catalog.Record) catalog.Template { return catalog.Template{Record: r, TemplateSpec: fullSpec()} },
+		record: func(v *catalog.Template) *object.Record { return &v.Record },
+		plain:  func(r object.Record) catalog.Template { return catalog.Template{Record: r} },
+		full:   func(r object.Record) catalog.Template { return catalog.Template{Record: r, TemplateSpec: fullSpec()} },
 		change: func(v *catalog.Template) {
 			v.TemplateSpec = catalog.TemplateSpec{Tool: "bash", Command: "echo '" + odd + "'", DryRun: true}
 		},

@@ -11,11 +11,12 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 )
 
 // add stores a plain value of a kind, edited.
-func add[T any](t *testing.T, e *env, s objectStore[T], edit ...func(*catalog.Record)) T {
+func add[T any](t *testing.T, e *env, s objectStore[T], edit ...func(*object.Record)) T {
 	t.Helper()
 	v := s.plain(e.record(s.prefix, ""))
 	for _, fn := range edit {
@@ -25,9 +26,9 @@ func add[T any](t *testing.T, e *env, s objectStore[T], edit ...func(*catalog.Re
 	return s.bare(v)
 }
 
-func named(name string) func(*catalog.Record) { return func(r *catalog.Record) { r.Name = name } }
+func named(name string) func(*object.Record) { return func(r *object.Record) { r.Name = name } }
 
-func inOrg(org string) func(*catalog.Record) { return func(r *catalog.Record) { r.Org = org } }
+func inOrg(org string) func(*object.Record) { return func(r *object.Record) { r.Org = org } }
 
 func get[T any](t *testing.T, s objectStore[T], id string) T {
 	t.Helper()
@@ -63,7 +64,7 @@ func whole[T any](t *testing.T, e *env, s objectStore[T]) {
 	same(t, "a fresh store", []T{}, all(t, s, catalog.Filter{}))
 	org := e.addOrg(t)
 	plain := s.plain(e.record(s.prefix, "a"))
-	hard := s.full(catalog.Record{
+	hard := s.full(object.Record{
 		ID: e.id(s.prefix), Name: odd, Org: org, CreatedBy: odd, CreatedAt: at(time.Microsecond).In(elsewhere),
 		UpdatedAt: at(time.Hour + 999999*time.Microsecond).In(elsewhere), Revision: 1 << 40,
 	})

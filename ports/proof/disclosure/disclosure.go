@@ -117,8 +117,8 @@ func (d Disclosure) AppendTo(b []byte) ([]byte, error) {
 	if !known(d.Name) {
 		return b, refuse(CodeName)
 	}
-	var room [512]byte // of a usual value
-	list := append(room[:0], '[', '"')
+	var space [512]byte // of a usual value
+	list := append(space[:0], '[', '"')
 	list = base64.RawURLEncoding.AppendEncode(list, d.Salt[:])
 	list = append(list, '"', ',', '"')
 	list = append(list, d.Name...)

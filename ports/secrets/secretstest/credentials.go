@@ -9,6 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/secrets"
 )
@@ -58,7 +59,7 @@ func namesInOrgs(t *testing.T, e *env) {
 		again.Org = v.Org
 		e.refused(t, catalog.NameTaken, func(ctx context.Context) error { return s.insert(ctx, again) })
 	}
-	for _, to := range []func(*catalog.Record){named("N"), inOrg(a), inOrg(b)} {
+	for _, to := range []func(*object.Record){named("N"), inOrg(a), inOrg(b)} {
 		next := stored[0]
 		to(&next.Record)
 		e.refused(t, catalog.NameTaken, func(ctx context.Context) error {

@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/writ-automation/writ/ports/access"
-	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/identity"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/tx"
 )
 
@@ -140,12 +140,12 @@ func (e *env) wins(t *testing.T, n int, loser fault.Code, fn func(ctx context.Co
 func (e *env) id(p ids.Prefix) string { return fmt.Sprintf("%s%026d", p, e.n.Add(1)) }
 
 // record makes the plain record of an object; what is stored of it reads back equal.
-func (e *env) record(p ids.Prefix, name string) catalog.Record {
+func (e *env) record(p ids.Prefix, name string) object.Record {
 	id := e.id(p)
 	if name == "" {
 		name = "name of " + id
 	}
-	return catalog.Record{ID: id, Name: name, CreatedBy: "usr_who", CreatedAt: epoch, UpdatedAt: epoch, Revision: 1}
+	return object.Record{ID: id, Name: name, CreatedBy: "usr_who", CreatedAt: epoch, UpdatedAt: epoch, Revision: 1}
 }
 
 func (e *env) addOrg(t *testing.T) string {

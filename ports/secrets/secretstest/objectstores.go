@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/writ-automation/writ/ports/access"
-	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
 	"github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 	"github.com/writ-automation/writ/ports/secrets"
 )
@@ -18,10 +18,10 @@ type objectStore[T any] struct {
 	prefix  ids.Prefix
 	missing fault.Code
 	orgs    bool // whether records may belong to an organization
-	record  func(v *T) *catalog.Record
+	record  func(v *T) *object.Record
 
-	plain func(r catalog.Record) T // next to nothing beside the record
-	full  func(r catalog.Record) T // every member
+	plain func(r object.Record) T // next to nothing beside the record
+	full  func(r object.Record) T // every member
 	// change sets every member that a caller may set, beside the record, to what neither plain nor full has.
 	change func(v *T)
 
@@ -36,9 +36,9 @@ func credentials(e *env) objectStore[secrets.Credential] {
 	s := e.Credentials
 	return objectStore[secrets.Credential]{
 		prefix: ids.Credential, missing: secrets.CredentialNotFound, orgs: true,
-		record: func(c *secrets.Credential) *catalog.Record { return &c.Record },
-		plain:  func(r catalog.Record) secrets.Credential { return secrets.Credential{Record: r, Kind: secrets.Token} },
-		full: func(r catalog.Record) secrets.Credential {
+		record: func(c *secrets.Credential) *object.Record { return &c.Record },
+		plain:  func(r object.Record) secrets.Credential { return secrets.Credential{Record: r, Kind: secrets.Token} },
+		full: func(r object.Record) secrets.Credential {
 			return secrets.Credential{
 				Record: r, Kind: secrets.Custom, TypeID: "cty_1", HasSecret: true, SecretVersion: 1 << 40,
 				Settings: map[string]any{"username": odd, odd: "", "long": long, "yes": true, "no": false},
@@ -74,9 +74,9 @@ func types(e *env) objectStore[secrets.Type] {
 	s := e.Types
 	return objectStore[secrets.Type]{
 		prefix: ids.CredentialType, missing: secrets.TypeNotFound,
-		record: func(v *secrets.Type) *catalog.Record { return &v.Record },
-		plain:  func(r catalog.Record) secrets.Type { return secrets.Type{Record: r} },
-		full: func(r catalog.Record) secrets.Type {
+		record: func(v *secrets.Type) *object.Record { return &v.Record },
+		plain:  func(r object.Record) secrets.Type { return secrets.Type{Record: r} },
+		full: func(r object.Record) secrets.Type {
 			return secrets.Type{
 				Record: r,
 				Fields: []secrets.Field{
@@ -103,7 +103,7 @@ func types(e *env) objectStore[secrets.Type] {
 }
 
 // add stores a plain value of a kind, edited.
-func add[T any](t *testing.T, e *env, s objectStore[T], edit ...func(*catalog.Record)) T {
+func add[T any](t *testing.T, e *env, s objectStore[T], edit ...func(*object.Record)) T {
 	t.Helper()
 	v := s.plain(e.record(s.prefix, ""))
 	for _, fn := range edit {
@@ -113,9 +113,9 @@ func add[T any](t *testing.T, e *env, s objectStore[T], edit ...func(*catalog.Re
 	return v
 }
 
-func named(name string) func(*catalog.Record) { return func(r *catalog.Record) { r.Name = name } }
+func named(name string) func(*object.Record) { return func(r *object.Record) { r.Name = name } }
 
-func inOrg(org string) func(*catalog.Record) { return func(r *catalog.Record) { r.Org = org } }
+func inOrg(org string) func(*object.Record) { return func(r *object.Record) { r.Org = org } }
 
 func get[T any](t *testing.T, s objectStore[T], id string) T {
 	t.Helper()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/page"
 )
 
@@ -19,7 +20,7 @@ func whole[T any](t *testing.T, e *env, s objectStore[T]) {
 		org = e.addOrg(t)
 	}
 	plain := s.plain(e.record(s.prefix, "a"))
-	hard := s.full(catalog.Record{
+	hard := s.full(object.Record{
 		ID: e.id(s.prefix), Name: odd, Org: org, CreatedBy: odd, CreatedAt: at(time.Microsecond).In(elsewhere),
 		UpdatedAt: at(time.Hour + 999999*time.Microsecond).In(elsewhere), Revision: 1 << 40,
 	})

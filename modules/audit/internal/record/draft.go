@@ -67,10 +67,10 @@ type private struct {
 // disclose makes a disclosure of each value that is not empty.
 func (d *draft) disclose(values [6]private) error {
 	// All of them are written behind each other, and then they are parts of two texts.
-	var room [1024]byte
-	var roomForSums [len(values) * disclosure.DigestSize]byte
+	var space [1024]byte
+	var sumSpace [len(values) * disclosure.DigestSize]byte
 	var ends [len(values)]int
-	text, sums, n := room[:0], roomForSums[:0], 0
+	text, sums, n := space[:0], sumSpace[:0], 0
 	for _, v := range values {
 		if v.value == "" {
 			continue

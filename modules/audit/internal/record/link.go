@@ -118,8 +118,8 @@ type chained struct {
 // add puts a draft behind the tip.
 func (c *chained) add(d *draft) error {
 	d.leaf.At, d.leaf.Prev, d.leaf.Seq = c.at, c.tip.Hash, c.tip.Size+1
-	var room [1024]byte
-	b, err := d.leaf.AppendTo(room[:0])
+	var space [1024]byte
+	b, err := d.leaf.AppendTo(space[:0])
 	if err != nil {
 		return wrong("an entry of %s has no leaf: %v", d.leaf.Act, err)
 	}

@@ -87,7 +87,7 @@ func all(ctx context.Context, c *chain, r *record.Recorder, entries ...audit.Ent
 func TestAUnitIsOneAppendBehindTheGenesis(t *testing.T) {
 	t.Parallel()
 	c, r := setup()
-	ctx, slip := audit.WithCollector(t.Context())
+	ctx, collector := audit.WithCollector(t.Context())
 	ctx = actor.With(ctx, actor.Actor{Type: actor.User, ID: "usr_1", Name: "Ada", IP: "192.0.2.1"})
 	ctx = actor.WithRequest(ctx, actor.Request{ID: "req-1", Method: "POST", Path: "/v1/runs", Agent: "curl"})
 	err := all(ctx, c, r,
@@ -109,7 +109,7 @@ func TestAUnitIsOneAppendBehindTheGenesis(t *testing.T) {
 		}
 		prev = e.Hash
 	}
-	got, _ := slip.Receipt()
+	got, _ := collector.Receipt()
 	if want := (audit.Receipt{Seq: 2, Hash: c.entries[1].Hash}); got != want {
 		t.Errorf("receipt %v, want %v", got, want)
 	}
@@ -217,9 +217,9 @@ func TestAStoreThatFailsKeepsItsCause(t *testing.T) {
 	t.Parallel()
 	c, r := setup()
 	c.fail = errors.New("serialization failure")
-	ctx, slip := audit.WithCollector(t.Context())
+	ctx, collector := audit.WithCollector(t.Context())
 	err := all(ctx, c, r, audit.Entry{Action: audit.AuditBeat})
-	if _, ok := slip.Receipt(); ok || !audit.Unrecorded.Is(err) || !errors.Is(err, c.fail) {
+	if _, ok := collector.Receipt(); ok || !audit.Unrecorded.Is(err) || !errors.Is(err, c.fail) {
 		t.Errorf("the error is %v, receipt %t", err, ok)
 	}
 }

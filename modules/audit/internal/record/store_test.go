@@ -17,7 +17,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/leaf"
 )
 
-// TestUnitsThatEndAtOnce link one behind the other, and each slip has the receipt of its own unit's first entry.
+// TestUnitsThatEndAtOnce link one behind the other, and each collector has the receipt of its own unit's first entry.
 func TestUnitsThatEndAtOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.EachEngine(t, migrations.FS, func(t *testing.T, d *db.DB) {
@@ -29,7 +29,7 @@ func TestUnitsThatEndAtOnce(t *testing.T) {
 		for _, of := range []string{"run_a", "run_b", "run_c", "run_d"} {
 			wait.Go(func() {
 				for range 10 {
-					ctx, slip := audit.WithCollector(t.Context())
+					ctx, collector := audit.WithCollector(t.Context())
 					err := d.Do(ctx, func(ctx context.Context) error {
 						for _, a := range []audit.Action{audit.RunSubmit, audit.RunStart} {
 							if err := r.Record(ctx, audit.Entry{Action: a, Run: of, Object: audit.Object{Kind: "run", ID: of}}); err != nil {
@@ -38,7 +38,7 @@ func TestUnitsThatEndAtOnce(t *testing.T) {
 						}
 						return nil
 					})
-					got, ok := slip.Receipt()
+					got, ok := collector.Receipt()
 					if err != nil || !ok {
 						t.Errorf("receipt %t: %v", ok, err)
 					}

@@ -77,7 +77,7 @@ func (w *torn) change(ctx context.Context, id string) error {
 func (w *torn) unit(ctx context.Context, id string, end int) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ctx, slip := audit.WithCollector(ctx)
+	ctx, collector := audit.WithCollector(ctx)
 	returned := false
 	defer func() {
 		thrown := recover()
@@ -86,7 +86,7 @@ func (w *torn) unit(ctx context.Context, id string, end int) {
 		if thrown != nil || !returned {
 			w.failed[id] = true
 		}
-		if got, ok := slip.Receipt(); ok {
+		if got, ok := collector.Receipt(); ok {
 			w.receipts[id] = got
 		}
 	}()

@@ -19,10 +19,10 @@
 // An expression names minutes of a wall clock, one date and time of day each: its slots. A slot fires at the first
 // instant at which the clock of the zone shows that minute or has passed it. From this one rule follows all else:
 //
-//   - A minute that the clocks skip fires at the instant right after the gap. Several that one gap skips, and the minute
-//     that stands at its end, fall on that same instant and fire together, once.
-//   - A minute that occurs twice fires the first time and not the second. This holds for every expression: one that fires
-//     every five minutes is silent while the clocks show an hour again.
+//   - A minute that the clocks skip fires at the instant right after the gap. All minutes that one gap skips, and the
+//     minute at its end, fall on that same instant and fire once.
+//   - A minute that occurs twice fires the first time and not the second. This is so for every expression: one that
+//     fires every five minutes is silent while the clocks repeat an hour.
 //   - A date that a zone leaves out, as Samoa did in 2011, is a gap of a day.
 //
 // Firing instants are whole seconds, and they are ascending both as instants and as readings of the clock: that is

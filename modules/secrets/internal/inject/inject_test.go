@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/writ-automation/writ/modules/secrets/internal/inject"
-	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/fault"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/secrets"
 )
@@ -32,7 +32,7 @@ func (keys) Unlock(private, passphrase secret.Text) (secrets.Key, error) {
 }
 
 func opened(kind secrets.Kind, values map[string]string, settings map[string]any) inject.Opened {
-	o := inject.Opened{Credential: secrets.Credential{Record: catalog.Record{ID: id}, Kind: kind, Settings: settings}, Secret: secrets.Values{}}
+	o := inject.Opened{Credential: secrets.Credential{Record: object.Record{ID: id}, Kind: kind, Settings: settings}, Secret: secrets.Values{}}
 	for name, value := range values {
 		o.Secret[name] = secret.Text(value)
 	}

@@ -21,10 +21,10 @@ import (
 	"github.com/writ-automation/writ/platform/db"
 	"github.com/writ-automation/writ/platform/db/dbtest"
 	"github.com/writ-automation/writ/platform/ids"
-	"github.com/writ-automation/writ/ports/catalog"
 	"github.com/writ-automation/writ/ports/extension"
 	"github.com/writ-automation/writ/ports/fault"
 	port "github.com/writ-automation/writ/ports/ids"
+	"github.com/writ-automation/writ/ports/object"
 	"github.com/writ-automation/writ/ports/secret"
 	"github.com/writ-automation/writ/ports/secrets"
 )
@@ -157,7 +157,7 @@ func (w *fixture) resolve(name string, fn func(ctx context.Context, config map[s
 func (w *fixture) add(c secrets.Credential, values secrets.Values, source map[string]any) string {
 	w.t.Helper()
 	w.n++
-	c.Record = catalog.Record{
+	c.Record = object.Record{
 		ID: w.ids.New(port.Credential), Name: fmt.Sprintf("credential %d", w.n), CreatedBy: "usr_1", CreatedAt: w.clock.Now(),
 		UpdatedAt: w.clock.Now(), Revision: 1,
 	}
@@ -191,7 +191,7 @@ func (w *fixture) typed(fields []secrets.Field, in secrets.Injectors) string {
 	w.t.Helper()
 	w.n++
 	ty := secrets.Type{Fields: fields, Inject: in}
-	ty.Record = catalog.Record{
+	ty.Record = object.Record{
 		ID: w.ids.New(port.CredentialType), Name: fmt.Sprintf("type %d", w.n), CreatedBy: "usr_1", CreatedAt: w.clock.Now(),
 		UpdatedAt: w.clock.Now(), Revision: 1,
 	}
