@@ -26,15 +26,15 @@ type Inventories struct {
 
 var _ catalog.Inventories = (*Inventories)(nil)
 
-// New makes the keeper of inventories.
+// New makes the inventories over a store.
 func New(k object.Kernel, p *object.Permissions, s catalog.InventoryStore) *Inventories {
 	return &Inventories{Kernel: k, permissions: p, store: s, cache: newCache(maxCached)}
 }
 
-// checked returns what a caller said, in the form that is stored, with the content measured where there is one.
+// checked returns the input in the form that is stored, with the content measured where there is one.
 func checked(i catalog.Inventory) (catalog.Inventory, error) {
-	input := catalog.Inventory{Content: i.Content, Format: i.Format, CredentialIDs: i.CredentialIDs, Queue: i.Queue}
-	input.Org = i.Org
+	input := i
+	input.Record, input.Hosts, input.Groups, input.Digest = object.Record{Org: i.Org}, 0, 0, ""
 	var err error
 	if input.Name, err = object.Name(i.Name); err != nil {
 		return input, err
