@@ -32,7 +32,7 @@ type applyFlags struct {
 func applyCommand(w environment) *cobra.Command {
 	var f applyFlags
 	c := &cobra.Command{
-		Use: "apply -f DIR|FILE", Short: "Make the catalog what files say", Example: applyExample, Args: args(cobra.NoArgs),
+		Use: "apply -f DIR|FILE", Short: "Apply catalog files to the server", Example: applyExample, Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), w) },
 	}
 	fs := c.Flags()

@@ -65,7 +65,7 @@ func bundleCommand(w environment) *cobra.Command {
 	var q audit.BundleQuery
 	var format, out string
 	c := &cobra.Command{
-		Use: "bundle", Short: "Write the chain, or a window of it, as a signed file", Args: args(cobra.NoArgs),
+		Use: "bundle", Short: "Write the chain, or a window of it, to a signed file", Args: args(cobra.NoArgs),
 		Long: "Verifies the whole chain and every anchor, then writes the bundle, with the private values that were not erased.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch format {

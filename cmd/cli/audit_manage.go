@@ -28,7 +28,7 @@ func anchorCommand(w environment) *cobra.Command {
 	var tsa, witness, witnessKey, headFile string
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "anchor", Short: "Sign the present head and keep it, here and outside", Args: args(cobra.NoArgs),
+		Use: "anchor", Short: "Sign the current head and anchor it here and outside", Args: args(cobra.NoArgs),
 		Long: "Signs the head of the chain and keeps it as an anchor, which the chain has to satisfy from then on. What somebody outside says\n" +
 			"of it catches who has both the database and the signing key: put this into cron, hourly.",
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -76,7 +76,7 @@ func printAnchors(w environment, made []audit.Anchor, asJSON bool) error {
 
 func keyCommand(w environment) *cobra.Command {
 	c := &cobra.Command{
-		Use: "key", Short: "Show and change the keys that sign the trail and seal secrets", Args: args(cobra.NoArgs),
+		Use: "key", Short: "Show and change the signing and encryption keys", Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(keyShowCommand(w), keyRotateCommand(w), keyRewrapCommand(w))
@@ -117,7 +117,7 @@ func keyRotateCommand(w environment) *cobra.Command {
 	var in install
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "rotate", Short: "Make new signing keys and hand over to them", Args: args(cobra.NoArgs),
+		Use: "rotate", Short: "Rotate the signing keys", Args: args(cobra.NoArgs),
 		Long: "Makes new keys, writes them to the signing key's file, and hands over: the old keys sign nothing beyond the present head.\n" +
 			"Every server of the install needs the new file.",
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -165,7 +165,7 @@ func eraseCommand(w environment) *cobra.Command {
 	var ground string
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "erase", Short: "Delete the private values of entries, for good", Args: args(cobra.NoArgs),
+		Use: "erase", Short: "Erase the private values of entries", Args: args(cobra.NoArgs),
 		Long: "Deletes names, addresses, texts and details of the entries, and records that it did. The chain stays whole.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if len(seqs) == 0 || ground == "" {
@@ -195,7 +195,7 @@ func rollbackCommand(w environment) *cobra.Command {
 	var reason string
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "accept-rollback", Short: "Go on with a database that was restored", Args: args(cobra.NoArgs),
+		Use: "accept-rollback", Short: "Accept a database that was restored", Args: args(cobra.NoArgs),
 		Long: "Begins a new epoch where the chain is behind a head that was seen before. What was lost, why and who accepted it\n" +
 			"stands in the chain from then on.",
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -26,7 +26,7 @@ func keyRewrapCommand(w environment) *cobra.Command {
 	var keyFile, to string
 	var addKey, asJSON bool
 	c := &cobra.Command{
-		Use: "rewrap", Short: "Make a new encryption key and wrap every secret under it", Args: args(cobra.NoArgs),
+		Use: "rewrap", Short: "Rotate the encryption key and rewrap every secret", Args: args(cobra.NoArgs),
 		Long: "Makes a new key, puts it before the others in the encryption key's file, and wraps the data key of everything that is sealed in the\n" +
 			"database under it. Servers go on meanwhile and notice the file by themselves. The old keys stay in the file, behind the new one: take\n" +
 			"them out once no backup needs them.\n\n" +

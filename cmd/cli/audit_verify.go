@@ -32,7 +32,7 @@ type verifyFlags struct {
 func verifyCommand(w environment) *cobra.Command {
 	var f verifyFlags
 	c := &cobra.Command{
-		Use: "verify [FILE]", Short: "Check a bundle, a receipt, or the chain of a database", Args: args(cobra.MaximumNArgs(1)),
+		Use: "verify [FILE]", Short: "Verify a bundle, a receipt, or the chain of a database", Args: args(cobra.MaximumNArgs(1)),
 		Long: "Checks a bundle of the audit chain or the receipt of a run, with no network and no database; - is standard input. Without a\n" +
 			"file it checks the chain of the database, and what is stored beside it. Of --key, --seal and --pin each has to agree. Exit codes: 0 verified by a key that\n" +
 			"was given, 1 not verified, 2 usage, or something cannot be read or written, 3 intact, but no key was given.",

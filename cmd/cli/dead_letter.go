@@ -28,7 +28,7 @@ type deadLetter struct {
 
 func deadLetterCommand(w environment) *cobra.Command {
 	c := &cobra.Command{
-		Use: "dead-letter", Short: "List, retry and delete events that a subscriber did not handle", Args: args(cobra.NoArgs),
+		Use: "dead-letter", Short: "List, retry and delete dead letters", Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(deadLetterListCommand(w), deadLetterRetryCommand(w), deadLetterDeleteCommand(w))
@@ -88,8 +88,8 @@ func deadLetterRetryCommand(w environment) *cobra.Command {
 	var conn connection
 	var all, asJSON bool
 	c := &cobra.Command{
-		Use: "retry ID...", Short: "Hand events to their subscribers again", Args: args(cobra.ArbitraryArgs),
-		Long: "Hand each event to its subscriber again, and to nobody else. A dead letter leaves the list once\n" +
+		Use: "retry ID...", Short: "Retry dead letters", Args: args(cobra.ArbitraryArgs),
+		Long: "Deliver each event again to its subscriber alone. A dead letter leaves the list once\n" +
 			"the subscriber has handled the event.",
 		RunE: func(c *cobra.Command, ids []string) error {
 			if all == (len(ids) > 0) {
@@ -123,7 +123,7 @@ func deadLetterDeleteCommand(w environment) *cobra.Command {
 	var conn connection
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "delete ID...", Short: "Drop events for good: their subscribers never hear of them", Args: args(cobra.MinimumNArgs(1)),
+		Use: "delete ID...", Short: "Delete dead letters; their subscribers never get the events", Args: args(cobra.MinimumNArgs(1)),
 		RunE: func(c *cobra.Command, ids []string) error {
 			cl, err := conn.client(w)
 			if err != nil {

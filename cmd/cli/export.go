@@ -25,7 +25,7 @@ type exportFlags struct {
 func exportCommand(w environment) *cobra.Command {
 	var f exportFlags
 	c := &cobra.Command{
-		Use: "export DIR", Short: "Write the catalog into files that apply takes", Example: exportExample, Args: args(cobra.ExactArgs(1)),
+		Use: "export DIR", Short: "Export the catalog to files for apply", Example: exportExample, Args: args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, a []string) error { return f.run(c.Context(), w, a[0]) },
 	}
 	fs := c.Flags()

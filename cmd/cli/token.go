@@ -20,7 +20,7 @@ import (
 
 func tokenCommand(w environment) *cobra.Command {
 	c := &cobra.Command{
-		Use: "token", Short: "Make, list and revoke bearer tokens, directly on the database", Args: args(cobra.NoArgs),
+		Use: "token", Short: "Create, list and revoke bearer tokens, directly on the database", Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(tokenNewCommand(w), tokenListCommand(w), tokenRevokeCommand(w))
@@ -94,7 +94,7 @@ func tokenNewCommand(w environment) *cobra.Command {
 	var ttl config.Duration
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "new", Short: "Make a token and print it, once", Args: args(cobra.NoArgs),
+		Use: "new", Short: "Create a token and print it once", Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return d.with(c.Context(), w, func(ctx context.Context, a *compose.Accounts) error {
 				u, err := a.Accounts.ByName(ctx, owner)

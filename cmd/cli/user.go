@@ -16,7 +16,7 @@ import (
 
 func userCommand(w environment) *cobra.Command {
 	c := &cobra.Command{
-		Use: "user", Short: "Make, list, change and delete accounts, directly on the database", Args: args(cobra.NoArgs),
+		Use: "user", Short: "Create, list, change and delete accounts, directly on the database", Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(userNewCommand(w), userListCommand(w), userSetCommand(w), userDeleteCommand(w))
@@ -57,8 +57,8 @@ func userNewCommand(w environment) *cobra.Command {
 	var secret passwordFlags
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "new USERNAME", Short: "Make an account", Args: args(cobra.ExactArgs(1)),
-		Long: "Make an account. Without --password it has none: somebody signs in to it by a provider, or uses a token.",
+		Use: "new USERNAME", Short: "Create an account", Args: args(cobra.ExactArgs(1)),
+		Long: "Create an account. Without --password it has none: its user signs in at a provider, or uses a token.",
 		RunE: func(c *cobra.Command, a []string) error {
 			password, err := secret.read(w)
 			if err != nil {

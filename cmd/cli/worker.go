@@ -9,7 +9,7 @@ import (
 func workerCommand(w environment) *cobra.Command {
 	f := &workerFlags{}
 	c := &cobra.Command{
-		Use: "worker", Short: "Execute runs in a process of its own", Args: args(cobra.NoArgs),
+		Use: "worker", Short: "Execute runs in a worker process", Args: args(cobra.NoArgs),
 		Long: "Execute runs of some queues, over the database of an install (--db) or over the relay of a\n" +
 			"server (--server), which takes no database and no keys.\n\n" + fromEverywhere,
 		RunE: func(c *cobra.Command, _ []string) error {
