@@ -31,7 +31,7 @@ type headStore struct {
 
 var _ audit.HeadStore = (*headStore)(nil)
 
-// NewHeadStore returns the shelf in a directory, which Keep makes where there is none, for its owner alone; its
+// NewHeadStore returns the store in a directory, which Save makes where there is none, for its owner alone; its
 // parent has to exist. Each head is a file, named after its origin. It may be used by several goroutines, and by one
 // process.
 //

@@ -148,7 +148,7 @@ func (k *Checkouts) Mirrored(context.Context) ([]string, error) {
 	return out, nil
 }
 
-// It waits for whoever uses the mirror.
+// Forget waits for whoever uses the mirror.
 func (k *Checkouts) Forget(ctx context.Context, projectID string) error {
 	p, err := k.project(ctx, projectID)
 	if err != nil {

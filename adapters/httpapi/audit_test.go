@@ -84,13 +84,13 @@ func TestAuditVerify(t *testing.T) {
 	f.proofs.verdict = audit.ChainVerdict{
 		Verdict: proof.Verdict{
 			Reason: proof.ChainBreak, BrokeAt: 3, BrokeSeq: 4, Count: 9, AnchorProblems: []proof.AnchorProblem{{ID: "anc_1", Kind: "head_file", Size: 12, Problem: "tail_missing"}},
-			Checks: []proof.Check{{ID: "entries", Result: proof.Failed, Detail: "prev"}}, NotChecked: []string{"the world"},
+			Checks: []proof.Check{{ID: "entries", Result: proof.Failed, Detail: "prev"}}, NotChecked: []string{"the times of entries"},
 		},
 		Head: [32]byte{1}, Anchored: 2,
 	}
 	want = `{"ok":false,"count":9,"head":"01` + head[2:] + `","broke_at":3,"broke_seq":4,"reason":"chain_break","anchored":2,` +
 		`"anchor_problems":[{"id":"anc_1","kind":"head_file","size":12,"problem":"tail_missing"}],` +
-		`"checks":[{"id":"entries","result":"failed","detail":"prev"}],"not_checked":["the world"]}` + "\n"
+		`"checks":[{"id":"entries","result":"failed","detail":"prev"}],"not_checked":["the times of entries"]}` + "\n"
 	a := f.call("GET", "/v1/audit/verify", "viewer", "")
 	if d := cmp.Diff(want, string(a.body)); d != "" || a.status != 200 {
 		t.Error(a.status, d)

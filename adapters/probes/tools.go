@@ -72,7 +72,7 @@ func NewTools(offered execution.Catalog, path string) (*Tools, error) {
 
 func (*Tools) Name() string { return "tools" }
 
-// It counts the programs that the tools need, and runs each of them once.
+// Examine counts the programs that the tools need, and runs each of them once.
 func (c *Tools) Examine(ctx context.Context) (system.Examination, error) {
 	offered := c.offered()
 	needed := slices.DeleteFunc(programs(), func(p program) bool { return p.tool != "" && !slices.Contains(offered, p.tool) })

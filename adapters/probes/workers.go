@@ -40,7 +40,7 @@ func NewWorkers(fleet Fleet, queues func(context.Context) (map[string]int, error
 
 func (*Workers) Name() string { return "workers" }
 
-// It looks at executors and at queues that something names, at most 10,000 executors.
+// Examine looks at executors and at queues that something names, at most 10,000 executors.
 func (c *Workers) Examine(ctx context.Context) (system.Examination, error) {
 	var out system.Examination
 	served := make(map[string]bool)

@@ -25,7 +25,7 @@ type cancels struct{ c *Client }
 // Signal wakes nobody: a worker cancels nothing.
 func (cancels) Signal(context.Context, string, string) error { return nil }
 
-// It returns a nil channel for other topics.
+// Watch returns a nil channel for other topics.
 func (s cancels) Watch(topic string) (<-chan string, func()) {
 	if topic != events.TopicCancel || s.c.cfg.Wait < time.Second {
 		return nil, func() {}

@@ -15,13 +15,13 @@ type heads struct {
 	log   *slog.Logger
 
 	mu     sync.Mutex
-	known  bool // notes are those of the shelf
+	known  bool // notes are those of the store
 	notes  []string
-	warned bool   // that some of the shelf cannot be read
+	warned bool   // that part of the store cannot be read
 	last   string // the newest that was kept
 }
 
-// list returns what a claim shows. What of the shelf cannot be read keeps nobody from the rest, and is tried again
+// list returns what a claim shows. A file that cannot be read does not hide the rest, and is tried again
 // with the next claim.
 func (h *heads) list() []string {
 	if h.store == nil {

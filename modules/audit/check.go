@@ -19,7 +19,7 @@ func NewHeadCheck(c *Core) *HeadCheck { return &HeadCheck{who: c.who} }
 
 func (*HeadCheck) Name() string { return "audit_heads" }
 
-// It reads the roots of a few heads and not the chain.
+// Examine reads the roots of a few heads and not the chain.
 func (c *HeadCheck) Examine(ctx context.Context) (system.Examination, error) {
 	seen, size, err := c.who.SeenHeads(ctx)
 	if err != nil {

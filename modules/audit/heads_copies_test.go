@@ -14,7 +14,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/checkpoint"
 )
 
-// ledge is a shelf of one log in memory.
+// ledge is a store of one log in memory.
 type ledge struct {
 	mu   sync.Mutex
 	note string

@@ -119,7 +119,7 @@ func New(p Params) (Result, error) {
 	}, nil
 }
 
-// NewHeadCopies returns what keeps the newest head of a trail on the shelf of a worker that reaches its database, and
+// NewHeadCopies returns what stores the newest head of a trail in the directory of a worker with its database, and
 // shows what is there under the worker's name: when it starts, once an hour, and before one takes the place of
 // another. Between Start and Stop it owns one goroutine. A nil log says nothing.
 func NewHeadCopies(of audit.Heads, store audit.HeadStore, worker string, log *slog.Logger) *heads.Copies {

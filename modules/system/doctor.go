@@ -78,7 +78,7 @@ func NewDoctor(p DoctorParams) (*Doctor, error) {
 	return d, nil
 }
 
-// It returns an Unavailable fault once the doctor is closed, and the error of a context that ends before the
+// Examine returns an Unavailable fault once the doctor is closed, and the error of a context that ends before the
 // examination does.
 func (d *Doctor) Examine(ctx context.Context) (system.Report, error) {
 	v, err := d.join()

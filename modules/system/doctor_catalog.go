@@ -26,7 +26,7 @@ func NewCatalogCheck(p CatalogParams) *CatalogCheck {
 
 func (*CatalogCheck) Name() string { return "catalog_references" }
 
-// It looks at projects, inventories, their sources and templates, at most 10,000 of each.
+// Examine looks at projects, inventories, their sources and templates, at most 10,000 of each.
 func (c *CatalogCheck) Examine(ctx context.Context) (system.Examination, error) {
 	l := &catalogExamination{CatalogParams: c.p, known: make(map[string]bool)}
 	for _, part := range []func(context.Context) error{l.projects, l.inventories, l.sources, l.templates} {

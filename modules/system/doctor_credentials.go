@@ -37,7 +37,7 @@ func NewCredentialCheck(p CredentialParams) *CredentialCheck {
 
 func (*CredentialCheck) Name() string { return "credentials" }
 
-// It looks at no more than 10,000 credentials, and at as many sealed texts of each holder. No engine is asked for
+// Examine looks at no more than 10,000 credentials, and at as many sealed texts of each holder. No engine is asked for
 // anything.
 func (c *CredentialCheck) Examine(ctx context.Context) (system.Examination, error) {
 	l := &credentialExamination{CredentialParams: c.p}

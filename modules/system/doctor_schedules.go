@@ -25,7 +25,7 @@ func NewScheduleCheck(p ScheduleParams) *ScheduleCheck {
 
 func (*ScheduleCheck) Name() string { return "schedules" }
 
-// It looks at no more than 10,000 schedules; of those that are disabled there is nothing to say.
+// Examine looks at no more than 10,000 schedules; of those that are disabled there is nothing to say.
 func (c *ScheduleCheck) Examine(ctx context.Context) (system.Examination, error) {
 	l := &firingExamination{owners: c.p.Owners, launcher: c.p.Launcher}
 	list := func(w page.Window) ([]scheduling.Schedule, int, error) {

@@ -23,7 +23,7 @@ func NewTriggerCheck(p TriggerParams) *TriggerCheck {
 
 func (*TriggerCheck) Name() string { return "triggers" }
 
-// It looks at no more than 10,000 triggers.
+// Examine looks at no more than 10,000 triggers.
 func (c *TriggerCheck) Examine(ctx context.Context) (system.Examination, error) {
 	l := &firingExamination{owners: c.p.Owners, launcher: c.p.Launcher}
 	list := func(w page.Window) ([]scheduling.Trigger, int, error) {

@@ -45,12 +45,17 @@ type Loop struct {
 	done chan struct{}
 }
 
-// Start begins the loop and returns at once. It does nothing while the loop runs.
+// Start begins the loop and returns at once. It does nothing while the loop runs, also where a stop that has not waited
+// long enough is still ending it.
 func (l *Loop) Start() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.stop != nil {
-		return
+	select {
+	case <-l.done: // an earlier run has ended
+	default:
+		if l.done != nil {
+			return
+		}
 	}
 	// The work outlives the call that started it; Stop ends it.
 	ctx, cancel := context.WithCancel(context.Background())
@@ -119,6 +124,9 @@ func (l *Loop) run(ctx context.Context, wake <-chan struct{}, done chan<- struct
 		case <-signal:
 		case <-timer.C:
 		}
+		if ctx.Err() != nil { // a stop goes before what woke the loop with it
+			return
+		}
 		l.pass(ctx)
 		if l.Next != nil {
 			timer.Reset(l.Next())
@@ -139,8 +147,11 @@ func (l *Loop) pass(ctx context.Context) {
 		ended = l.Observer.Pass(l.Name)
 	}
 	err := l.Pass(bound)
+	if ctx.Err() != nil {
+		err = nil
+	}
 	ended(err)
-	if err != nil && ctx.Err() == nil && l.Log != nil {
+	if err != nil && l.Log != nil {
 		l.Log.ErrorContext(ctx, "background work failed; it is tried again", "work", l.Name, "err", err)
 	}
 }

@@ -164,3 +164,59 @@ func TestLoopIsWokenBySignals(t *testing.T) {
 		}
 	})
 }
+
+// TestStartWhileAPassEnds starts a loop anew while the pass of its last run is under way: two passes never overlap.
+func TestStartWhileAPassEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		running, most := 0, 0
+		release := make(chan struct{})
+		l := &background.Loop{
+			Name: "slow to end", Every: time.Second,
+			Pass: func(context.Context) error {
+				running++
+				most = max(most, running)
+				<-release
+				running--
+				return nil
+			},
+		}
+		l.Start()
+		synctest.Wait()
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := l.Stop(ended); !errors.Is(err, context.Canceled) {
+			t.Errorf("Stop returned %v while a pass runs", err)
+		}
+		l.Start()
+		synctest.Wait()
+		close(release)
+		stop(t, l)
+		l.Start()
+		synctest.Wait()
+		stop(t, l)
+		if most != 1 {
+			t.Errorf("%d passes ran at once", most)
+		}
+	})
+}
+
+// TestAStoppedLoopMakesNoPass stops a loop that is woken at the same moment.
+func TestAStoppedLoopMakesNoPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 50 {
+			l := &background.Loop{Name: "woken", First: time.Hour, Every: time.Hour, Pass: func(ctx context.Context) error {
+				if ctx.Err() != nil {
+					t.Error("a pass began after the stop")
+				}
+				return nil
+			}}
+			l.Start()
+			synctest.Wait()
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			go l.Wake()
+			_ = l.Stop(ended)
+			stop(t, l)
+		}
+	})
+}

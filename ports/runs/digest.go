@@ -65,7 +65,7 @@ type EventsDigest struct {
 // Line returns an event's canonical line: the bytes that the tree of a run's events has as a leaf, so that the leaf's
 // hash is SHA-256(0x00 || line).
 //
-// It is the JSON object of Event without white space or a line break: the members in the order of Event's
+// Line is the JSON object of Event without white space or a line break: the members in the order of Event's
 // declaration, those that are empty left out; in strings the characters <, >, & and U+2028, U+2029 as \u escapes with
 // small hex digits; diff, stats, facts and outputs as they were reported, numbers digit by digit. That is byte for
 // byte the line of GET /v1/runs/{id}/events?download=1 without its line feed, and the element of events of a page.

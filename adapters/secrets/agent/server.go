@@ -72,7 +72,7 @@ func (s *server) Socket() string { return s.path }
 
 func (s *server) PublicKeys() []string { return append([]string(nil), s.publics...) }
 
-// It may be called again.
+// Close may be called again.
 func (s *server) Close() error { return s.close() }
 
 func (s *server) end() error {

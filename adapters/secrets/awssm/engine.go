@@ -43,7 +43,7 @@ func (e *Engine) ConfigFields() []extension.ConfigField {
 	}
 }
 
-// It wants the secret members of the config as well.
+// ValidateConfig wants the secret members of the config as well.
 func (e *Engine) ValidateConfig(config map[string]any) error {
 	_, err := parse(config)
 	return err

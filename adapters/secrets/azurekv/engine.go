@@ -50,7 +50,7 @@ func (e *Engine) ConfigFields() []extension.ConfigField {
 	}
 }
 
-// It wants the secret members of the config as well.
+// ValidateConfig wants the secret members of the config as well.
 func (e *Engine) ValidateConfig(config map[string]any) error {
 	_, err := e.conf.parse(config)
 	return err

@@ -60,7 +60,7 @@ func (e *Engine) ConfigFields() []extension.ConfigField {
 	return []extension.ConfigField{{Name: "path", Required: true}}
 }
 
-// It asks nothing of the file system.
+// ValidateConfig asks nothing of the file system.
 func (e *Engine) ValidateConfig(config map[string]any) error {
 	_, err := e.path(config)
 	return err

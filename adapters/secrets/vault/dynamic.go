@@ -27,7 +27,7 @@ func NewDynamic(c Config) *Dynamic { return &Dynamic{conf: c} }
 
 func (d *Dynamic) ConfigFields() []extension.ConfigField { return fields() }
 
-// It wants the secret members of the config as well.
+// ValidateConfig wants the secret members of the config as well.
 func (d *Dynamic) ValidateConfig(config map[string]any) error {
 	_, err := d.conf.parse(config)
 	return err

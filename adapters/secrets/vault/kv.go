@@ -26,7 +26,7 @@ func (k *KV) ConfigFields() []extension.ConfigField {
 	return fields(extension.ConfigField{Name: "kv_version"})
 }
 
-// It wants the secret members of the config as well.
+// ValidateConfig wants the secret members of the config as well.
 func (k *KV) ValidateConfig(config map[string]any) error {
 	_, err := k.parse(config)
 	return err

@@ -161,7 +161,7 @@ func (s *Store) OfRun(ctx context.Context, run string, limit int) ([]audit.Store
 	return found, db.Wrap(err, "read the entries of run %s", run)
 }
 
-// It counts rows and asks no head, so it takes as long as reading them does.
+// Count counts rows and asks no head, so it takes as long as reading them does.
 func (s *Store) Count(ctx context.Context) (n, last int64, err error) {
 	c, _, err := db.QueryRow[struct{ N, Last int64 }](ctx, s.d.Read(ctx), "SELECT count(*) AS n, COALESCE(max(seq), 0) AS last FROM audit_entries")
 	if err != nil {

@@ -103,7 +103,7 @@ func (s *Store) SourcesOf(ctx context.Context, inventoryID string) ([]catalog.In
 	return found, db.Wrap(err, "read the sources of an inventory")
 }
 
-// It joins the unit of ctx, and a source that another unit holds is passed over. The time
+// TakeDue joins the unit of ctx, and a source that another unit holds is passed over. The time
 // is that of the leases.
 func (s *Store) TakeDue(ctx context.Context) (src catalog.InventorySource, ok bool, wait time.Duration, err error) {
 	q, row := s.d.InUnit(ctx), source{}

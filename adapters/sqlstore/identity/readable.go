@@ -40,7 +40,7 @@ type readable struct {
 	orgs    []string
 }
 
-// It finds what visible.Where lets through.
+// Readable finds what visible.Where lets through.
 func (s *Store) Readable(ctx context.Context, kind string, sc access.Scope, w page.Window) ([]string, int, error) {
 	q, offset := s.d.Read(ctx), max(w.Offset, 0)
 	parts := narrowed(kind, sc)

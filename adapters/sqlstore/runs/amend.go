@@ -9,7 +9,7 @@ import (
 	"github.com/writ-automation/writ/ports/runs"
 )
 
-// It is LeaseLost where a.Lease is set and rules no more. A split that gets a shard
+// Amend returns LeaseLost where a.Lease is set and no longer valid. A split that gets a shard
 // count is divided and waits for no executor any more.
 func (s *Store) Amend(ctx context.Context, id string, a runs.Amendment) error {
 	q := s.d.InUnit(ctx)

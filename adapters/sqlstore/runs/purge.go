@@ -95,7 +95,7 @@ func (s *Store) purge(ctx context.Context, q bun.IDB, part []*runs.Run) error {
 	return s.addCounts(ctx, q, deltas...)
 }
 
-// It counts runs that had no events too.
+// PurgeEvents counts runs that had no events too.
 func (s *Store) PurgeEvents(ctx context.Context, t time.Time, limit int) (int, error) {
 	q := s.d.InUnit(ctx)
 	var found []int64
@@ -117,7 +117,7 @@ func (s *Store) PurgeEvents(ctx context.Context, t time.Time, limit int) (int, e
 	return len(found), nil
 }
 
-// It deletes a bounded number, the oldest first.
+// PurgeKeys deletes a bounded number, the oldest first.
 func (s *Store) PurgeKeys(ctx context.Context, before time.Time) error {
 	q := s.d.InUnit(ctx)
 	keys := q.NewSelect().Model((*idempotencyKey)(nil)).Column("actor_id", "scope", "key").

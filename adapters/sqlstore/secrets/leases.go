@@ -47,7 +47,7 @@ func leases(rows []lease) []secrets.Lease {
 	return out
 }
 
-// It was created now, by the store's clock; an id that exists is a Conflict fault.
+// InsertLease stamps the lease with the store's clock; an id that exists is a Conflict fault.
 func (s *Store) InsertLease(ctx context.Context, l secrets.Lease) error {
 	row := lease{leaseColumns: leaseColumns(l), OwnerID: l.Owner.ID, Epoch: l.Owner.Epoch}
 	row.Sealed = append([]byte{}, l.Sealed...)

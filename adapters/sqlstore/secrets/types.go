@@ -57,12 +57,12 @@ func (s *Store) ListTypes(ctx context.Context, name string, w page.Window) ([]se
 	return types.List(ctx, s.d.Read(ctx), objects.Where("1 = 1", nil), catalog.Filter{Name: name}, w)
 }
 
-// It waits for those who hold the type.
+// UpdateType waits for those who hold the type.
 func (s *Store) UpdateType(ctx context.Context, t secrets.Type, revision int64) (secrets.Type, error) {
 	return types.Update(ctx, s.d, typeRow(t), revision)
 }
 
-// It waits for those who hold the type.
+// DeleteType waits for those who hold the type.
 func (s *Store) DeleteType(ctx context.Context, id string, revision int64) error {
 	return types.Remove(ctx, s.d, id, revision)
 }

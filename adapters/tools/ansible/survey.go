@@ -24,7 +24,7 @@ const (
 	surveyDepth    = 60
 )
 
-// It reads the playbook, the playbooks that it imports, the tasks of its roles and the task files that they name
+// Survey reads the playbook, the playbooks that it imports, the tasks of its roles and the task files that they name
 // plainly; what is templated, unreadable or beyond the bounds is passed over. A playbook that is missing is an
 // Invalid fault.
 func (t *Tool) Survey(ctx context.Context, p execution.Play) ([]runs.Warning, error) {

@@ -33,7 +33,7 @@ var _ extension.ToolRunner = (*Tool)(nil)
 // New makes the tool.
 func New(r *proc.Runner) *Tool { return &Tool{runner: r} }
 
-// It looks for pwsh first, then for powershell.
+// Run looks for pwsh first, then for powershell.
 func (t *Tool) Run(ctx context.Context, spec extension.ToolSpec, out io.Writer) (extension.ToolResult, error) {
 	pwsh, err := proc.LookPath(spec.Env, "pwsh", "powershell")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/writ-automation/writ/ports/fault"
 )
 
-// Note makes a note of a head in its form, with a signature line that nobody wrote. No shelf looks at signatures.
+// Note makes a note of a head in its form, with a signature line that nobody wrote. No store looks at signatures.
 func Note(origin string, size int64, root byte) string {
 	line := base64.StdEncoding.EncodeToString(slices.Repeat([]byte{root}, 68))
 	return fmt.Sprintf("%s\n%d\n%s\n\n\u2014 %s %s\n", origin, size, base64.StdEncoding.EncodeToString(slices.Repeat([]byte{root}, sha256.Size)), origin, line)
@@ -36,7 +36,7 @@ func HeadStore(t *testing.T, open func(t *testing.T) (first, again audit.HeadSto
 	}
 }
 
-// lies fails unless a shelf holds these notes and no other.
+// lies fails unless a store has these notes and no other.
 func lies(t *testing.T, store audit.HeadStore, want ...string) {
 	t.Helper()
 	got, err := store.Notes()

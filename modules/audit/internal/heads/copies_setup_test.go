@@ -61,7 +61,7 @@ func (s *memoryStore) Save(note string) error {
 	return nil
 }
 
-// size returns that of the largest head of the shelf.
+// size returns that of the largest head in the store.
 func (s *memoryStore) size() (n int64) {
 	notes, _ := s.Notes()
 	for _, note := range notes {

@@ -12,7 +12,7 @@ import (
 	"github.com/writ-automation/writ/ports/proof/receipt"
 )
 
-// It shows the newest head that was kept, so that its bytes stay the same while nothing changes; before the first one
+// Seal shows the newest head that was kept, so that its bytes stay the same while nothing changes; before the first one
 // it is the present head, with the time of its newest entry.
 func (p *Prover) Seal(ctx context.Context) ([]byte, error) {
 	_, signer, err := p.p.Install.Signers(ctx)

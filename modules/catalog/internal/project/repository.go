@@ -14,7 +14,7 @@ import (
 
 const maxRef = 255 // characters of a branch, a tag or a commit
 
-// It takes the right to use the project, as making a run of it does, which fetches too. What it found is stored with
+// Sync takes the right to use the project, as making a run of it does, which fetches too. What it found is stored with
 // the entry of the request, also where that is a failure.
 func (k *Projects) Sync(ctx context.Context, id string) (catalog.Project, error) {
 	if _, err := k.reach(ctx, access.Use, id); err != nil {

@@ -63,7 +63,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, bearer string) (identi
 	return identity.Principal{User: b.User, TokenID: b.Token.ID, Version: b.Version}, nil
 }
 
-// It does not count as a use of the token. Without a token it is BadToken: here nobody acts without one.
+// Account does not count as a use of the token. Without a token it is BadToken: here nobody acts without one.
 func (a *Authenticator) Account(ctx context.Context, userID, tokenID string) (identity.Principal, error) {
 	if userID == "" || tokenID == "" {
 		return identity.Principal{}, goneSince()

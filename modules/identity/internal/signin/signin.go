@@ -214,7 +214,7 @@ func (s *SignIn) Check(ctx context.Context, bearer string) (identity.Token, iden
 	return b.Token, b.User, nil
 }
 
-// It ends whatever token the caller came with, also one that a program uses; one that is gone already is no error.
+// Logout ends whatever token the caller came with, also one that a program uses; one that is gone already is no error.
 // NotAllowed where ctx has no caller.
 func (s *SignIn) Logout(ctx context.Context) error {
 	p, known := identity.From(ctx)

@@ -32,7 +32,7 @@ func (k *Targets) Echoed(ctx context.Context, input, stored []runs.Notification)
 	return out, nil
 }
 
-// It compares keyed digests.
+// Same compares keyed digests.
 func (k *Targets) Same(ctx context.Context, input, stored []runs.Notification) (bool, error) {
 	if len(input) != len(stored) {
 		return false, nil

@@ -122,7 +122,7 @@ func (t *Tickets) Mint(ctx context.Context, runID string) (string, error) {
 	return t.next.Mint(ctx, runID)
 }
 
-// It is how the caller becomes known, so there is nobody to ask about yet; the stream asks about the account and the
+// Redeem asks for no right: the ticket is how the caller becomes known. The stream asks about the account and the
 // token that the ticket names.
 func (t *Tickets) Redeem(ctx context.Context, ticket, runID string) (runs.TicketOwner, error) {
 	return t.next.Redeem(ctx, ticket, runID)

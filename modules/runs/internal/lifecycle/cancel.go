@@ -9,7 +9,7 @@ import (
 )
 
 // Cancel ends a run that nothing executes and asks the holder of any other to end it; the children of a parent first.
-// It is RunNotCancelable for a run that has ended.
+// Cancel returns RunNotCancelable for a run that has ended.
 func (m *Machine) Cancel(ctx context.Context, id string) error {
 	r, err := m.Store.ByID(ctx, id)
 	if err != nil {
